@@ -1,0 +1,77 @@
+package archtest
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDocsListThePackagesThatExist(t *testing.T) {
+	var exist []string
+	for _, p := range repository(t).Packages {
+		exist = append(exist, p.Dir)
+	}
+	for _, name := range []string{"AGENTS.md", "docs/architecture.md"} {
+		listed, err := ListedPackages(read(t, name))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(exist, listed); diff != "" {
+			t.Errorf("%s (+) against the packages that exist (-), by path:\n%s", name, diff)
+		}
+	}
+}
+
+func TestDocsNameTargetsThatExist(t *testing.T) {
+	makefile := read(t, "Makefile")
+	named := regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)")
+	for _, name := range []string{"README.md", "AGENTS.md", "CONTRIBUTING.md"} {
+		for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s names make %s, which is no target", name, m[1])
+			}
+		}
+	}
+}
+
+func TestADocumentWithoutATreeIsAnError(t *testing.T) {
+	for _, text := range []string{"", "\n```\na\n```\n", "\n```tree\na"} {
+		if _, err := ListedPackages(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+	listed, err := ListedPackages("x\n```tree\na/b  words\n\nc\n```\ny")
+	if diff := cmp.Diff([]string{"a/b", "c"}, listed); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestEveryDependencyHasItsReasonWritten(t *testing.T) {
+	direct := regexp.MustCompile(`(?m)^(?:require )?\t?([\w.-]+\.[\w.-]+/\S+) v\S+$`)
+	tool := regexp.MustCompile(`(?m)^\t([\w.-]+\.[\w.-]+/\S+)$`)
+	reasons := read(t, "docs/dependencies.md")
+	var named [][]string
+	named = append(named, direct.FindAllStringSubmatch(read(t, "go.mod"), -1)...)
+	named = append(named, tool.FindAllStringSubmatch(read(t, "tools/go.mod"), -1)...)
+	if len(named) < 2 {
+		t.Fatalf("found only %v in the two go.mod files", named)
+	}
+	for _, m := range named {
+		if !strings.Contains(reasons, "`"+m[1]+"`") {
+			t.Errorf("docs/dependencies.md does not say why `%s` is here", m[1])
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(path.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,112 @@
+package archtest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestImports(t *testing.T) { fail(t, Imports(repository(t), Rules)) }
+
+func TestModules(t *testing.T) { fail(t, Modules(repository(t))) }
+
+// broken breaks each rule once: the rule, a file, and the import in it that must be refused.
+var broken = []struct{ rule, file, imports string }{
+	{"chat is the leaf", "internal/chat/a.go", "./internal/agent"},
+	{"chat is the leaf", "internal/chat/a.go", "github.com/google/uuid"},
+	{"the core sees only chat", "internal/agent/a.go", "./internal/journal"},
+	{"the core sees only chat", "internal/agent/limits/a.go", "github.com/google/uuid"},
+	{"the core does no IO", "internal/agent/a.go", "time"},
+	{"the core does no IO", "internal/agent/a.go", "math/rand/v2"},
+	{"the core does no IO", "internal/agent/a.go", "context"},
+	{"the core does no IO", "internal/chat/a.go", "net/http"},
+	{"test support stays near the core", "internal/agent/sim/a.go", "./internal/durable"},
+	{"test support does not ship", "internal/agent/a.go", "./internal/agent/sim"},
+	{"test support does not ship", "internal/durable/a.go", "./internal/agent/mutants"},
+	{"a port sees only chat", "internal/journal/a.go", "./internal/live"},
+	{"a journal adapter sees only its port", "internal/journal/sqlite/a.go", "./internal/journal/postgres"},
+	{"a live adapter sees only its port", "internal/live/nats/a.go", "./internal/journal"},
+	{"a model adapter sees only its port", "internal/model/openai/a.go", "./internal/app"},
+	{"a tool adapter sees only its port", "internal/tool/mcp/a.go", "./internal/durable"},
+	{"durable hosts the core over the ports", "internal/durable/a.go", "./internal/api"},
+	{"api speaks HTTP over journal and live", "internal/api/a.go", "./internal/durable"},
+	{"config is plain data", "internal/config/a.go", "./internal/model"},
+	{"only app imports adapters", "standalone/a.go", "./internal/journal/sqlite"},
+	{"only app imports adapters", "internal/durable/a.go", "./internal/model/scripted"},
+	{"settings are known by config, app and the commands", "internal/api/a.go", "./internal/config"},
+	{"only durable imports the engine's SDK", "internal/api/a.go", "go.temporal.io/sdk/client"},
+	{"only durable imports the engine's SDK", "internal/app/a_test.go", "go.temporal.io/sdk/testsuite"},
+	{"only journal adapters know SQL", "internal/journal/a.go", "database/sql"},
+	{"only journal adapters know SQL", "internal/api/a_test.go", "github.com/jackc/pgx/v5"},
+	{"app is the top of internal", "internal/app/a.go", "./internal/cli"},
+	{"a command goes through cli and app", "cmd/retinue/a.go", "./internal/durable"},
+	{"tui is a client", "internal/tui/a.go", "./internal/journal"},
+	{"client knows only the wire", "client/a.go", "./internal/chat"},
+	{"web knows only the wire", "web/a.go", "./internal/api"},
+	{"nothing imports standalone", "internal/cli/a.go", "./standalone"},
+	{"nothing imports standalone", "internal/durable/a_test.go", "go.temporal.io/server/temporal"},
+	{"archtest imports nothing of ours", "internal/archtest/a.go", "./internal/chat"},
+	{"test libraries stay in tests", "internal/chat/a.go", "pgregory.net/rapid"},
+}
+
+func TestEachImportRuleRefusesWhatBreaksIt(t *testing.T) {
+	shown := map[string]bool{}
+	for _, b := range broken {
+		shown[b.rule] = true
+		t.Run(b.file+" imports "+b.imports, func(t *testing.T) {
+			tree := sketch(t, map[string]string{b.file: importing(b.imports)})
+			for _, v := range Imports(tree, Rules) {
+				if v.Rule == b.rule {
+					for _, part := range []string{b.file + ":3:", b.imports, b.rule, v.Why} {
+						if !strings.Contains(v.String(), part) {
+							t.Errorf("message lacks %q:\n%s", part, v)
+						}
+					}
+					return
+				}
+			}
+			t.Errorf("not refused by %q", b.rule)
+		})
+	}
+	for _, r := range Rules {
+		if !shown[r.Name] || r.Why == "" {
+			t.Errorf("rule %q lacks a reason or an example that breaks it", r.Name)
+		}
+	}
+}
+
+func TestWhatTheRulesAllowIsLeftAlone(t *testing.T) {
+	for file, imports := range map[string]string{
+		"internal/chat/a.go":                    "strings",
+		"internal/agent/a.go":                   "./internal/chat",
+		"internal/agent/a_test.go":              "time",
+		"internal/agent/b_test.go":              "./internal/agent/sim",
+		"internal/agent/sim/a.go":               "math/rand/v2",
+		"internal/agent/mutants/a.go":           "./internal/agent/sim",
+		"internal/journal/postgres/a.go":        "github.com/jackc/pgx/v5",
+		"internal/journal/postgres/b.go":        "./internal/journal/postgres/queries",
+		"internal/journal/postgres/c_test.go":   "./internal/journal/journaltest",
+		"internal/durable/a.go":                 "go.temporal.io/sdk/workflow",
+		"internal/api/a_test.go":                "./internal/agent",
+		"internal/app/a.go":                     "./internal/model/anthropic",
+		"internal/cli/a.go":                     "./internal/app",
+		"cmd/retinue/main.go":                   "./internal/cli",
+		"standalone/main.go":                    "go.temporal.io/server/temporal",
+		"standalone/up.go":                      "./internal/cli",
+		"internal/archtest/report/main.go":      "./internal/archtest",
+		"internal/agent/testdata/ignored/a.go":  "time",
+		"web/node_modules/some/package/code.go": "./internal/app",
+	} {
+		tree := sketch(t, map[string]string{file: importing(imports)})
+		fail(t, Imports(tree, Rules))
+	}
+}
+
+func TestStandaloneMustBeItsOwnModule(t *testing.T) {
+	const main = "package main\n"
+	found := Modules(sketch(t, map[string]string{"standalone/main.go": main}))
+	if len(found) != 1 || !strings.Contains(found[0].String(), ownModule["standalone"]) {
+		t.Errorf("got %v, want one refusal with its reason", found)
+	}
+	own := "module example.com/m/standalone\n"
+	fail(t, Modules(sketch(t, map[string]string{"standalone/main.go": main, "standalone/go.mod": own})))
+}

@@ -1,0 +1,252 @@
+package archtest
+
+import "slices"
+
+// Rule says what some packages must not import, and why.
+//
+// Patterns name packages. "./internal/agent" is one of ours, from the root of the repository;
+// "./internal/agent/..." is it and all below, "./internal/agent/*" only what is below. "std" is the
+// standard library, "other" is every other module, "below" (in Allow) is what lies under the
+// importing package. Anything else is an import path, with the same two endings.
+type Rule struct {
+	Name   string
+	From   []string // the packages the rule speaks of
+	Except []string // those among them that it leaves alone
+	Deny   []string // what they must not import
+	Allow  []string // what they may import nevertheless
+	Tests  bool     // whether test files must obey as well
+	Why    string
+}
+
+var (
+	// support are packages that exist to test the core; nothing that ships may lean on them.
+	support = []string{"./internal/agent/sim/...", "./internal/agent/mutants/..."}
+
+	// adapters are the folders that each know one technology.
+	adapters = []string{
+		"./internal/journal/*", "./internal/live/*", "./internal/model/*", "./internal/tool/*",
+	}
+
+	// pure are the packages that decide: no IO, clock, randomness or concurrency.
+	pure = []string{"./internal/chat/...", "./internal/agent/..."}
+
+	// pureStd is all the pure packages may use of the standard library.
+	pureStd = []string{
+		"bytes", "cmp", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "iter",
+		"maps", "math", "math/bits", "regexp", "slices", "sort", "strconv", "strings",
+		"unicode/...",
+	}
+
+	// sqlDrivers are the ways to reach a database.
+	sqlDrivers = []string{
+		"database/sql/...", "github.com/jackc/pgx/...", "github.com/lib/pq/...",
+		"github.com/mattn/go-sqlite3/...", "github.com/ncruces/go-sqlite3/...",
+		"github.com/pressly/goose/...", "modernc.org/sqlite/...",
+	}
+)
+
+// Rules is the table: who may import what.
+var Rules = slices.Concat(coreRules, outerRules, edgeRules)
+
+var coreRules = []Rule{
+	{
+		Name:  "chat is the leaf",
+		From:  []string{"./internal/chat/..."},
+		Deny:  []string{"./...", "other"},
+		Allow: []string{"below"},
+		Why:   "every package shares this vocabulary, so it can lean on none of them",
+	},
+	{
+		Name:   "the core sees only chat",
+		From:   []string{"./internal/agent/..."},
+		Except: support,
+		Deny:   []string{"./...", "other"},
+		Allow:  []string{"./internal/chat/...", "./internal/agent/..."},
+		Why:    "decisions must not change when a database, an engine or a provider does",
+	},
+	{
+		Name:   "the core does no IO",
+		From:   pure,
+		Except: support,
+		Deny:   []string{"std"},
+		Allow:  pureStd,
+		Why:    "Step must answer the same on every replay: time, ids and results come in with events",
+	},
+	{
+		Name:  "test support stays near the core",
+		From:  support,
+		Deny:  []string{"./...", "other"},
+		Allow: []string{"./internal/chat/...", "./internal/agent/..."},
+		Why:   "a simulator that needs the outer layers would be testing those instead",
+	},
+	{
+		Name:   "test support does not ship",
+		From:   []string{"./..."},
+		Except: support,
+		Deny:   support,
+		Why:    "fault injection and broken variants of the core have no place in a program people run",
+	},
+}
+
+var outerRules = []Rule{
+	{
+		Name:  "a port sees only chat",
+		From:  []string{"./internal/journal", "./internal/live", "./internal/model", "./internal/tool"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat"},
+		Why:   "a port says what is needed; who fills it, and who calls it, is not its concern",
+	},
+	{
+		Name:  "a journal adapter sees only its port",
+		From:  []string{"./internal/journal/*"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat", "./internal/journal", "below"},
+		Why:   "adapters that do not know each other can be replaced one at a time",
+	},
+	{
+		Name:  "a live adapter sees only its port",
+		From:  []string{"./internal/live/*"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat", "./internal/live", "below"},
+		Why:   "adapters that do not know each other can be replaced one at a time",
+	},
+	{
+		Name:  "a model adapter sees only its port",
+		From:  []string{"./internal/model/*"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat", "./internal/model", "below"},
+		Why:   "adapters that do not know each other can be replaced one at a time",
+	},
+	{
+		Name:  "a tool adapter sees only its port",
+		From:  []string{"./internal/tool/*"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat", "./internal/tool", "below"},
+		Why:   "adapters that do not know each other can be replaced one at a time",
+	},
+	{
+		Name: "durable hosts the core over the ports",
+		From: []string{"./internal/durable/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/agent", "./internal/chat", "./internal/journal", "./internal/live",
+			"./internal/model", "./internal/tool", "./internal/durable/...",
+		},
+		Why: "the engine's host is told what it needs; it knows no adapter, no setting and no HTTP",
+	},
+	{
+		Name: "api speaks HTTP over journal and live",
+		From: []string{"./internal/api/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/chat", "./internal/journal", "./internal/live", "./internal/api/...",
+		},
+		Why: "commands leave through an interface api declares; the engine behind it is app's choice",
+	},
+	{
+		Name:  "config is plain data",
+		From:  []string{"./internal/config/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat", "below"},
+		Why:   "reading settings must not drag in the parts they configure",
+	},
+}
+
+var edgeRules = []Rule{
+	{
+		Name:   "only app imports adapters",
+		From:   []string{"./..."},
+		Except: []string{"./internal/app"},
+		Deny:   adapters,
+		Allow:  []string{"below"},
+		Why:    "one place chooses the technologies; everything else is handed a port",
+	},
+	{
+		Name: "settings are known by config, app and the commands",
+		From: []string{"./..."},
+		Except: []string{
+			"./internal/config/...", "./internal/app", "./internal/cli/...", "./cmd/...",
+			"./standalone/...",
+		},
+		Deny: []string{"./internal/config/..."},
+		Why:  "a part gets a small struct of its own, so a file format can change without it",
+	},
+	{
+		Name:   "only durable imports the engine's SDK",
+		From:   []string{"./..."},
+		Except: []string{"./internal/durable/...", "./standalone/..."},
+		Deny:   []string{"go.temporal.io/..."},
+		Tests:  true,
+		Why:    "the engine is an interpreter of effects; nothing else may depend on how it works",
+	},
+	{
+		Name:   "only journal adapters know SQL",
+		From:   []string{"./..."},
+		Except: []string{"./internal/journal/*"},
+		Deny:   sqlDrivers,
+		Tests:  true,
+		Why:    "the journal is the only home of content, and its rows have one writer per kind",
+	},
+	{
+		Name: "app is the top of internal",
+		From: []string{"./internal/app"},
+		Deny: []string{"./cmd/...", "./standalone/...", "./internal/cli/...", "./internal/tui/..."},
+		Why:  "commands build an app; an app does not know which command built it",
+	},
+	{
+		Name: "a command goes through cli and app",
+		From: []string{"./cmd/...", "./internal/cli/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/cli/...", "./internal/app", "./internal/config", "./internal/tui", "./client",
+		},
+		Why: "flags become settings and settings become an app; nothing is wired by hand on the way",
+	},
+	{
+		Name:  "tui is a client",
+		From:  []string{"./internal/tui/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"./client", "below"},
+		Why:   "there is one API, and the terminal gets no back door past it",
+	},
+	{
+		Name:  "client knows only the wire",
+		From:  []string{"./client/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"below"},
+		Why:   "it is the public package; a program that imports it must not link the server",
+	},
+	{
+		Name:  "web knows only the wire",
+		From:  []string{"./web/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"below"},
+		Why:   "its Go part embeds the built pages and nothing else",
+	},
+	{
+		Name:   "nothing imports standalone",
+		From:   []string{"./..."},
+		Except: []string{"./standalone/..."},
+		Deny:   []string{"./standalone/...", "go.temporal.io/server/..."},
+		Tests:  true,
+		Why:    "the embedded server is 450 modules: nobody pays for it who did not ask for it",
+	},
+	{
+		Name:  "archtest imports nothing of ours",
+		From:  []string{"./internal/archtest/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/archtest/..."},
+		Why:   "a judge that depends on the tree cannot judge it",
+	},
+	{
+		Name: "test libraries stay in tests",
+		From: []string{"./..."},
+		Deny: []string{"github.com/google/go-cmp/...", "pgregory.net/rapid/..."},
+		Why:  "they are there to check programs, not to be part of one",
+	},
+}
+
+// ownModule names folders that must be modules of their own, and why.
+var ownModule = map[string]string{
+	"standalone": "its go.mod is the only one that requires the engine's server",
+}
