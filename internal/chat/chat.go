@@ -1,8 +1,8 @@
-// Package chat is the vocabulary that every other package shares: messages and their parts, calls and
-// their effect classes, usage, statuses, error kinds and the rules a transcript must keep.
+// Package chat is the vocabulary that every other package shares: messages and their parts, calls
+// and their effect classes, usage, statuses, error kinds and the rules a transcript must keep.
 //
-// It is pure data and pure functions. It imports nothing of ours, does no IO, reads no clock and draws no
-// random number, so that the core, the adapters, the API and the clients can all speak it.
+// It is pure data and pure functions. It imports nothing of ours, does no IO, reads no clock and
+// draws no random number, so that the core, the adapters, the API and the clients can all speak it.
 package chat
 
 // EffectClass says what may be done again when nobody knows whether a tool call happened.

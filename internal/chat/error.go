@@ -30,13 +30,14 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message)
 
 // CodeOf reads the code out of any error chain. An error without one is internal.
 func CodeOf(err error) Code {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code != "" {
 		return e.Code
 	}
 	return CodeInternal
 }
 
-// ErrorKind says why a task or a model call failed. It is decided from typed causes, never from text.
+// ErrorKind says why a task or a model call failed. It is decided from typed causes, never from
+// text.
 type ErrorKind string
 
 // The error kinds.

@@ -35,8 +35,8 @@ const (
 	WaitApproval  WaitReason = "approval"
 )
 
-// AgentStatus projects a task's status onto the names used for a sub-agent: active, completed, failed and
-// waiting_for_user. It is a view; the task's status is the only fact.
+// AgentStatus projects a task's status onto the names used for a sub-agent: active, completed,
+// failed and waiting_for_user. It is a view; the task's status is the only fact.
 func AgentStatus(s Status, reason WaitReason) string {
 	switch s {
 	case StatusCompleted:

@@ -1,6 +1,11 @@
 package chat
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Speaker is who a message is from, as providers see it.
 type Speaker string
@@ -49,9 +54,10 @@ type Message struct {
 // Transcript is what a model is sent: messages in order.
 type Transcript []Message
 
-// Join makes a transcript out of recorded messages: neighbours from the user become one message, tool
-// results first. A turn that was cut off leaves two such neighbours, and providers want the speakers to
-// alternate. Neighbours from the assistant are left alone: they are a fault that Validate reports.
+// Join makes a transcript out of recorded messages: neighbours from the user become one message,
+// tool results first. A turn that was cut off leaves two such neighbours, and providers want the
+// speakers to alternate. Neighbours from the assistant are left alone: they are a fault that
+// Validate reports.
 func Join(recorded []Message) Transcript {
 	var out Transcript
 	for _, msg := range recorded {
@@ -80,9 +86,10 @@ func resultsFirst(parts []Part) []Part {
 	return out
 }
 
-// Validate reports the first reason for which a provider would refuse the transcript, or nil. It holds:
-// the user speaks first and last, speakers alternate, no message or part is empty, call ids are unique, and
-// each tool_use has exactly one tool_result, in the very next message, before anything else there.
+// Validate reports the first reason for which a provider would refuse the transcript, or nil. It
+// holds: the user speaks first and last, speakers alternate, no message or part is empty or from the
+// wrong speaker, the arguments of a tool_use are JSON, call ids are unique, and each tool_use has
+// exactly one tool_result, in the very next message, before anything else there.
 func (t Transcript) Validate() error {
 	if len(t) == 0 {
 		return invalid("the transcript is empty")
@@ -124,15 +131,21 @@ func validateParts(msg Message, open []string) (map[string]bool, error) {
 	for _, p := range msg.Parts {
 		switch p.Kind {
 		case PartText, PartThinking:
-			if p.Text == "" {
+			if strings.TrimSpace(p.Text) == "" {
 				return nil, invalid("message %s has an empty %s part", msg.ID, p.Kind)
+			}
+			if p.Kind == PartThinking && msg.Speaker != Assistant {
+				return nil, invalid("message %s has a thinking part from the user", msg.ID)
 			}
 		case PartImage:
 			if p.Image == "" {
 				return nil, invalid("message %s has an image part without an image", msg.ID)
 			}
+			if msg.Speaker != User {
+				return nil, invalid("message %s has an image part from the assistant", msg.ID)
+			}
 		case PartToolUse:
-			if msg.Speaker != Assistant || p.Tool == "" || p.Args == "" {
+			if msg.Speaker != Assistant || p.Tool == "" || !json.Valid([]byte(p.Args)) {
 				return nil, invalid("message %s has a malformed tool_use %q", msg.ID, p.Call)
 			}
 		case PartToolResult:
@@ -143,9 +156,9 @@ func validateParts(msg Message, open []string) (map[string]bool, error) {
 				return nil, invalid("message %s: tool_result %q comes after other parts", msg.ID, p.Call)
 			case answered[p.Call]:
 				return nil, invalid("message %s answers call %q twice", msg.ID, p.Call)
-			case !contains(open, p.Call):
+			case !slices.Contains(open, p.Call):
 				return nil, invalid("message %s answers unknown call %q", msg.ID, p.Call)
-			case p.Text == "":
+			case strings.TrimSpace(p.Text) == "":
 				return nil, invalid("message %s has an empty result for call %q", msg.ID, p.Call)
 			}
 			answered[p.Call] = true
@@ -171,15 +184,6 @@ func uses(msg Message, seen map[string]bool) ([]string, error) {
 		open = append(open, p.Call)
 	}
 	return open, nil
-}
-
-func contains(list []string, want string) bool {
-	for _, s := range list {
-		if s == want {
-			return true
-		}
-	}
-	return false
 }
 
 func invalid(format string, args ...any) error {
