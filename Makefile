@@ -2,12 +2,16 @@
 
 GO         ?= go
 LINT       := bin/golangci-lint
+CORE       := ./internal/agent
+COVER_MIN  ?= 95
+SEEDS      ?= 20000
+SEED       ?=
 RACE_PKGS  ?= ./...
-# What `make ci` runs under the race detector: all but the tree checks.
-FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/archtest.*$$')
+# What `make ci` runs under the race detector: all but the long simulations and the tree checks.
+FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|archtest.*)$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check lint archtest test race report tools \
+.PHONY: help check fmt fmt-check lint archtest test race cover trace sim mutants report tools \
 	ci clean
 
 help: ## this list
@@ -33,6 +37,27 @@ test: ## unit, property and script tests
 race: ## all tests under the race detector (RACE_PKGS= to narrow)
 	$(GO) test -race $(RACE_PKGS)
 
+cover: ## statements of the core that its tests reach; fails under COVER_MIN
+	@mkdir -p bin
+	$(GO) test $(CORE)/... -coverpkg=$(CORE) -coverprofile=bin/cover.out
+	@$(GO) tool cover -func=bin/cover.out | awk -v min=$(COVER_MIN) '\
+		/^total:/ { sub("%", "", $$3); printf "core coverage %s%%, at least %s%%\n", $$3, min; \
+		exit !($$3 + 0 >= min) }'
+
+trace: ## hold the scripts and tests against the list of core requirements
+	$(GO) test $(CORE) -run '^TestTrace$$' -v -count=1
+
+ifeq ($(SEED),)
+sim: ## simulate SEEDS random histories; SEED=n plays one again
+	$(GO) test $(CORE)/sim -run '^TestHistories$$' -count=1 -v -timeout 30m -seeds=$(SEEDS)
+else
+sim:
+	$(GO) test $(CORE)/sim -run '^TestReplay$$' -count=1 -v -timeout 30m -seed=$(SEED)
+endif
+
+mutants: ## break the core on purpose, one way at a time: the tests must notice each
+	$(GO) test $(CORE)/mutants -run '^TestMutants$$' -count=1 -v -timeout 30m -mutants
+
 report: ## sizes, names and comments worth a look; never fails
 	@$(GO) run ./internal/archtest/report
 
@@ -42,7 +67,8 @@ $(LINT): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools fmt-check lint archtest test 'race RACE_PKGS="$(FAST_PKGS)"'
+	@bash .ci/steps.sh tools fmt-check lint archtest test cover trace \
+		'race RACE_PKGS="$(FAST_PKGS)"' mutants 'sim SEEDS=1000000'
 
 clean: ## remove what the targets above made
 	rm -rf bin

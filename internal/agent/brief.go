@@ -1,0 +1,241 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Brief is what an agent is given once and keeps: who it is, what it may do and how far it may go.
+// The parent's core computes it at spawn, the journal stores it, and nothing changes it afterwards.
+type Brief struct {
+	Conversation string `json:"conversation"`
+	// Agent identifies the transcript; a sub-agent's id is its parent's id, a slash and the place
+	// in the parent's transcript that spawned it, so that every ancestor can be read off it.
+	Agent string `json:"agent"`
+	// Task identifies this activation. It equals Agent the first time and differs when an agent is
+	// resumed.
+	Task   string `json:"task"`
+	Parent string `json:"parent,omitempty"`
+	Depth  int    `json:"depth,omitempty"`
+	Role   string `json:"role"`
+	// RoleHash names the snapshot of the role that this run uses, whatever happens to the role's
+	// file.
+	RoleHash string `json:"role_hash,omitempty"`
+	// Headless means that nobody is there to decide: approvals are denied and questions declined at
+	// once.
+	Headless bool `json:"headless,omitempty"`
+	// Resumed marks a new task on an agent that has finished an earlier one.
+	Resumed bool `json:"resumed,omitempty"`
+
+	CanDelegate bool     `json:"can_delegate,omitempty"`
+	Delegates   []string `json:"delegates,omitempty"`
+	CanAsk      bool     `json:"can_ask,omitempty"`
+	// Immediate takes plain text as the result without a nudge to call submit_result first.
+	Immediate bool `json:"immediate,omitempty"`
+	// FailUnanswered ends the run when a question expires; otherwise the question is declined.
+	FailUnanswered bool `json:"fail_unanswered,omitempty"`
+
+	// Authority is what the agent holds and may pass on; Tools is what it is offered itself, a part
+	// of it.
+	Authority Authority `json:"authority"`
+	Tools     []string  `json:"tools,omitempty"`
+	Limits    Limits    `json:"limits"`
+	Model     Model     `json:"model"`
+}
+
+// briefBytes is the most that a brief may take as JSON: it is a part of every state.
+const briefBytes = 3 << 10
+
+// Authority is a set of permissions. It only ever narrows on the way down.
+type Authority struct {
+	// Tools is sorted. An entry that ends in * stands for every tool whose name begins with the
+	// rest.
+	Tools   []string `json:"tools,omitempty"`
+	Write   bool     `json:"write,omitempty"`
+	Network bool     `json:"network,omitempty"`
+}
+
+// Covers reports whether every permission of b is also in a.
+func (a Authority) Covers(b Authority) bool {
+	for _, t := range b.Tools {
+		if !hasTool(a.Tools, t) {
+			return false
+		}
+	}
+	return (a.Write || !b.Write) && (a.Network || !b.Network)
+}
+
+// Meet is what both hold.
+func (a Authority) Meet(b Authority) Authority {
+	return Authority{Tools: meet(a.Tools, b.Tools), Write: a.Write && b.Write, Network: a.Network && b.Network}
+}
+
+// hasTool reports whether a list has a tool, or everything that a pattern stands for.
+func hasTool(tools []string, tool string) bool {
+	name := strings.TrimSuffix(tool, "*")
+	for _, t := range tools {
+		stem, pattern := strings.CutSuffix(t, "*")
+		if t == tool || (pattern && strings.HasPrefix(name, stem)) {
+			return true
+		}
+	}
+	return false
+}
+
+// meet keeps what is in both lists, sorted and once each.
+func meet(a, b []string) []string {
+	var out []string
+	for _, t := range a {
+		if hasTool(b, t) {
+			out = append(out, t)
+		}
+	}
+	for _, t := range b {
+		if hasTool(a, t) {
+			out = append(out, t)
+		}
+	}
+	return sorted(out)
+}
+
+// Limits bound one agent. Times are in milliseconds. A zero in a role's limits means the default;
+// zero Tokens or Cost means no limit; zero Agents means that the agent may have none below it.
+type Limits struct {
+	// Depth is the number of delegation levels below the orchestrator.
+	Depth int `json:"depth,omitempty"`
+	// Width is how many agents below this one may be at work at the same time.
+	Width int `json:"width,omitempty"`
+	// Agents is how many agents may be started below this one, all levels counted: for the
+	// orchestrator in one user turn, for a sub-agent in its run.
+	Agents int64 `json:"agents,omitempty"`
+	// PerCall is how many tasks one spawn call may carry; Calls how many calls one reply may carry.
+	PerCall int `json:"per_call,omitempty"`
+	Calls   int `json:"calls,omitempty"`
+	// Parallel is how many reading calls of one round may run at once.
+	Parallel int `json:"parallel,omitempty"`
+	// Iterations is how many model replies a run, or an orchestrator's user turn, may take.
+	Iterations int `json:"iterations,omitempty"`
+	// Time is how long a run, or an orchestrator's turn, may be at work.
+	Time   int64 `json:"time,omitempty"`
+	Tokens int64 `json:"tokens,omitempty"`
+	Cost   int64 `json:"cost,omitempty"`
+	// Retries is how often one model request is tried.
+	Retries int `json:"retries,omitempty"`
+	// Questions is how many questions one task may ask.
+	Questions    int   `json:"questions,omitempty"`
+	QuestionTime int64 `json:"question_time,omitempty"`
+	ApprovalTime int64 `json:"approval_time,omitempty"`
+	// Grace is how long a cancelled agent waits for what it has running before it closes the books.
+	Grace int64 `json:"grace,omitempty"`
+}
+
+// DefaultLimits are the limits of a sub-agent whose role says nothing.
+func DefaultLimits() Limits {
+	return Limits{
+		Depth: 2, Width: 4, Agents: 10, PerCall: 10, Calls: 20, Parallel: 8,
+		Iterations: 20, Time: 300_000, Retries: 3, Questions: 5,
+		QuestionTime: 24 * 3_600_000, ApprovalTime: 24 * 3_600_000, Grace: 10_000,
+	}
+}
+
+// OrchestratorLimits are the limits of an orchestrator for which nothing else is configured.
+func OrchestratorLimits() Limits {
+	l := DefaultLimits()
+	l.Agents, l.Iterations, l.Time = 50, 50, 600_000
+	return l
+}
+
+// or fills what is zero from the defaults. Tokens and Cost stay: zero there means no limit.
+func (l Limits) or(d Limits) Limits {
+	return Limits{
+		Depth: first(l.Depth, d.Depth), Width: first(l.Width, d.Width), Agents: first(l.Agents, d.Agents),
+		PerCall: first(l.PerCall, d.PerCall), Calls: first(l.Calls, d.Calls),
+		Parallel: first(l.Parallel, d.Parallel), Iterations: first(l.Iterations, d.Iterations),
+		Time: first(l.Time, d.Time), Tokens: l.Tokens, Cost: l.Cost, Retries: first(l.Retries, d.Retries),
+		Questions: first(l.Questions, d.Questions), QuestionTime: first(l.QuestionTime, d.QuestionTime),
+		ApprovalTime: first(l.ApprovalTime, d.ApprovalTime), Grace: first(l.Grace, d.Grace),
+	}
+}
+
+func first[T int | int64](v, fallback T) T {
+	if v != 0 {
+		return v
+	}
+	return fallback
+}
+
+// Model is what the core must know of the model that an agent talks to.
+type Model struct {
+	Name string `json:"name,omitempty"`
+	// Window is the context window in tokens; zero means unknown, and then nothing is compacted.
+	Window    int64 `json:"window,omitempty"`
+	MaxOutput int64 `json:"max_output,omitempty"`
+	// InputPrice and OutputPrice are in millionths of a US dollar for a million tokens.
+	InputPrice  int64 `json:"input_price,omitempty"`
+	OutputPrice int64 `json:"output_price,omitempty"`
+}
+
+// price is the most that a call of this size can cost, rounded up.
+func (m Model) price(input, output int64) int64 {
+	return (input*m.InputPrice + output*m.OutputPrice + 999_999) / 1_000_000
+}
+
+// RoleSpec is a role as the registry resolved it when a spawn call arrived. It travels with the
+// reply that asked for it, so that a later edit of the role's file changes nothing that has
+// started.
+type RoleSpec struct {
+	Name           string    `json:"name"`
+	Hash           string    `json:"hash,omitempty"`
+	CanDelegate    bool      `json:"can_delegate,omitempty"`
+	Delegates      []string  `json:"delegates,omitempty"`
+	CanAsk         bool      `json:"can_ask,omitempty"`
+	Immediate      bool      `json:"immediate,omitempty"`
+	FailUnanswered bool      `json:"fail_unanswered,omitempty"`
+	Authority      Authority `json:"authority"`
+	Tools          []string  `json:"tools,omitempty"`
+	Limits         Limits    `json:"limits"`
+	Model          Model     `json:"model"`
+}
+
+// check reports what makes a brief unusable.
+func (b Brief) check() *chat.Error {
+	problem := ""
+	switch {
+	case b.Conversation == "" || b.Agent == "" || b.Task == "":
+		problem = "a brief needs a conversation, an agent and a task"
+	case b.Depth > 0 && b.Parent == "":
+		problem = "a sub-agent's brief needs a parent"
+	case b.Limits.Time <= 0 || b.Limits.Iterations <= 0 || b.Limits.Grace <= 0 || b.Limits.Width <= 0:
+		problem = "a brief needs positive limits for time, iterations, grace and width"
+	case b.Limits.QuestionTime <= 0 || b.Limits.ApprovalTime <= 0 || b.Limits.Retries <= 0:
+		problem = "a brief needs positive limits for questions, approvals and retries"
+	case !slices.IsSorted(b.Authority.Tools):
+		problem = "a brief's authority must list its tools in order"
+	case !b.Authority.Covers(Authority{Tools: b.Tools}):
+		problem = "a brief must not offer tools outside its authority"
+	}
+	if b.bytes() > briefBytes {
+		problem = "a brief must fit into 3 KiB: name groups of tools by a common beginning and *"
+	}
+	if problem != "" {
+		return &chat.Error{Code: chat.CodeInvalid, Message: problem}
+	}
+	return nil
+}
+
+// bytes is an upper estimate of what a brief takes as JSON: its texts, and the names and numbers
+// around them.
+func (b Brief) bytes() int {
+	n := 800
+	for _, text := range []string{b.Conversation, b.Agent, b.Task, b.Parent, b.Role, b.RoleHash, b.Model.Name} {
+		n += len(text)
+	}
+	for _, list := range [][]string{b.Delegates, b.Authority.Tools, b.Tools} {
+		for _, text := range list {
+			n += len(text) + len(`"",`)
+		}
+	}
+	return n
+}

@@ -1,0 +1,176 @@
+package agent
+
+import "github.com/retinue-dev/retinue/internal/chat"
+
+// CallKind is what a model's call asks for: most ask for a tool, the others ask the core.
+type CallKind string
+
+// The kinds of calls.
+const (
+	CallTool        CallKind = ""
+	CallSpawn       CallKind = "spawn"
+	CallResume      CallKind = "resume"
+	CallSubmit      CallKind = "submit"
+	CallSubmitError CallKind = "submit_error"
+	CallAsk         CallKind = "ask"
+	CallReply       CallKind = "reply"
+)
+
+// submits reports whether the call would end the run.
+func (k CallKind) submits() bool { return k == CallSubmit || k == CallSubmitError }
+
+// alone reports whether a call of this kind must be the only one of its reply.
+func (k CallKind) alone() bool { return k.submits() || k == CallAsk }
+
+// spawns reports whether the call starts children.
+func (k CallKind) spawns() bool { return k == CallSpawn || k == CallResume }
+
+// Policy is what the configured rules say about a call before any person is asked.
+type Policy string
+
+// The verdicts. A call without one is asked about if it writes.
+const (
+	PolicyUnset Policy = ""
+	PolicyAllow Policy = "allow"
+	PolicyAsk   Policy = "ask"
+	PolicyDeny  Policy = "deny"
+)
+
+// Call is what the core is told of one tool_use: all it needs to decide, nothing of the content.
+// Digest makes it from the arguments, and the host adds what only it can know.
+type Call struct {
+	Tool string   `json:"tool"`
+	Kind CallKind `json:"kind,omitempty"`
+	// Hash identifies tool and canonical arguments. For a question it identifies the normalised
+	// question.
+	Hash string `json:"hash,omitempty"`
+	// Problem says why the arguments cannot be used: not JSON, cut off, against the schema.
+	Problem string `json:"problem,omitempty"`
+
+	// Known, Class, Writes and Network come from the tool's own metadata.
+	Known   bool             `json:"known,omitempty"`
+	Class   chat.EffectClass `json:"class,omitempty"`
+	Writes  bool             `json:"writes,omitempty"`
+	Network bool             `json:"network,omitempty"`
+	Policy  Policy           `json:"policy,omitempty"`
+	// Pattern is what an approval wider than this one call would cover, exactly as the person is
+	// shown it.
+	Pattern string `json:"pattern,omitempty"`
+
+	Items      []Item `json:"items,omitempty"`
+	Question   string `json:"question,omitempty"`
+	Confidence int    `json:"confidence,omitempty"`
+}
+
+// Item is one task of a spawn call.
+type Item struct {
+	Role string `json:"role"`
+	// Hash identifies role, task, criteria, files and working directory.
+	Hash       string `json:"hash,omitempty"`
+	Blank      bool   `json:"blank,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	// Tokens estimates the first message that the child will get.
+	Tokens     int64 `json:"tokens,omitempty"`
+	Iterations int   `json:"iterations,omitempty"`
+	// Agent is the finished agent that a resume call names.
+	Agent string `json:"agent,omitempty"`
+	// Problem is what the host found wrong: a missing file, a directory outside the workspace, an
+	// unknown model, an agent that cannot be resumed.
+	Problem string `json:"problem,omitempty"`
+}
+
+// CallStatus is where a call of the open round stands, and how a settled one ended.
+type CallStatus string
+
+// The statuses of an open call.
+const (
+	// CallQueued waits for earlier calls of its round.
+	CallQueued CallStatus = "queued"
+	// CallWants waits for a person's approval.
+	CallWants CallStatus = "waiting_approval"
+	// CallRunning is with a tool.
+	CallRunning CallStatus = "running"
+	// CallSpawned waits for children.
+	CallSpawned CallStatus = "spawned"
+	// CallAsking waits for an answer.
+	CallAsking CallStatus = "asking"
+)
+
+// The statuses of a settled call.
+const (
+	CallCompleted CallStatus = "completed"
+	CallFailed    CallStatus = "failed"
+	CallDenied    CallStatus = "denied"
+	CallCancelled CallStatus = "cancelled"
+	CallTimedOut  CallStatus = "timed_out"
+	CallSkipped   CallStatus = "skipped"
+)
+
+// Settled reports whether a call with this status has its one result.
+func (s CallStatus) Settled() bool {
+	switch s {
+	case CallCompleted, CallFailed, CallDenied, CallCancelled, CallTimedOut, CallSkipped:
+		return true
+	case CallQueued, CallWants, CallRunning, CallSpawned, CallAsking:
+		return false
+	}
+	return false
+}
+
+// Round is one reply of the model with all its calls. It is closed, and its results go into the
+// transcript in one message, when every call has exactly one result.
+type Round struct {
+	Turn int `json:"turn"`
+	// Total counts all calls of the reply; those beyond the limit are refused and not kept in
+	// Calls.
+	Total int        `json:"total"`
+	Calls []OpenCall `json:"calls,omitempty"`
+	// Notes are added after the results.
+	Notes []string `json:"notes,omitempty"`
+	// Waited is the longest that a call of the round stood in a queue of ours.
+	Waited int64 `json:"waited,omitempty"`
+}
+
+// OpenCall is a call of the open round.
+type OpenCall struct {
+	ID     string           `json:"id"`
+	Tool   string           `json:"t"`
+	Kind   CallKind         `json:"k,omitempty"`
+	Status CallStatus       `json:"s"`
+	Class  chat.EffectClass `json:"c,omitempty"`
+	Writes bool             `json:"w,omitempty"`
+	Hash   string           `json:"h,omitempty"`
+	// Pattern is the key of the pattern that a wider approval would cover.
+	Pattern string `json:"p,omitempty"`
+	// Approved means that a person said yes.
+	Approved bool `json:"y,omitempty"`
+	// Until is when the approval or the question expires.
+	Until int64 `json:"u,omitempty"`
+	// Tasks are the children of a spawn call in the order of its items, Wait those it still waits
+	// for.
+	Tasks []string `json:"kids,omitempty"`
+	Wait  []string `json:"wait,omitempty"`
+}
+
+// settled reports whether every call of the round has its result.
+func (r *Round) settled() bool {
+	for i := range r.Calls {
+		if !r.Calls[i].Status.Settled() {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the open call with this id, or nil.
+func (r *Round) find(id string) *OpenCall {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Calls {
+		if r.Calls[i].ID == id {
+			return &r.Calls[i]
+		}
+	}
+	return nil
+}

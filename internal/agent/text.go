@@ -1,0 +1,52 @@
+package agent
+
+// What the core itself says to a model. The host puts it into the transcript as it stands.
+const (
+	textGrace = "You have reached your limit. Call submit_result now with what you have, alone, or submit_error. " +
+		"No other call is carried out and there is no further turn."
+	textNudge = "Your reply had no call. If the task is done, call submit_result with a result that stands on its own. " +
+		"Otherwise go on."
+	textNudgeOrAsk = "Your reply had no call. If the task is done, call submit_result with a result that stands on its own. " +
+		"If you need input, call ask_user. Otherwise go on."
+	textCutOff = "Your reply was cut off at the output limit. Go on from where it ended, in smaller parts."
+	textAlone  = "Not carried out: a submit or ask call must be the only call of a reply. Make it again, alone."
+
+	textAccepted        = "Accepted."
+	textSkipped         = "Not carried out: the run ends with the submit call of the same reply."
+	textSkippedForAsk   = "Not carried out: the reply also asks a question. Make this call again after the answer."
+	textGraceOnly       = "Not carried out: only submit_result and submit_error were offered."
+	textRefused         = "Not carried out: the reply was refused by the provider's content filter."
+	textLooping         = "Not carried out: the same call was made too often without any change in between."
+	textTooManyCalls    = "Not carried out: a reply may hold at most %d calls."
+	textUnknownTool     = "There is no tool %q. Use the tools you were offered."
+	textNotOffered      = "The tool %q is not yours to use. Use the tools you were offered."
+	textMalformed       = "The arguments cannot be used: %s. Correct them and call again."
+	textReadOnly        = "The tool %q changes things and this agent may only read."
+	textNoNetwork       = "The tool %q uses the network and this agent may not."
+	textRepeating       = "You have made the same call to %s %d times. Its result will not change: try something else."
+	textPolicyDenied    = "Denied by policy. Do not try again; find another way or report that it is not allowed."
+	textDenied          = "Denied by the user. Do not try it again as it is."
+	textHeadlessDenied  = "Denied: nobody is there to approve. Use a tool that needs no approval, or submit_error."
+	textApprovalExpired = "Not carried out: nobody decided in time. This is not a refusal by the user."
+
+	textCancelled       = "Cancelled."
+	textCancelledBefore = "Cancelled before it began."
+	textMayHaveHappened = "Cancelled; it may have taken effect. Check before you repeat it."
+	textTimedOut        = "Timed out."
+	textTimedOutWrite   = "Timed out; it may have taken effect. Check before you repeat it."
+	textIndeterminate   = "The worker was lost and nobody knows whether this ran. It is not run again: check before you repeat it."
+
+	textNoDelegation    = "This agent may not delegate. Do the work yourself."
+	textTooDeep         = "No agent may be started below depth %d. Do the work yourself."
+	textCannotAsk       = "This agent may not ask. Use your judgement, or submit_error."
+	textAskExpired      = "Nobody answered in time. Use your judgement, or submit_error."
+	textDeclined        = "The user declined to answer. Use your judgement, or submit_error."
+	textNobodyThere     = "Nobody is there to answer. Use your judgement, or submit_error."
+	textNoQuestion      = "No agent waits for an answer to question %q."
+	textForwarded       = "The answer was sent."
+	textRelayed         = "You are not sure enough. The question was put to the user."
+	textAlreadyRelayed  = "You are not sure enough, and the user has already been asked. Wait for their answer."
+	textSubmitMalformed = "The result cannot be used: %s. Submit it once more, corrected."
+	textSubmitUnusable  = "The result cannot be used: %s."
+	textQuestionLimit   = "Not asked: this task has asked enough."
+)
