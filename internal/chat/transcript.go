@@ -87,9 +87,9 @@ func resultsFirst(parts []Part) []Part {
 }
 
 // Validate reports the first reason for which a provider would refuse the transcript, or nil. It
-// holds: the user speaks first and last, speakers alternate, no message or part is empty or from the
-// wrong speaker, the arguments of a tool_use are JSON, call ids are unique, and each tool_use has
-// exactly one tool_result, in the very next message, before anything else there.
+// holds: the user speaks first and last, speakers alternate, no message or part is empty or from
+// the wrong speaker, the arguments of a tool_use are JSON, call ids are unique, and each tool_use
+// has exactly one tool_result, in the very next message, before anything else there.
 func (t Transcript) Validate() error {
 	if len(t) == 0 {
 		return invalid("the transcript is empty")

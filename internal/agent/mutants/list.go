@@ -1,0 +1,185 @@
+package mutants
+
+// Mutant is one fault: in File, Old stands exactly once and is replaced with New.
+type Mutant struct {
+	Name string
+	File string
+	Old  string
+	New  string
+}
+
+// List is every fault that the tests must notice.
+var List = []Mutant{
+	{
+		Name: "duplicate result of a child counts twice", File: "child.go",
+		Old: "s.Children = emptyToNil(slices.DeleteFunc(s.Children, func(o Child) bool { return o.ID == c.ID }))",
+		New: "_ = c.ID",
+	},
+	{
+		Name: "lost wake-up: the timer is not set again", File: "step.go",
+		Old: "next.Wake = m.wake()", New: "next.Wake = max(s.Wake, 0)",
+	},
+	{
+		Name: "lost wake-up: queued children are not launched when a place is free", File: "step.go",
+		Old: "\t\tm.launch()\n", New: "\t\tif len(s.Children) < 2 {\n\t\t\tm.launch()\n\t\t}\n",
+	},
+	{
+		Name: "cancel forgets the queued child", File: "stop.go",
+		Old: "queued = append(queued, *c)", New: "_ = queued",
+	},
+	{
+		Name: "grace turn skipped", File: "turn.go",
+		Old: "if s.orchestrator() || s.Progress.Grace != nil || !m.affordsGrace() {",
+		New: "if s.orchestrator() || s.Progress.Grace == nil || !m.affordsGrace() {",
+	},
+	{
+		Name: "lease not returned", File: "lease.go",
+		Old: "l.Held -= held", New: "_ = held",
+	},
+	{
+		Name: "usage not charged", File: "lease.go",
+		Old: "l.Spent += used", New: "_ = used",
+	},
+	{
+		Name: "reports in order of arrival, not of the call", File: "spawn.go",
+		Old: "settle.Tasks = append(settle.Tasks, s.taskID(task))",
+		New: "settle.Tasks = append([]string{s.taskID(task)}, settle.Tasks...)",
+	},
+	{
+		Name: "cancel leaves tool_use without result", File: "stop.go",
+		Old: "\t\tm.closeRound(nil)\n", New: "\t\ts.Round = nil\n",
+	},
+	{
+		Name: "a later reason taints the error kind", File: "stop.go",
+		Old: "s.Stop.Asked = s.Stop.Asked || st.Asked",
+		New: "s.Stop.Asked, s.Stop.Kind = s.Stop.Asked || st.Asked, st.Kind",
+	},
+	{
+		Name: "a message is taken in twice", File: "inbox.go",
+		Old: "case !s.orchestrator():\n\t\treturn m.refuse(Invalid, \"people talk to the orchestrator only\")\n\tcase e.Seq <= s.Inbox.Heard:",
+		New: "case !s.orchestrator():\n\t\treturn m.refuse(Invalid, \"people talk to the orchestrator only\")\n\tcase e.Seq < s.Inbox.Heard:",
+	},
+	{
+		Name: "a gap between messages goes unnoticed", File: "inbox.go",
+		Old: "case e.Seq != s.Inbox.Heard+1:", New: "case e.Seq < s.Inbox.Heard+1:",
+	},
+	{
+		Name: "approval counts for another version of the call", File: "approval.go",
+		Old: "case c.Hash != e.Hash:", New: "case c.Hash != e.Hash && !e.Allow:",
+	},
+	{
+		Name: "approval without asking when nobody is there", File: "approval.go",
+		Old: "case s.Brief.Headless:\n\t\tm.deny(open, textHeadlessDenied)",
+		New: "case s.Brief.Headless:\n\t\topen.Approved = true",
+	},
+	{
+		Name: "authority widens on the way down", File: "spawn.go",
+		Old: "Authority: b.Authority.Meet(spec.Authority),", New: "Authority: spec.Authority,",
+	},
+	{
+		Name: "one level too deep", File: "round.go",
+		Old: "case c.Kind.spawns() && b.Depth+1 > b.Limits.Depth:", New: "case c.Kind.spawns() && b.Depth > b.Limits.Depth:",
+	},
+	{
+		Name: "launches are not fenced by a cancel", File: "child.go",
+		Old: "if s.Phase == Stopping || s.Phase == Done || s.Closing {", New: "if s.Phase == Done || s.Closing {",
+	},
+	{
+		Name: "the clock runs while a person is awaited", File: "clock.go",
+		Old: "return s.toolRunning() || s.childAtWork()", New: "return true",
+	},
+	{
+		Name: "submit beside other calls is taken the first time", File: "completion.go",
+		Old: "if m.s.Progress.Mixed++; m.s.Progress.Mixed == 1 {", New: "if m.s.Progress.Mixed++; m.s.Progress.Mixed == 0 {",
+	},
+	{
+		Name: "nudged for ever", File: "turn.go",
+		Old: "case !s.Brief.Immediate && !s.Progress.Nudged:", New: "case !s.Brief.Immediate:",
+	},
+	{
+		Name: "writes of one round run together", File: "round.go",
+		Old: "!writes && (!c.Writes || !earlier)", New: "(!c.Writes || !earlier || writes)",
+	},
+	{
+		Name: "model calls are retried for ever", File: "turn.go",
+		Old: "case e.Kind.Retryable() && c.Attempt < s.Brief.Limits.Retries:", New: "case e.Kind.Retryable():",
+	},
+	{
+		Name: "one iteration too many", File: "turn.go",
+		Old: "case s.Progress.Iterations >= s.Brief.Limits.Iterations:", New: "case s.Progress.Iterations > s.Brief.Limits.Iterations:",
+	},
+	{
+		Name: "the orchestrator answers although it is not sure", File: "ladder.go",
+		Old: "case e.Answered && e.Confidence >= sureEnough:", New: "case e.Answered:",
+	},
+	{
+		Name: "the second answer counts too", File: "ladder.go",
+		Old: "s.Questions = emptyToNil(slices.DeleteFunc(s.Questions, func(o Question) bool { return o.ID == q.ID }))",
+		New: "_ = q.ID",
+	},
+	{
+		Name: "a question is not withdrawn on cancel", File: "stop.go",
+		Old: "m.order(WithdrawQuestion{Question: m.questionID(c)})", New: "_ = m.questionID(c)",
+	},
+	{
+		Name: "loops are never stopped", File: "round.go",
+		Old: "stop = stop || n >= repeatStop", New: "stop = stop && n >= repeatStop",
+	},
+	{
+		Name: "budget is not checked before the call", File: "lease.go",
+		Old: "if !s.Tokens.affords(tokens) || !s.Cost.affords(cost) {", New: "if !s.Tokens.affords(tokens) && !s.Cost.affords(cost) {",
+	},
+	{
+		Name: "act first, record later", File: "step.go",
+		Old: "append(m.records, m.orders...)", New: "append(m.orders, m.records...)",
+	},
+	{
+		Name: "the end of a turn takes background children with it", File: "stop.go",
+		Old: "return s.Stop.All || !c.Background", New: "return s.Stop.All || c.Background || !c.Background",
+	},
+	{
+		Name: "forced stop forgets the children", File: "stop.go",
+		Old: "lost = append(lost, s.Children[i].ID)", New: "_ = lost",
+	},
+	{
+		Name: "one bad task does not stop the call", File: "spawn.go",
+		Old: "if len(problems) > 0 {", New: "if len(problems) == len(c.Items) {",
+	},
+	{
+		Name: "the end of a background task is not told", File: "child.go",
+		Old: "if c.Background && c.Waiters == 0 {", New: "if c.Background && c.Waiters > 0 {",
+	},
+	{
+		Name: "a reply that nobody waited for stays in the transcript", File: "stop.go",
+		Old: "m.record(Void{Turn: c.Turn})", New: "_ = Void{}",
+	},
+	{
+		Name: "a step changes the state it was given", File: "state.go",
+		Old: "s.Children = slices.Clone(s.Children)", New: "s.Children = s.Children[:len(s.Children):len(s.Children)]",
+	},
+	{
+		Name: "approvals never expire", File: "approval.go",
+		Old: "if c.Until == 0 || c.Until > m.now || m.s.Phase != Working {",
+		New: "if c.Until == 0 || c.Until > m.now || c.Status == CallWants {",
+	},
+	{
+		Name: "a child's cancellation starts a new turn", File: "stop.go",
+		Old: "s.Hush = s.Hush || st.All", New: "s.Hush = s.Hush && st.All",
+	},
+	{
+		Name: "the same cancel request counts twice", File: "stop.go",
+		Old: "case slices.Contains(s.Cancelled, e.ID):", New: "case slices.Contains(s.Cancelled, e.ID) && s.Stop == nil:",
+	},
+	{
+		Name: "empty result counts as success", File: "turn.go",
+		Old: "if len(e.Calls) == 0 && !e.Text && e.Stop != StopRefusal {", New: "if len(e.Calls) == 0 && !e.Text && s.orchestrator() {",
+	},
+	{
+		Name: "a child gets more time than its parent has", File: "child.go",
+		Old: "time = max(1, min(time, s.Brief.Limits.Time-m.elapsed()))", New: "time = max(1, time)",
+	},
+	{
+		Name: "identical task is started again", File: "spawn.go",
+		Old: "if hash != \"\" && r.Hash == hash &&", New: "if hash == \"\" && r.Hash == hash &&",
+	},
+}

@@ -1,0 +1,148 @@
+package mutants
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var (
+	play = flag.Bool("mutants", false, "build and test every mutant, which takes minutes")
+	only = flag.String("only", "", "with -mutants: only mutants whose name contains this")
+)
+
+// suites are the tests that must notice, cheapest first.
+var suites = []struct {
+	name   string
+	binary string
+	args   []string
+}{
+	{"scripts", "agent", []string{"-test.run=^TestScripts$"}},
+	{"table", "agent", []string{"-test.run=^TestPhaseByEvent$"}},
+	{"properties", "agent", []string{"-test.run=^TestProperties$", "-rapid.checks=1500", "-rapid.nofailfile", "-rapid.shrinktime=1ms"}},
+	{"sim", "sim", []string{"-test.run=^TestHistories$", "-seeds=6000"}},
+}
+
+// TestEveryMutantFits shows, without building anything, that each mutant still has its place in the
+// source.
+func TestEveryMutantFits(t *testing.T) {
+	names := map[string]bool{}
+	for _, m := range List {
+		source, err := os.ReadFile(filepath.Join("..", m.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), m.Old); n != 1 {
+			t.Errorf("%s: its place occurs %d times in %s", m.Name, n, m.File)
+		}
+		if names[m.Name] || m.Old == m.New {
+			t.Errorf("%s: twice the same", m.Name)
+		}
+		names[m.Name] = true
+	}
+}
+
+// TestMutants builds each mutant, runs the tests of the core on it and prints which of them
+// noticed.
+func TestMutants(t *testing.T) {
+	if !*play {
+		t.Skip("run make mutants")
+	}
+	if by := test(t, Mutant{Name: "none"}); len(by) > 0 {
+		t.Fatalf("the core as it is fails %v", by)
+	}
+	type verdict struct {
+		by []string
+	}
+	verdicts := make([]verdict, len(List))
+	seeded := 0
+	slots := make(chan struct{}, 2)
+	var wg sync.WaitGroup
+	for i, m := range List {
+		if !strings.Contains(m.Name, *only) {
+			continue
+		}
+		seeded++
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			verdicts[i].by = test(t, m)
+		})
+	}
+	wg.Wait()
+	caught := 0
+	for i, m := range List {
+		switch by := verdicts[i].by; {
+		case !strings.Contains(m.Name, *only):
+		case len(by) == 0:
+			t.Errorf("NOT CAUGHT  %s (%s)", m.Name, m.File)
+		default:
+			caught++
+			t.Logf("caught by %-32s %s", strings.Join(by, ", "), m.Name)
+		}
+	}
+	t.Logf("%d caught / %d seeded", caught, seeded)
+}
+
+// test returns the names of the suites that fail on a mutant.
+func test(t *testing.T, m Mutant) []string {
+	t.Helper()
+	dir := t.TempDir()
+	overlay := writeOverlay(t, dir, m)
+	for binary, pkg := range map[string]string{"agent": "..", "sim": "../sim"} {
+		out, err := exec.Command("go", "test", "-c", "-overlay", overlay, "-o", filepath.Join(dir, binary), "./"+pkg).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s does not build, so it proves nothing: %v\n%s", m.Name, err, out)
+			return nil
+		}
+	}
+	var by []string
+	for _, s := range suites {
+		cmd := exec.Command(filepath.Join(dir, s.binary), append(s.args, "-test.timeout=120s")...)
+		cmd.Dir = filepath.Join("..", map[string]string{"agent": ".", "sim": "sim"}[s.binary])
+		out, err := cmd.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); failed {
+			by = append(by, s.name)
+		} else if err != nil {
+			t.Errorf("%s: %s: %v\n%s", m.Name, s.name, err, out)
+		}
+	}
+	return by
+}
+
+// writeOverlay writes the changed file and the list that the go command takes.
+func writeOverlay(t *testing.T, dir string, m Mutant) string {
+	t.Helper()
+	replace := map[string]string{}
+	if m.File != "" {
+		original, err := filepath.Abs(filepath.Join("..", m.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(original)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := filepath.Join(dir, m.File)
+		if err := os.WriteFile(changed, []byte(strings.Replace(string(source), m.Old, m.New, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[original] = changed
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(fmt.Errorf("write overlay: %w", err))
+	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
