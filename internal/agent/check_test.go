@@ -77,3 +77,12 @@ func checkJSON(s agent.State) error {
 	}
 	return nil
 }
+
+// step is Step, held against the laws of single steps.
+func step(r *run, e agent.Event) (agent.State, error) {
+	next, effects, err := agent.Step(r.state, e)
+	if err == nil {
+		err = sim.Check(r.state, e, next, effects)
+	}
+	return next, err
+}

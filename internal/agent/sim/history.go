@@ -44,6 +44,7 @@ func play(s schedule, tell func(string, ...any)) (stats Stats, err error) {
 }
 
 func (w *world) run(actions []uint64) error {
+	w.legs = w.c.n(2) * (1 + w.c.n(12))
 	w.root = w.addNode("c", nil)
 	if _, err := w.step(w.root, agent.Begun{At: agent.At{At: w.now}, Brief: w.brief()}); err != nil {
 		return err
@@ -91,7 +92,7 @@ func (w *world) act() error {
 	switch w.c.pick(50, 40, 5, 2, 3) {
 	case 1:
 		if n := w.anyBusy(); n != nil {
-			return w.carry(n)
+			return w.leg(n)
 		}
 	case 2:
 		w.person()
@@ -114,7 +115,7 @@ func (w *world) something() error {
 		return w.deliver(ready[w.c.n(len(ready))])
 	}
 	if n := w.anyBusy(); n != nil {
-		return w.carry(n)
+		return w.leg(n)
 	}
 	return w.tick()
 }

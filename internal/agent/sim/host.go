@@ -32,6 +32,53 @@ func (w *world) carry(n *node) error {
 	return nil
 }
 
+// leg carries out effects of one host in a row, as long as they need no engine, and takes in what
+// answers them at once. In between the host may crash.
+func (w *world) leg(n *node) error {
+	if w.legs == 0 {
+		return w.carry(n)
+	}
+	for range w.legs {
+		if len(n.outbox) == 0 || n.killed {
+			return nil
+		}
+		if e := n.outbox[0]; !e.Local() {
+			return w.carry(n)
+		}
+		if err := w.carry(n); err != nil {
+			return err
+		}
+		if err := w.answers(n); err != nil {
+			return err
+		}
+		if !w.calm && w.c.odds(2) {
+			return w.crash(n)
+		}
+	}
+	return nil
+}
+
+// answers takes in the mail that answers what a leg has just carried out.
+func (w *world) answers(n *node) error {
+	for i := 0; i < len(w.mail); i++ {
+		m := w.mail[i]
+		if m.to != n || m.due > w.now || m.channel != 0 {
+			continue
+		}
+		switch m.event.(type) {
+		case agent.Replied, agent.ModelFailed, agent.Compacted, agent.ToolDone:
+		default:
+			continue
+		}
+		w.mail = slices.Delete(w.mail, i, i+1)
+		if _, err := w.step(n, m.event); err != nil {
+			return err
+		}
+		i = -1
+	}
+	return nil
+}
+
 // effect does in the world what an effect orders. Doing it twice is the same as once.
 func (w *world) effect(n *node, effect agent.Effect) error {
 	at := agent.At{At: w.now}
@@ -148,6 +195,9 @@ func (w *world) runTool(n *node, e agent.RunTool) {
 	}
 	results := []agent.ToolResult{agent.ToolOK, agent.ToolFailed, agent.ToolTimedOut}
 	w.once(n, e.Key(), w.patience(), func() agent.Event {
+		if w.calm {
+			return agent.ToolDone{At: agent.At{At: w.now}, Call: e.Call, Result: agent.ToolOK}
+		}
 		return agent.ToolDone{
 			At: agent.At{At: w.now}, Call: e.Call, Result: results[w.c.pick(85, 12, 3)], Tokens: int64(w.c.n(40)),
 			Waited: int64(w.c.pick(9, 1) * 30),

@@ -59,6 +59,9 @@ func (w *world) use(hold, output, cost int64) chat.Usage {
 
 // reply makes up what the model says. It tends to come to an end.
 func (w *world) reply(n *node, e agent.CallModel) agent.Replied {
+	if w.model != nil {
+		return w.model(n, e)
+	}
 	s := &n.state
 	r := agent.Replied{
 		At: agent.At{At: w.now}, Turn: e.Turn, Attempt: e.Attempt, Usage: w.use(e.HoldTokens, e.MaxOutput, e.HoldCost),
