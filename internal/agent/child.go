@@ -66,13 +66,12 @@ func (s *State) childAgent(c *Child) string {
 	return s.taskID(c.ID)
 }
 
-// awaited finds the started child that an event is about.
+// awaited finds the open child that an event is about.
 func (m *machine) awaited(task string) (*Child, error) {
-	prefix := m.s.Brief.Agent + "/"
-	if len(task) <= len(prefix) || task[:len(prefix)] != prefix {
+	short, ok := strings.CutPrefix(task, m.s.Brief.Agent+"/")
+	if !ok {
 		return nil, m.refuse(Unknown, "task %s is not of this agent", task)
 	}
-	short := task[len(prefix):]
 	c := m.s.child(short)
 	if c == nil {
 		return nil, m.notAwaited(short)
@@ -128,14 +127,7 @@ func (m *machine) launchable(c *Child) bool {
 }
 
 // callOf is the call that spawned a task.
-func callOf(short string) string {
-	for i := len(short) - 1; i >= 0; i-- {
-		if short[i] == '.' {
-			return short[:i]
-		}
-	}
-	return short
-}
+func callOf(short string) string { return short[:max(0, strings.LastIndexByte(short, '.'))] }
 
 // places is how many more agents may be put to work below this one. An agent lends its own place to
 // its children while it only waits for them; the orchestrator has none to lend.

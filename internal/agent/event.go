@@ -316,11 +316,13 @@ const (
 	CancelParent  CancelReason = "parent"
 	CancelTimeout CancelReason = "timeout"
 	CancelBudget  CancelReason = "budget"
+	// CancelHistory ends a turn or a run whose record in the engine is about to grow past its limit.
+	CancelHistory CancelReason = "history"
 )
 
 func (r CancelReason) valid() bool {
 	switch r {
-	case CancelUser, CancelParent, CancelTimeout, CancelBudget:
+	case CancelUser, CancelParent, CancelTimeout, CancelBudget, CancelHistory:
 		return true
 	}
 	return false
@@ -333,6 +335,8 @@ func (r CancelReason) kind() chat.ErrorKind {
 		return chat.KindTimedOut
 	case CancelBudget:
 		return chat.KindBudgetExceeded
+	case CancelHistory:
+		return chat.KindMaxIterations
 	case CancelUser, CancelParent:
 		return chat.KindCancelled
 	}

@@ -39,6 +39,9 @@ func (m *machine) serial() int {
 
 // handle takes the event in. What follows from it for the rest of the state is up to advance.
 func (m *machine) handle(e Event) error {
+	if m.s.Rules > Rules {
+		return m.refuse(Invalid, "the state was made under rules %d, these are rules %d", m.s.Rules, Rules)
+	}
 	if begun, ok := e.(Begun); ok {
 		return m.begun(begun)
 	}

@@ -29,7 +29,9 @@ func (m *machine) cancelRequested(e CancelRequested) error {
 		m.force()
 		return nil
 	}
-	m.stop(Stop{Asked: true, Kind: e.Reason.kind(), Reason: string(e.Reason), By: e.By, All: true})
+	m.stop(Stop{
+		Asked: true, Kind: e.Reason.kind(), Reason: string(e.Reason), By: e.By, All: e.Reason != CancelHistory,
+	})
 	return nil
 }
 
