@@ -87,8 +87,12 @@ func (m *machine) wake() int64 {
 	if s.Phase == Done {
 		return 0
 	}
-	if s.Clock.Since != 0 && s.Phase != Stopping {
+	switch {
+	case s.Phase != Thinking && s.Phase != Working:
+	case s.Clock.Since != 0:
 		due(s.Clock.Since + max(1, s.Brief.Limits.Time-s.Clock.Spent))
+	case s.Clock.Spent >= s.Brief.Limits.Time: // it was over before the clock stood still
+		due(m.now + 1)
 	}
 	if s.Model != nil {
 		due(s.Model.RetryAt)
@@ -120,7 +124,7 @@ func (m *machine) ticked() error {
 	for _, task := range m.overdue() {
 		m.loseChild(task)
 	}
-	if s.Phase != Stopping && s.Clock.Since != 0 && m.elapsed() >= s.Brief.Limits.Time {
+	if (s.Phase == Thinking || s.Phase == Working) && m.elapsed() >= s.Brief.Limits.Time {
 		m.halt(CancelTimeout.kind(), "time")
 		return nil
 	}

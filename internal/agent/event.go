@@ -316,7 +316,8 @@ const (
 	CancelParent  CancelReason = "parent"
 	CancelTimeout CancelReason = "timeout"
 	CancelBudget  CancelReason = "budget"
-	// CancelHistory ends a turn or a run whose record in the engine is about to grow past its limit.
+	// CancelHistory ends a turn or a run whose record in the engine is about to grow past its
+	// limit.
 	CancelHistory CancelReason = "history"
 )
 

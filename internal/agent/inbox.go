@@ -10,6 +10,8 @@ type Inbox struct {
 	// Heard is the number of the last message taken in.
 	Heard int64    `json:"heard,omitempty"`
 	Queue []Letter `json:"queue,omitempty"`
+	// Shown are letters that are in the transcript but have not been sent to a model yet.
+	Shown []int64 `json:"shown,omitempty"`
 }
 
 // Letter is an unread message.
@@ -173,8 +175,12 @@ func (m *machine) answerAll(questions []string, by AnswerBy, letter Letter) bool
 			sent = true
 		}
 	}
-	if !sent && len(questions) > 0 {
+	switch {
+	case sent:
+	case len(questions) > 0:
 		m.tooLate(questions[0], letter.Seq)
+	default:
+		m.record(Note{Serial: m.serial(), Kind: NoteKept, Seq: letter.Seq})
 	}
 	return sent
 }
@@ -222,6 +228,18 @@ func (m *machine) takeLetters() []int64 {
 	}
 	s.Inbox.Queue = emptyToNil(s.Inbox.Queue)
 	return out
+}
+
+// unreadTokens is the size of the letters that takeLetters would take.
+func (m *machine) unreadTokens() int64 {
+	sum := int64(0)
+	for _, l := range m.s.Inbox.Queue {
+		if l.State != LetterReady {
+			break
+		}
+		sum += l.Tokens
+	}
+	return sum
 }
 
 // hasWork reports whether an idle orchestrator has something to say to its model. Notices alone

@@ -71,6 +71,8 @@ func (m *machine) questionAsked(e QuestionAsked) error {
 	switch {
 	case !s.orchestrator():
 		return m.refuse(Invalid, "a sub-agent answers no questions")
+	case questionTurn(e.Question) == 0:
+		return m.refuse(Invalid, "%q is no question", e.Question)
 	case !m.goesOn(asker(e.Question)):
 		return m.refuse(Late, "agent %s is not open", asker(e.Question))
 	case !m.newQuestion(e):
@@ -78,7 +80,7 @@ func (m *machine) questionAsked(e QuestionAsked) error {
 	}
 	q := Question{ID: e.Question, Hash: e.Hash}
 	s.Questions = append(s.Questions, q)
-	if e.Relay || s.Phase == Stopping {
+	if e.Relay {
 		m.relay(q.ID)
 		return nil
 	}
@@ -121,16 +123,22 @@ func (m *machine) goesOn(agent string) bool {
 	return false
 }
 
+// questionTurn is the turn in which a question was asked, zero if its id has none.
+func questionTurn(question string) int {
+	_, call, _ := strings.Cut(question, "#")
+	number, _, _ := strings.Cut(call, ".")
+	turn, err := strconv.Atoi(number)
+	if err != nil {
+		return 0
+	}
+	return turn
+}
+
 // newQuestion reports whether an agent asks this for the first time. Its questions are numbered by
 // its turns.
 func (m *machine) newQuestion(e QuestionAsked) bool {
 	s := m.s
-	_, call, _ := strings.Cut(e.Question, "#")
-	number, _, _ := strings.Cut(call, ".")
-	turn, err := strconv.Atoi(number)
-	if err != nil {
-		return false
-	}
+	turn := questionTurn(e.Question)
 	i := slices.IndexFunc(s.Askers, func(a Asker) bool { return a.Agent == asker(e.Question) })
 	switch {
 	case i < 0:

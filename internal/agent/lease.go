@@ -70,7 +70,7 @@ func portion(l Lease, n, limit, need int64) (int64, bool) {
 		grant = min(grant, limit)
 	}
 	// A grant of zero would read as no limit at all.
-	return max(grant, 1), grant >= need
+	return grant, grant >= max(need, 1)
 }
 
 // allotment is how many agents a child may have below it: none if it may not delegate.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -83,7 +84,7 @@ func (m *machine) finish(o Outcome) {
 	m.s.Phase = Done
 	m.s.Stop = nil
 	m.s.Outcome = &o
-	var unread []int64
+	unread := slices.Clone(m.s.Inbox.Shown)
 	for _, l := range m.s.Inbox.Queue {
 		unread = append(unread, l.Seq)
 	}
@@ -95,6 +96,7 @@ func (m *machine) endTurn(e EndTurn) {
 	s := m.s
 	s.Phase = Idle
 	s.Stop = nil
+	s.Inbox.Shown = nil
 	if s.InTurn {
 		s.InTurn = false
 		e.Serial = m.serial()

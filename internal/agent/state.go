@@ -142,13 +142,12 @@ type Tally struct {
 
 // Stop is why an agent lets go of what it has running. The first reason stays.
 type Stop struct {
-	// Asked means that somebody asked for it, so that another request closes the books at once.
-	Asked  bool           `json:"asked,omitempty"`
 	Kind   chat.ErrorKind `json:"kind"`
 	Reason string         `json:"reason,omitempty"`
 	By     string         `json:"by,omitempty"`
 	Until  int64          `json:"until"`
-	// All includes background children: the whole conversation stops, not only the turn.
+	// All means that somebody asked for everything to stop, background children too; asked again,
+	// the books are closed at once. Otherwise only the turn or the run ends.
 	All bool `json:"all,omitempty"`
 }
 

@@ -25,12 +25,12 @@ func (m *machine) cancelRequested(e CancelRequested) error {
 		s.Cancelled = slices.Delete(s.Cancelled, 0, 1)
 	}
 	s.Cancelled = append(s.Cancelled, e.ID)
-	if s.Stop != nil && s.Stop.Asked {
+	if s.Stop != nil && s.Stop.All {
 		m.force()
 		return nil
 	}
 	m.stop(Stop{
-		Asked: true, Kind: e.Reason.kind(), Reason: string(e.Reason), By: e.By, All: e.Reason != CancelHistory,
+		Kind: e.Reason.kind(), Reason: string(e.Reason), By: e.By, All: e.Reason != CancelHistory,
 	})
 	return nil
 }
@@ -40,7 +40,7 @@ func (m *machine) cancelTurn() {
 	if m.s.Phase == Idle && len(m.s.Children) == 0 {
 		return
 	}
-	m.stop(Stop{Asked: true, Kind: chat.KindCancelled, Reason: string(CancelUser), All: true})
+	m.stop(Stop{Kind: chat.KindCancelled, Reason: string(CancelUser), All: true})
 }
 
 // closeRequested ends the conversation: everything stops first, then the agent is done.
@@ -54,7 +54,7 @@ func (m *machine) closeRequested(e CloseRequested) error {
 	}
 	s.Closing = true
 	if s.Phase != Idle || len(s.Children) > 0 {
-		m.stop(Stop{Asked: true, Kind: chat.KindCancelled, Reason: "closed", By: e.By, All: true})
+		m.stop(Stop{Kind: chat.KindCancelled, Reason: "closed", By: e.By, All: true})
 	}
 	return nil
 }
@@ -79,7 +79,6 @@ func (m *machine) stop(st Stop) {
 	case st.All && !s.Stop.All:
 		s.Stop.All, s.Stop.Until = true, until
 	}
-	s.Stop.Asked = s.Stop.Asked || st.Asked
 	m.stopChildren(st.By)
 }
 
@@ -173,7 +172,7 @@ func (m *machine) force() {
 	s := m.s
 	if c := s.Model; c != nil {
 		m.record(Void{Turn: c.Turn})
-		m.charge(c, chat.Usage{Input: c.HoldTokens, Cost: c.HoldCost})
+		m.chargeReply(c, chat.Usage{})
 		s.Model = nil
 	}
 	if s.Round != nil {

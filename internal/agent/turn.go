@@ -55,7 +55,7 @@ func (m *machine) lastCall(kind chat.ErrorKind, reason string) {
 
 func (m *machine) affordsGrace() bool {
 	s := m.s
-	input, output := s.Context+noteTokens, m.maxOutput(TurnGrace)
+	input, output := s.Context+noteTokens+m.unreadTokens(), m.maxOutput(TurnGrace)
 	return s.Tokens.affords(input+output) && s.Cost.affords(s.Brief.Model.price(input, output))
 }
 
@@ -83,6 +83,7 @@ func (m *machine) attempt(c ModelCall) {
 	}
 	c.RetryAt, c.HoldTokens, c.HoldCost = 0, tokens, cost
 	s.Model = &c
+	s.Inbox.Shown = nil
 	s.Turn = c.Turn
 	s.Phase = Thinking
 	order := CallModel{
@@ -291,6 +292,7 @@ func (m *machine) append(a Append) {
 		return
 	}
 	a.Serial = m.serial()
+	m.s.Inbox.Shown = a.Letters
 	m.s.Context += noteTokens * int64(len(a.Notes))
 	m.record(a)
 }

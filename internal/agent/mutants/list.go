@@ -51,8 +51,8 @@ var List = []Mutant{
 	},
 	{
 		Name: "a later reason taints the error kind", File: "stop.go",
-		Old: "s.Stop.Asked = s.Stop.Asked || st.Asked",
-		New: "s.Stop.Asked, s.Stop.Kind = s.Stop.Asked || st.Asked, st.Kind",
+		Old: "s.Stop.All, s.Stop.Until = true, until",
+		New: "s.Stop.All, s.Stop.Until, s.Stop.Kind = true, until, st.Kind",
 	},
 	{
 		Name: "a message is taken in twice", File: "inbox.go",

@@ -143,6 +143,9 @@ func exits(_, after agent.State, _ []agent.Effect) error {
 	if unsorted(after) {
 		return fmt.Errorf("lost wake-up: a message waits to be sorted and nobody sorts")
 	}
+	if unheard(after) {
+		return fmt.Errorf("lost wake-up: a question is neither looked up nor put before a person")
+	}
 	switch after.Phase {
 	case agent.Thinking:
 		if after.Model == nil {
@@ -187,6 +190,20 @@ func unsorted(s agent.State) bool {
 	}
 	waiting := slices.ContainsFunc(s.Inbox.Queue, func(l agent.Letter) bool { return l.State != agent.LetterReady })
 	return waiting && !slices.ContainsFunc(s.Sides, func(d agent.Side) bool { return d.Kind == agent.SideRoute })
+}
+
+// unheard reports a question that nobody deals with although a side turn could be started. The
+// question of a child that is being stopped is only waited for to be withdrawn.
+func unheard(s agent.State) bool {
+	if s.Phase == agent.Stopping || s.Phase == agent.Done || len(s.Sides) > 7 {
+		return false
+	}
+	for _, q := range s.Questions {
+		if !q.Relayed && !q.Resolving {
+			return true
+		}
+	}
+	return false
 }
 
 // boundedByChild: a child that has started has a deadline of its own, and its end is the exit.

@@ -31,8 +31,8 @@ type world struct {
 	requests  int
 	// calm means that faults and people have stopped: whatever is open must now come to its end.
 	calm bool
-	// legs is how many effects a host carries out in one go, answers included, before it looks at its
-	// mail again; zero is one effect at a time, with every answer by mail.
+	// legs is how many effects a host carries out in one go, answers included, before it looks at
+	// its mail again; zero is one effect at a time, with every answer by mail.
 	legs int
 	// model makes up the replies, if they are not to be drawn.
 	model func(*node, agent.CallModel) agent.Replied
