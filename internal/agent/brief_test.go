@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,6 +214,7 @@ func TestBriefsThatCannotBegin(t *testing.T) {
 		"no task":                 func(b *agent.Brief) { b.Task = "" },
 		"no parent":               func(b *agent.Brief) { b.Parent = "" },
 		"tools out of order":      func(b *agent.Brief) { b.Authority.Tools = []string{"shell", "read"} },
+		"no end of names":         func(b *agent.Brief) { b.RoleHash = strings.Repeat("f", 3<<10) },
 		"tools without authority": func(b *agent.Brief) { b.Tools = []string{"write"} },
 	} {
 		b := plainDelegation().brief

@@ -145,6 +145,22 @@ func TestFoldRebuilds(t *testing.T) {
 	})
 }
 
+// TestStepsShareNothing folds conversations in which long lists lose entries in their middle or at
+// their beginning.
+//
+//
+func TestStepsShareNothing(t *testing.T) {
+	foldStage(t, stage{name: "notices", steps: []string{
+		"begin orchestrator", "said 1", "replied 1\n  spawn reader=a/bg reader=b/bg", "started c/1.0.0", "started c/1.0.1",
+		"ended c/1.0.0 completed", "ended c/1.0.1 completed", "replied 2\n  spawn reader=a", "replied 3 text",
+	}})
+	cancels := []string{"begin orchestrator"}
+	for n := range 10 {
+		cancels = append(cancels, fmt.Sprintf("said %d", n+1), fmt.Sprintf("cancel r%d user", n), fmt.Sprintf("failed %d cancelled", n+1))
+	}
+	foldStage(t, stage{name: "cancels", steps: cancels})
+}
+
 func foldStage(t *testing.T, c stage) {
 	t.Helper()
 	played := c.play(t)

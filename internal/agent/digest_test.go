@@ -128,6 +128,34 @@ func TestItems(t *testing.T) {
 	}
 }
 
+// TestItemsCarryWhatWasAsked compares whole items.
+//
+// Covers: R-095 R-108 R-117.
+func TestItemsCarryWhatWasAsked(t *testing.T) {
+	for _, test := range []struct {
+		tool, args string
+		want       agent.Item
+	}{
+		{
+			agent.ToolSpawn, `{"tasks":[{"role":"coder","task":"Do it.","background":true,"max_iterations":7}]}`,
+			agent.Item{Role: "coder", Background: true, Iterations: 7, Tokens: 129},
+		},
+		{
+			"task", `{"prompt":"Do it.","subagent_type":"coder","run_in_background":true}`,
+			agent.Item{Role: "coder", Background: true, Tokens: 129},
+		},
+		{agent.ToolResume, `{"agent_id":"c/1.0.0","task":"Go on."}`, agent.Item{Agent: "c/1.0.0", Tokens: 129}},
+	} {
+		got := agent.Digest(test.tool, test.args).Items
+		for i := range got {
+			got[i].Hash = ""
+		}
+		if diff := cmp.Diff([]agent.Item{test.want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.args, diff)
+		}
+	}
+}
+
 // TestDigestRole shows that a role offered as a tool is a spawn call for that role, with its
 // arguments as the task.
 //

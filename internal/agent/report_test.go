@@ -227,6 +227,20 @@ func TestReportsAreCut(t *testing.T) {
 	}
 }
 
+// TestReportsOfBrokenText shows that a text with no whole character to cut at is cut to nothing.
+//
+// Covers: E-46.
+func TestReportsOfBrokenText(t *testing.T) {
+	outcome := &agent.Outcome{Status: chat.StatusCompleted}
+	text, err := agent.RenderReports([]agent.Report{{Agent: "c/1.0.0", Outcome: outcome, Text: "\x80\x80\x80\x80"}}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := firstResult(t, text); !strings.HasPrefix(got, "… [cut: 0 of 4 bytes") {
+		t.Errorf("the text becomes %q", got)
+	}
+}
+
 func firstResult(t *testing.T, text string) string {
 	t.Helper()
 	var read struct {

@@ -182,4 +182,41 @@ var List = []Mutant{
 		Name: "identical task is started again", File: "spawn.go",
 		Old: "if hash != \"\" && r.Hash == hash &&", New: "if hash == \"\" && r.Hash == hash &&",
 	},
+	{
+		Name: "an earlier answer serves any question", File: "ladder.go",
+		Old: "if a.Hash == q.Hash && a.By != ByNobody", New: "if a.By != ByNobody",
+	},
+	{
+		Name: "side turns are not charged", File: "ladder.go",
+		Old: "s.Tokens.settle(side.HoldTokens, used.Tokens())", New: "s.Tokens.settle(side.HoldTokens, 0)",
+	},
+	{
+		Name: "a tick gives up children that still have time", File: "clock.go",
+		Old: "c.Until != 0 && c.Until <= m.now", New: "c.Until != 0",
+	},
+	{
+		Name: "the grace of one child ends everybody's", File: "clock.go",
+		Old: "if s.Stop != nil && s.Stop.Until <= m.now {", New: "if s.Stop != nil {",
+	},
+	{
+		Name: "a child that was given up has cost nothing", File: "child.go",
+		Old: "settlement{agents: 1 + c.Agents, tokens: c.Tokens, cost: c.Cost}",
+		New: "settlement{agents: 1 + c.Agents, tokens: c.Tokens}",
+	},
+	{
+		Name: "reads overtake a write", File: "round.go",
+		Old: "writes = writes || c.Writes", New: "writes = c.Writes",
+	},
+	{
+		Name: "a person's wish to stop is lost when no child is open", File: "stop.go",
+		Old: "if m.s.Phase == Idle && len(m.s.Children) == 0 {", New: "if len(m.s.Children) == 0 {",
+	},
+	{
+		Name: "a call that was never reached ends another call's child", File: "stop.go",
+		Old: "c != nil && callOf(short) == call.ID", New: "c != nil",
+	},
+	{
+		Name: "a correction shown in the last step is swallowed", File: "outcome.go",
+		Old: "unread := slices.Clone(m.s.Inbox.Shown)", New: "unread := slices.Clone(m.s.Inbox.Shown[:0])",
+	},
 }
