@@ -76,6 +76,7 @@ type (
 		At
 		Turn       int            `json:"turn"`
 		Attempt    int            `json:"attempt"`
+		Waited     int64          `json:"waited,omitempty"`
 		Kind       chat.ErrorKind `json:"kind"`
 		RetryAfter int64          `json:"retry_after,omitempty"`
 		Usage      chat.Usage     `json:"usage"`
@@ -86,6 +87,7 @@ type (
 		At
 		Turn    int        `json:"turn"`
 		Attempt int        `json:"attempt"`
+		Waited  int64      `json:"waited,omitempty"`
 		Usage   chat.Usage `json:"usage"`
 		Context int64      `json:"context"`
 	}

@@ -207,11 +207,12 @@ func (r *run) parse(w words, more []string) (agent.Event, error) {
 	case "failed":
 		return agent.ModelFailed{
 			At: at, Turn: int(number(w.at(1))), Attempt: r.attempt(w), Kind: chat.ErrorKind(w.at(2)),
-			RetryAfter: w.int("after", 0), Usage: usage(w),
+			Waited: w.int("waited", 0), RetryAfter: w.int("after", 0), Usage: usage(w),
 		}, nil
 	case "compacted":
 		return agent.Compacted{
-			At: at, Turn: int(number(w.at(1))), Attempt: r.attempt(w), Usage: usage(w), Context: w.int("context", 100),
+			At: at, Turn: int(number(w.at(1))), Attempt: r.attempt(w), Waited: w.int("waited", 0), Usage: usage(w),
+			Context: w.int("context", 100),
 		}, nil
 	case "done":
 		return agent.ToolDone{

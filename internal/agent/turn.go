@@ -251,6 +251,7 @@ func (m *machine) modelFailed(e ModelFailed) error {
 		return err
 	}
 	m.charge(c, e.Usage)
+	m.forgive(e.Waited)
 	switch {
 	case s.Phase == Stopping:
 		s.Model = nil
@@ -277,6 +278,7 @@ func (m *machine) compacted(e Compacted) error {
 		return m.refuse(Invalid, "turn %d did not ask for a compaction", e.Turn)
 	}
 	m.chargeReply(c, e.Usage)
+	m.forgive(e.Waited)
 	s.Model = nil
 	s.Context = e.Context
 	s.Progress.Compacted = true

@@ -69,12 +69,10 @@ func conversation(t *rapid.T) []Message {
 		if rapid.Bool().Draw(t, "thinks") {
 			parts = append(parts, thinking("hm"))
 		}
+		least := 1
 		if rapid.Bool().Draw(t, "talks") {
 			parts = append(parts, text("wait"))
-		}
-		least := 0
-		if len(parts) == 0 {
-			least = 1
+			least = 0
 		}
 		for range rapid.IntRange(least, 3).Draw(t, "calls") {
 			calls++

@@ -42,6 +42,9 @@ type Part struct {
 	// Image is a reference to an image, and Failed marks a tool_result that reports an error.
 	Image  string `json:"image,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
+	// Seal is what a provider attached to a thinking part to know it again. It is opaque, and goes
+	// back unchanged with the part to the same provider.
+	Seal string `json:"seal,omitempty"`
 }
 
 // Message is an ordered list of parts from one speaker.
@@ -88,8 +91,10 @@ func resultsFirst(parts []Part) []Part {
 
 // Validate reports the first reason for which a provider would refuse the transcript, or nil. It
 // holds: the user speaks first and last, speakers alternate, no message or part is empty or from
-// the wrong speaker, the arguments of a tool_use are JSON, call ids are unique, and each tool_use
-// has exactly one tool_result, in the very next message, before anything else there.
+// the wrong speaker, the arguments of a tool_use are a JSON object, call ids are unique, and each
+// tool_use has exactly one tool_result, in the very next message, before anything else there.
+// Thinking never stands alone, since it does not travel to every provider; when it is sealed it may
+// be without text.
 func (t Transcript) Validate() error {
 	if len(t) == 0 {
 		return invalid("the transcript is empty")
@@ -114,6 +119,9 @@ func (t Transcript) Validate() error {
 		if err != nil {
 			return err
 		}
+		if !slices.ContainsFunc(msg.Parts, func(p Part) bool { return p.Kind != PartThinking }) {
+			return invalid("message %s has nothing but thinking", msg.ID)
+		}
 		if len(answered) != len(open) {
 			return invalid("message %s answers %d of %d tool calls", msg.ID, len(answered), len(open))
 		}
@@ -131,7 +139,8 @@ func validateParts(msg Message, open []string) (map[string]bool, error) {
 	for _, p := range msg.Parts {
 		switch p.Kind {
 		case PartText, PartThinking:
-			if strings.TrimSpace(p.Text) == "" {
+			sealed := p.Kind == PartThinking && p.Seal != ""
+			if strings.TrimSpace(p.Text) == "" && !sealed {
 				return nil, invalid("message %s has an empty %s part", msg.ID, p.Kind)
 			}
 			if p.Kind == PartThinking && msg.Speaker != Assistant {
@@ -145,7 +154,7 @@ func validateParts(msg Message, open []string) (map[string]bool, error) {
 				return nil, invalid("message %s has an image part from the assistant", msg.ID)
 			}
 		case PartToolUse:
-			if msg.Speaker != Assistant || p.Tool == "" || !json.Valid([]byte(p.Args)) {
+			if msg.Speaker != Assistant || p.Tool == "" || !Object(p.Args) {
 				return nil, invalid("message %s has a malformed tool_use %q", msg.ID, p.Call)
 			}
 		case PartToolResult:
@@ -184,6 +193,11 @@ func uses(msg Message, seen map[string]bool) ([]string, error) {
 		open = append(open, p.Call)
 	}
 	return open, nil
+}
+
+// Object reports whether a text is one whole JSON object, as the arguments of a call must be.
+func Object(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && json.Valid([]byte(text))
 }
 
 func invalid(format string, args ...any) error {

@@ -168,6 +168,26 @@ func TestValidateRefusesParts(t *testing.T) {
 			`invalid: message m2 has a malformed tool_use "1"`,
 		},
 		{
+			"arguments that are a list",
+			between([]Part{{Kind: PartToolUse, Call: "c1", Tool: "read", Args: " [1]"}}, result("c1")),
+			`invalid: message m2 has a malformed tool_use "c1"`,
+		},
+		{
+			"arguments that are null",
+			between([]Part{{Kind: PartToolUse, Call: "c1", Tool: "read", Args: "null"}}, result("c1")),
+			`invalid: message m2 has a malformed tool_use "c1"`,
+		},
+		{
+			"nothing but thinking",
+			between([]Part{thinking("hm"), thinking("well")}, text("bye")),
+			`invalid: message m2 has nothing but thinking`,
+		},
+		{
+			"sealed text without text",
+			between([]Part{{Kind: PartText, Seal: "s"}}, text("bye")),
+			`invalid: message m2 has an empty text part`,
+		},
+		{
 			"an unknown kind",
 			Transcript{fromUser("m1", Part{Kind: "video", Text: "a cat"})},
 			`invalid: message m1 has a part of unknown kind "video"`,
@@ -298,6 +318,14 @@ func TestValidateRefusesUnpairedCalls(t *testing.T) {
 			`invalid: message m2 has a tool_result from the assistant`,
 		},
 	})
+}
+
+// TestValidateSealedThinking takes thinking that a provider keeps to itself: a seal without text.
+func TestValidateSealedThinking(t *testing.T) {
+	sealed := between([]Part{{Kind: PartThinking, Seal: "s"}, text("hello")}, text("bye"))
+	if err := sealed.Validate(); err != nil {
+		t.Errorf("refused: %v", err)
+	}
 }
 
 type refusal struct {
