@@ -1,0 +1,159 @@
+// Package journal is what happened, and the only home of content.
+//
+// A conversation is one list of entries, numbered from 1 without a gap. An entry holds one Row: a
+// fact, keyed by an id that its writer knew beforehand. Writing a row twice is the same as writing
+// it once, so whoever is not sure whether a commit went through writes it again: the first record
+// of a key stands, and a later writer is told so. Entries are never changed.
+//
+// What people and programs ask for (agents, tasks, usage, open questions) is a fold of that list.
+// View is the fold in Go and its definition; databases keep the same in tables that they write in
+// the transaction of the entries, and are held against View by journaltest and by Verify.
+//
+// The package imports chat only. Adapters below it know SQL.
+package journal
+
+import (
+	"context"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Place says whose conversation is meant. There is no way to read or write without one.
+type Place struct {
+	Tenant       string
+	Conversation string
+}
+
+// Entry is one row with its place in the list.
+type Entry struct {
+	Seq int64
+	// Number counts what people said to the orchestrator, from 1 without a gap; zero for all else.
+	Number int64
+	At     time.Time
+	Row    Row
+}
+
+// Written says where a row stands in the list after an append.
+type Written struct {
+	Seq    int64
+	Number int64
+	// Existed means that the key was there before: that record stands, and this one was dropped.
+	Existed bool
+}
+
+// Log is a journal. All methods are safe for concurrent use.
+type Log interface {
+	Writer
+	Reader
+	Lists
+}
+
+// Writer adds to a journal.
+type Writer interface {
+	// Append writes rows in order and returns when they are durable: all of them, or none and an
+	// error. After an error that is not a refusal nobody knows which; writing the same rows again
+	// settles it. A conversation begins with Opened.
+	Append(ctx context.Context, place Place, at time.Time, rows ...Row) ([]Written, error)
+	// Keep stores texts under the hashes of their content (HashOf), once per tenant.
+	Keep(ctx context.Context, tenant string, texts ...string) error
+	// Erase removes a conversation with everything in it. Kept texts stay.
+	Erase(ctx context.Context, place Place) error
+}
+
+// Reader reads one conversation. What does not exist, or belongs to somebody else, is not_found.
+type Reader interface {
+	// Entries returns what comes after a sequence number, in order, at most limit.
+	Entries(ctx context.Context, place Place, after int64, limit int) ([]Entry, error)
+	// Find returns the entries with these keys, in the order of the list; those that do not exist
+	// are left out.
+	Find(ctx context.Context, place Place, keys ...string) ([]Entry, error)
+	// Steps returns the recorded events of a task that come after the n-th, in order.
+	Steps(ctx context.Context, place Place, task string, after int) ([]Stepped, error)
+	// Transcript returns the last messages of an agent in order, without those that were voided.
+	Transcript(ctx context.Context, place Place, agent string, page Page) ([]Message, error)
+	// Chat returns what people and the orchestrator said to each other, in order.
+	Chat(ctx context.Context, place Place, page Page) ([]Message, error)
+	// ModelCalls and ToolCalls return the last calls of an agent, in order.
+	ModelCalls(ctx context.Context, place Place, agent string, page Page) ([]ModelCall, error)
+	ToolCalls(ctx context.Context, place Place, agent string, page Page) ([]ToolCall, error)
+	// Snapshot returns the state of a conversation as of one moment.
+	Snapshot(ctx context.Context, place Place) (Snapshot, error)
+	// Records returns the conversation's model calls and delegations, one flat record each.
+	Records(ctx context.Context, place Place) ([]Record, error)
+}
+
+// Lists reads across the conversations of one tenant, and the outbox across all of them.
+type Lists interface {
+	// Conversations returns those that are not archived, the one last written to first.
+	Conversations(ctx context.Context, tenant string, page Page) ([]Conversation, error)
+	// Inbox returns what waits for a person, the oldest first.
+	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
+	// Search finds messages of people and models by words, the newest first.
+	Search(ctx context.Context, tenant string, query Query) ([]Hit, error)
+	// Text returns a kept text.
+	Text(ctx context.Context, tenant, hash string) (string, error)
+	// Pending returns posts of all tenants that were not delivered, the oldest first. It is all
+	// that can be seen across tenants, and holds no content.
+	Pending(ctx context.Context, before time.Time, limit int) ([]Post, error)
+}
+
+// Page asks for at most Limit things, before a sequence number or, in a list of conversations,
+// before a cursor. The zero value asks for the last hundred.
+type Page struct {
+	Limit  int
+	Before int64
+	Cursor string
+}
+
+// PageLimit is how much a page holds when nothing is said, and the most that it can hold.
+const (
+	PageLimit    = 100
+	PageMaxLimit = 1000
+)
+
+// Size is the number of things that a page asks for.
+func (p Page) Size() int {
+	if p.Limit <= 0 {
+		return PageLimit
+	}
+	return min(p.Limit, PageMaxLimit)
+}
+
+// Message is one message of a transcript or a chat. Number is set for what a person said.
+type Message struct {
+	Seq    int64
+	Number int64
+	At     time.Time
+	Agent  string
+	By     string
+	Turn   int
+	chat.Message
+}
+
+// Query is a search. Words are matched without regard to case, and all of them must be there.
+type Query struct {
+	Words        string
+	Conversation string
+	// SubAgents searches what sub-agents said as well.
+	SubAgents bool
+	Limit     int
+}
+
+// Hit is a message that a search found.
+type Hit struct {
+	Conversation string
+	Seq          int64
+	At           time.Time
+	Agent        string
+	Speaker      chat.Speaker
+	Text         string
+}
+
+// Post is something that was written for the engine and must reach it.
+type Post struct {
+	Place
+	ID    string
+	Topic string
+	At    time.Time
+}

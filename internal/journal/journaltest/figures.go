@@ -1,0 +1,214 @@
+package journaltest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Turn is what an agent's turn with one tool call writes: three appends.
+func Turn(in journal.In, n int) [][]journal.Row {
+	call := fmt.Sprintf("%d.0", n)
+	text := strings.Repeat("some words of a reply ", 20)
+	return [][]journal.Row{
+		{journal.Requested{
+			In: in, Call: fmt.Sprintf("%d.1", n), Type: journal.RequestContinuation, Turn: n, Attempt: 1,
+			Model: "m", Prompt: "p", HoldTokens: 5000, HoldCost: 100,
+		}},
+		{
+			journal.Responded{
+				In: in, Call: fmt.Sprintf("%d.1", n), Status: chat.StatusCompleted, Stop: "tools",
+				Usage: chat.Usage{Input: 3000, Output: 200, CacheRead: 2500, Cost: 42}, Duration: 900,
+			},
+			journal.Spoke{In: in, Turn: n, Message: chat.Message{
+				ID: fmt.Sprint("t", n), Speaker: chat.Assistant, Parts: []chat.Part{
+					{Kind: chat.PartText, Text: text},
+					{Kind: chat.PartToolUse, Call: call, Tool: "read_file", Args: `{"path":"a.go"}`},
+				},
+			}},
+			journal.Stepped{In: in, N: 2 * n, Event: []byte(`{"name":"Replied","event":{"turn":1}}`)},
+		},
+		{
+			journal.Resulted{In: in, Call: call, Status: journal.CallCompleted, Text: text, Duration: 3},
+			journal.Stepped{In: in, N: 2*n + 1, Event: []byte(`{"name":"ToolDone","event":{"call":"1.0"}}`)},
+			journal.Spoke{In: in, Message: chat.Message{
+				ID: fmt.Sprint("u", n), Speaker: chat.User,
+				Parts: []chat.Part{{Kind: chat.PartToolResult, Call: call, Text: text}},
+			}},
+		},
+	}
+}
+
+// Bare writes a turn's rows with nothing but the driver: the same rows into the same tables, in one
+// transaction for each append, without asking what is there.
+type Bare func(ctx context.Context, place journal.Place, in journal.In, n int, seq int64) error
+
+// The targets of the project, and the bounds at which a figure fails the test. Between the two a
+// figure is reported as missed: what a busy machine adds is not the journal's fault.
+const (
+	ratioTarget, ratioBound = 1.3, 2.0
+	crowdTarget, crowdBound = 3.0, 30.0
+	readTarget, readBound   = 1.2, 1.5
+)
+
+// verdict compares a figure with its target, and fails the test at its bound.
+func verdict(t *testing.T, what string, figure, target, bound float64) string {
+	t.Helper()
+	switch {
+	case figure > bound:
+		t.Errorf("%s is %.2f, beyond %.1f", what, figure, bound)
+		return "failed"
+	case figure > target:
+		return fmt.Sprintf("target %.1f missed", target)
+	}
+	return fmt.Sprintf("target %.1f reached", target)
+}
+
+// Figures measures a journal against its bare driver, in one run, and prints what it finds.
+func Figures(t *testing.T, log journal.Log, bare Bare, statements func() int64) {
+	t.Helper()
+	appendFigures(t, log, bare, statements)
+	crowdFigures(t, log)
+	readFigures(t, log)
+}
+
+// appendFigures takes turns between the journal and the bare driver.
+func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() int64) {
+	t.Helper()
+	const rounds, turns = 12, 40
+	ours, theirs := journal.Place{Tenant: "acme", Conversation: "ours"}, journal.Place{Tenant: "acme", Conversation: "bare"}
+	write(t, log, ours, opening()...)
+	write(t, log, theirs, opening()...)
+	var own, raw []float64
+	var took, tookRaw time.Duration
+	seq, turn := int64(2), 0
+	before := statements()
+	for range rounds {
+		began := time.Now()
+		for i := range turns {
+			for _, rows := range Turn(root, turn+i+1) {
+				write(t, log, ours, rows...)
+			}
+		}
+		d := time.Since(began)
+		own, took = append(own, d.Seconds()), took+d
+		began = time.Now()
+		for i := range turns {
+			if err := bare(t.Context(), theirs, root, turn+i+1, seq); err != nil {
+				t.Fatal(err)
+			}
+			seq += 7
+		}
+		d = time.Since(began)
+		raw, tookRaw = append(raw, d.Seconds()), tookRaw+d
+		turn += turns
+	}
+	for _, place := range []journal.Place{ours, theirs} {
+		if err := journal.Verify(t.Context(), log, place); err != nil {
+			t.Errorf("what was measured is not right: %v", err)
+		}
+	}
+	n := float64(rounds * turns)
+	ratio := median(own) / median(raw)
+	t.Logf("one writer: %.0f appends/s, %.0f turns/s (7 rows, 3 appends, %.0f statements each); bare driver %.0f turns/s; ratio %.2f, %s",
+		3*n/took.Seconds(), n/took.Seconds(), float64(statements()-before)/n, n/tookRaw.Seconds(), ratio,
+		verdict(t, "the journal next to the bare driver", ratio, ratioTarget, ratioBound))
+}
+
+// crowdFigures compares one writer with 64 in one conversation.
+func crowdFigures(t *testing.T, log journal.Log) {
+	t.Helper()
+	place := journal.Place{Tenant: "acme", Conversation: "crowd"}
+	write(t, log, place, opening()...)
+	const crowd, rounds, appends = 64, 8, 8
+	var alone, together []time.Duration
+	var took time.Duration
+	var mu sync.Mutex
+	for round := range rounds {
+		for n := range 50 {
+			id := fmt.Sprintf("alone-%d-%d", round, n)
+			alone = append(alone, timed(t, log, place, journal.Said{ID: id, By: "ann"}))
+		}
+		began := time.Now()
+		var wg sync.WaitGroup
+		for w := range crowd {
+			wg.Go(func() {
+				var own []time.Duration
+				for n := range appends {
+					id := fmt.Sprintf("%d-%d-%d", round, w, n)
+					own = append(own, timed(t, log, place, journal.Said{ID: id, By: "ann"}))
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				together = append(together, own...)
+			})
+		}
+		wg.Wait()
+		took += time.Since(began)
+	}
+	one, many := percentile(alone, 95), percentile(together, 95)
+	ratio := float64(many) / float64(one)
+	t.Logf("%d writers in one conversation: %.0f appends/s, p95 %s, a lone writer's %s, ratio %.2f, %s",
+		crowd, crowd*rounds*appends/took.Seconds(), many.Round(time.Microsecond), one.Round(time.Microsecond),
+		ratio, verdict(t, "p95 in a crowd", ratio, crowdTarget, crowdBound))
+}
+
+func timed(t *testing.T, log journal.Log, place journal.Place, row journal.Row) time.Duration {
+	began := time.Now()
+	if _, err := log.Append(t.Context(), place, start, row); err != nil {
+		t.Error(err)
+	}
+	return time.Since(began)
+}
+
+// readFigures reads the end of a short and of a long conversation, in turns.
+func readFigures(t *testing.T, log journal.Log) {
+	t.Helper()
+	short, long := journal.Place{Tenant: "acme", Conversation: "short"}, journal.Place{Tenant: "acme", Conversation: "long"}
+	for place, n := range map[journal.Place]int{short: 1_000, long: 100_000} {
+		write(t, log, place, opening()...)
+		for i := 0; i < n; i += 500 {
+			var rows []journal.Row
+			for j := range 500 {
+				rows = append(rows, journal.Spoke{In: root, Turn: i + j + 1, Message: chat.Message{
+					ID: fmt.Sprint("t", i+j), Speaker: chat.Assistant,
+					Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint("message ", i+j)}},
+				}})
+			}
+			write(t, log, place, rows...)
+		}
+	}
+	took := map[journal.Place][]float64{}
+	page := journal.Page{Limit: 200}
+	for range 300 {
+		for _, place := range []journal.Place{short, long} {
+			began := time.Now()
+			messages, err := log.Transcript(t.Context(), place, root.Agent, page)
+			if err != nil || len(messages) != 200 {
+				t.Fatalf("%d messages, %v", len(messages), err)
+			}
+			took[place] = append(took[place], time.Since(began).Seconds())
+		}
+	}
+	ratio := median(took[long]) / median(took[short])
+	t.Logf("last 200 of 100,000 messages %.2f ms, of 1,000 %.2f ms, ratio %.2f, %s",
+		1000*median(took[long]), 1000*median(took[short]), ratio,
+		verdict(t, "the end of a long conversation", ratio, readTarget, readBound))
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+func percentile(values []time.Duration, p int) time.Duration {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)*p/100]
+}

@@ -1,0 +1,298 @@
+// Package journaltest holds the suite that every journal must pass, and the in-memory journal that
+// defines what passing means. It is for tests.
+package journaltest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Memory is a journal that forgets everything when the program ends. It is the list and its View.
+type Memory struct {
+	mu            sync.Mutex
+	conversations map[journal.Place]*list
+	texts         map[[2]string]string
+}
+
+type list struct {
+	entries []journal.Entry
+	known   map[string]journal.Written
+	view    *journal.View
+}
+
+var _ journal.Log = (*Memory)(nil)
+
+// NewMemory returns an empty journal.
+func NewMemory() *Memory {
+	return &Memory{conversations: map[journal.Place]*list{}, texts: map[[2]string]string{}}
+}
+
+// Append implements journal.Writer.
+func (m *Memory) Append(
+	_ context.Context, place journal.Place, at time.Time, rows ...journal.Row,
+) ([]journal.Written, error) {
+	batch, err := journal.NewBatch(place, at, rows)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, ok := m.conversations[place]
+	if !ok {
+		l = &list{known: map[string]journal.Written{}, view: journal.NewView()}
+	}
+	known := map[string]journal.Written{}
+	for _, key := range journal.LookUp([]*journal.Batch{batch}) {
+		if w, ok := l.known[key]; ok {
+			known[key] = w
+		}
+	}
+	tail := journal.Tail{}
+	if n := len(l.entries); n > 0 {
+		c := l.view.Snapshot().Conversation
+		tail = journal.Tail{Seq: c.Seq, Number: c.Number}
+	}
+	plan, err := journal.NewPlan(tail, known, []*journal.Batch{batch})
+	if err != nil {
+		return nil, err
+	}
+	fresh := make([]journal.Entry, len(plan.Insert))
+	for i, n := range plan.Insert {
+		// Rows are kept as they are stored, so that what comes back is what a database gives.
+		row, err := journal.Decode(n.Kind, n.Body)
+		if err != nil {
+			return nil, err
+		}
+		fresh[i] = journal.Entry{Seq: n.Seq, Number: n.Number, At: n.At, Row: row}
+	}
+	for i, e := range fresh {
+		l.entries = append(l.entries, e)
+		l.known[plan.Insert[i].Key] = journal.Written{Seq: e.Seq, Number: e.Number, Existed: true}
+		l.view.Apply(place, e)
+	}
+	m.conversations[place] = l
+	return plan.Written[0], nil
+}
+
+// Keep implements journal.Writer.
+func (m *Memory) Keep(_ context.Context, tenant string, texts ...string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, text := range texts {
+		text = journal.Printable(text)
+		m.texts[[2]string{tenant, journal.HashOf(text)}] = text
+	}
+	return nil
+}
+
+// Erase implements journal.Writer.
+func (m *Memory) Erase(_ context.Context, place journal.Place) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.conversations[place]; !ok {
+		return journal.NotFound()
+	}
+	delete(m.conversations, place)
+	return nil
+}
+
+// read hands out one conversation.
+func (m *Memory) read(place journal.Place, do func(*list)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, ok := m.conversations[place]
+	if !ok {
+		return journal.NotFound()
+	}
+	do(l)
+	return nil
+}
+
+// Entries implements journal.Reader.
+func (m *Memory) Entries(
+	_ context.Context, place journal.Place, after int64, limit int,
+) (out []journal.Entry, err error) {
+	err = m.read(place, func(l *list) {
+		from := min(max(after, 0), int64(len(l.entries)))
+		found := l.entries[from:]
+		out = slices.Clone(found[:min(len(found), journal.Page{Limit: limit}.Size())])
+	})
+	return out, err
+}
+
+// Find implements journal.Reader.
+func (m *Memory) Find(
+	_ context.Context, place journal.Place, keys ...string,
+) (out []journal.Entry, err error) {
+	err = m.read(place, func(l *list) {
+		for _, e := range l.entries {
+			if slices.Contains(keys, e.Row.Key()) {
+				out = append(out, e)
+			}
+		}
+	})
+	return out, err
+}
+
+// Steps implements journal.Reader.
+func (m *Memory) Steps(
+	_ context.Context, place journal.Place, task string, after int,
+) (out []journal.Stepped, err error) {
+	err = m.read(place, func(l *list) {
+		for _, e := range l.entries {
+			if step, ok := e.Row.(journal.Stepped); ok && step.Task == task && step.N > after {
+				out = append(out, step)
+			}
+		}
+	})
+	return out, err
+}
+
+// Transcript implements journal.Reader.
+func (m *Memory) Transcript(
+	_ context.Context, place journal.Place, agent string, page journal.Page,
+) (out []journal.Message, err error) {
+	err = m.read(place, func(l *list) { out = l.view.Transcript(agent, page) })
+	return out, err
+}
+
+// Chat implements journal.Reader.
+func (m *Memory) Chat(
+	_ context.Context, place journal.Place, page journal.Page,
+) (out []journal.Message, err error) {
+	err = m.read(place, func(l *list) { out = l.view.Chat(page) })
+	return out, err
+}
+
+// ModelCalls implements journal.Reader.
+func (m *Memory) ModelCalls(
+	_ context.Context, place journal.Place, agent string, page journal.Page,
+) (out []journal.ModelCall, err error) {
+	err = m.read(place, func(l *list) { out = l.view.ModelCalls(agent, page) })
+	return out, err
+}
+
+// ToolCalls implements journal.Reader.
+func (m *Memory) ToolCalls(
+	_ context.Context, place journal.Place, agent string, page journal.Page,
+) (out []journal.ToolCall, err error) {
+	err = m.read(place, func(l *list) { out = l.view.ToolCalls(agent, page) })
+	return out, err
+}
+
+// Snapshot implements journal.Reader.
+func (m *Memory) Snapshot(
+	_ context.Context, place journal.Place,
+) (out journal.Snapshot, err error) {
+	err = m.read(place, func(l *list) { out = l.view.Snapshot() })
+	return out, err
+}
+
+// Records implements journal.Reader.
+func (m *Memory) Records(
+	_ context.Context, place journal.Place,
+) (out []journal.Record, err error) {
+	err = m.read(place, func(l *list) { out = l.view.Records() })
+	return out, err
+}
+
+// of returns the conversations of a tenant.
+func (m *Memory) of(tenant string) map[string]*list {
+	out := map[string]*list{}
+	for place, l := range m.conversations {
+		if place.Tenant == tenant {
+			out[place.Conversation] = l
+		}
+	}
+	return out
+}
+
+// Conversations implements journal.Lists.
+func (m *Memory) Conversations(
+	_ context.Context, tenant string, page journal.Page,
+) ([]journal.Conversation, error) {
+	at, id, err := journal.ParseCursor(page.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []journal.Conversation
+	for _, l := range m.of(tenant) {
+		c := l.view.Snapshot().Conversation
+		if !c.Archived && cmp.Or(c.UpdatedAt.Compare(at), cmp.Compare(c.ID, id)) < 0 {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b journal.Conversation) int {
+		return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	return out[:min(len(out), page.Size())], nil
+}
+
+// Inbox implements journal.Lists.
+func (m *Memory) Inbox(
+	_ context.Context, tenant string, limit int,
+) (out []journal.Waiting, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.of(tenant) {
+		out = append(out, l.view.Inbox()...)
+	}
+	slices.SortFunc(out, func(a, b journal.Waiting) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(a.Seq, b.Seq))
+	})
+	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
+}
+
+// Search implements journal.Lists. It knows words, not phrases.
+func (m *Memory) Search(
+	_ context.Context, tenant string, query journal.Query,
+) (out []journal.Hit, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, l := range m.of(tenant) {
+		if query.Conversation != "" && query.Conversation != id {
+			continue
+		}
+		out = append(out, l.view.Search(query)...)
+	}
+	slices.SortFunc(out, func(a, b journal.Hit) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(b.Seq, a.Seq))
+	})
+	return out[:min(len(out), journal.Page{Limit: query.Limit}.Size())], nil
+}
+
+// Text implements journal.Lists.
+func (m *Memory) Text(_ context.Context, tenant, hash string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text, ok := m.texts[[2]string{tenant, hash}]
+	if !ok {
+		return "", &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
+	}
+	return text, nil
+}
+
+// Pending implements journal.Lists.
+func (m *Memory) Pending(
+	_ context.Context, before time.Time, limit int,
+) (out []journal.Post, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.conversations {
+		out = append(out, l.view.Pending(before)...)
+	}
+	slices.SortFunc(out, func(a, b journal.Post) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Tenant, b.Tenant),
+			strings.Compare(a.Conversation, b.Conversation))
+	})
+	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
+}

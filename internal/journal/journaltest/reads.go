@@ -1,0 +1,248 @@
+package journaltest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// chatAndSearch looks at a conversation as a person does.
+//
+// Covers: R-020, E-117.
+func chatAndSearch(t *testing.T, f Fixture) {
+	child := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
+	says := func(in journal.In, turn int, text string) journal.Row {
+		return journal.Spoke{In: in, Turn: turn, Message: chat.Message{
+			ID: fmt.Sprint("t", turn), Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
+		}}
+	}
+	write(t, f.Log, place, append(opening(),
+		journal.Said{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "Find the Purple elephant"}}},
+		journal.Spoke{In: root, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: []chat.Part{
+			{Kind: chat.PartText, Text: "Find the Purple elephant"},
+		}}},
+		journal.Assigned{In: child, Parent: "root", Role: "researcher", Depth: 1},
+		says(child, 1, "an elephant, purple, was seen"),
+		says(root, 1, "never said: purple elephant"),
+		journal.Voided{In: root, Turn: 1},
+		journal.Voided{In: root, Turn: 2},
+		says(root, 2, "never said either: purple elephant"),
+		says(root, 3, "The elephant is not purple."),
+	)...)
+	lines, err := f.Log.Chat(t.Context(), place, journal.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range lines {
+		got = append(got, m.By+m.Agent+": "+journal.Words(m.Parts))
+	}
+	if diff := cmp.Diff([]string{"ann: Find the Purple elephant", "root: The elephant is not purple."}, got); diff != "" {
+		t.Errorf("chat (+) against the wanted (-):\n%s", diff)
+	}
+	seqs := func(q journal.Query) (out []int64) {
+		hits, err := f.Log.Search(t.Context(), place.Tenant, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			out = append(out, h.Seq)
+		}
+		return out
+	}
+	cases := []struct {
+		query journal.Query
+		want  []int64
+	}{
+		{journal.Query{Words: "PURPLE elephant"}, []int64{11, 3}},
+		{journal.Query{Words: "purple", SubAgents: true}, []int64{11, 6, 3}},
+		{journal.Query{Words: "purple", Limit: 1}, []int64{11}},
+		{journal.Query{Words: "purple", Conversation: "other"}, nil},
+		{journal.Query{Words: "purple dragon"}, nil},
+		{journal.Query{Words: "' or 1=1 --"}, nil},
+		{journal.Query{Words: ""}, nil},
+	}
+	for _, c := range cases {
+		if diff := cmp.Diff(c.want, seqs(c.query), alike); diff != "" {
+			t.Errorf("search %+v: sequences (+) against the wanted (-):\n%s", c.query, diff)
+		}
+	}
+}
+
+// searches draws texts of many scripts and looks for pieces of them, and for what a full-text index
+// would take as its own language.
+func searches(t *testing.T, f Fixture) {
+	n := 0
+	symbol := rapid.SampledFrom([]rune("aBcé ÉßñÅ Дд Ωω 中文 かな 한 עב ٣7½² _-.'\\&|!:*<>()\"\n🙂€ªº\u0301\u0e33𞤀Σς\x00İ"))
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", n)}
+		memory := NewMemory()
+		text := string(rapid.SliceOfN(symbol, 1, 30).Draw(rt, "text"))
+		rows := append(opening(), journal.Said{ID: "m", By: "ann", Parts: []chat.Part{
+			{Kind: chat.PartText, Text: text}, {Kind: chat.PartText, Text: "quick or not brown"},
+		}})
+		for _, to := range []journal.Log{memory, f.Log} {
+			if _, err := to.Append(t.Context(), at, start, rows...); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		words := string(rapid.SliceOfN(symbol, 1, 4).Draw(rt, "words"))
+		if all := append(strings.Fields(text), "quick OR nothing", "quick -brown", "qui*", `"brown not"`); rapid.Bool().Draw(rt, "known") {
+			words = rapid.SampledFrom(all).Draw(rt, "word")
+		}
+		same(rt, "hits", memory, f.Log, func(l journal.Log) (any, error) {
+			return l.Search(t.Context(), at.Tenant, journal.Query{Words: words, Conversation: at.Conversation})
+		})
+	})
+}
+
+// lists pages through conversations and reads the inbox and kept texts.
+//
+// Covers: R-042.
+func lists(t *testing.T, f Fixture) {
+	for i := range 7 {
+		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
+		if _, err := f.Log.Append(t.Context(), at, start.Add(time.Duration(i/2)*time.Second), opening()...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "c6"}, journal.Archived{By: "ann"})
+	var got []string
+	for cursor := ""; ; {
+		page, err := f.Log.Conversations(t.Context(), "acme", journal.Page{Limit: 2, Cursor: cursor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, c := range page {
+			got = append(got, c.ID)
+		}
+		cursor = page[len(page)-1].Cursor()
+	}
+	if diff := cmp.Diff([]string{"c5", "c4", "c3", "c2", "c1", "c0"}, got); diff != "" {
+		t.Errorf("conversations (+) against the wanted (-):\n%s", diff)
+	}
+	if _, err := f.Log.Conversations(t.Context(), "acme", journal.Page{Cursor: "nonsense"}); chat.CodeOf(err) != chat.CodeInvalid {
+		t.Errorf("a cursor of nobody's gives %v", err)
+	}
+
+	c1 := journal.Place{Tenant: "acme", Conversation: "c1"}
+	write(t, f.Log, c1, journal.Asked{In: root, Question: "q1", Text: "?"}, journal.Relayed{In: root, Question: "q1"},
+		journal.Asked{In: root, Question: "q2", Text: "?"},
+		journal.Wanted{In: root, Call: "1.0", Tool: "shell", Hash: "h"},
+		journal.Wanted{In: root, Call: "1.1", Tool: "shell", Hash: "h"},
+		journal.Decided{In: root, Call: "1.1", Hash: "h", By: "ann"})
+	waiting, err := f.Log.Inbox(t.Context(), "acme", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, w := range waiting {
+		keys = append(keys, w.Conversation+" "+w.Key)
+	}
+	if diff := cmp.Diff([]string{"c1 ask/q1", "c1 approval/root#1.0"}, keys); diff != "" {
+		t.Errorf("inbox (+) against the wanted (-):\n%s", diff)
+	}
+
+	text := "You are a coder.\x00"
+	if err := f.Log.Keep(t.Context(), "acme", text, text, "two"); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := f.Log.Text(t.Context(), "acme", journal.HashOf(journal.Printable(text)))
+	if err != nil || kept != journal.Printable(text) {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+	if _, err := f.Log.Text(t.Context(), "acme", "none"); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("an unknown text gives %v", err)
+	}
+}
+
+// outbox posts in two tenants and sweeps.
+//
+// Covers: P1.
+func outbox(t *testing.T, f Fixture) {
+	var want []string
+	for i, tenant := range []string{"acme", "zeta"} {
+		at := journal.Place{Tenant: tenant, Conversation: "c"}
+		rows := append(opening(), journal.Posted{ID: "p1", Topic: "said"}, journal.Posted{ID: "p2", Topic: "said"})
+		if _, err := f.Log.Append(t.Context(), at, start.Add(time.Duration(i)*time.Minute), rows...); err != nil {
+			t.Fatal(err)
+		}
+		write(t, f.Log, at, journal.Delivered{ID: "p1"})
+		want = append(want, tenant+" c p2 said")
+	}
+	sweep := func(before time.Time) (out []string) {
+		posts, err := f.Log.Pending(t.Context(), before, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range posts {
+			out = append(out, strings.Join([]string{p.Tenant, p.Conversation, p.ID, p.Topic}, " "))
+		}
+		return out
+	}
+	if diff := cmp.Diff(want, sweep(start.Add(time.Hour))); diff != "" {
+		t.Errorf("pending (+) against the wanted (-):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[:1], sweep(start.Add(time.Second))); diff != "" {
+		t.Errorf("pending a minute earlier (+) against the wanted (-):\n%s", diff)
+	}
+}
+
+func erased(t *testing.T, f Fixture) {
+	s := &story{}
+	rows := append(s.opening(), filled(journal.Asked{}), filled(journal.Wanted{}), filled(journal.Posted{}),
+		filled(journal.Requested{}), filled(journal.Started{}), filled(journal.Granted{}),
+		journal.Said{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "words"}}})
+	write(t, f.Log, place, rows...)
+	other := journal.Place{Tenant: "acme", Conversation: "c2"}
+	write(t, f.Log, other, rows...)
+	if err := f.Log.Erase(t.Context(), place); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Log.Erase(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("erasing twice gives %v", err)
+	}
+	if _, err := f.Log.Snapshot(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("an erased conversation gives %v", err)
+	}
+	hits, err := f.Log.Search(t.Context(), "acme", journal.Query{Words: "words"})
+	if err != nil || len(hits) != 1 || hits[0].Conversation != "c2" {
+		t.Errorf("a search finds %+v, %v; want what was not erased", hits, err)
+	}
+	if got := write(t, f.Log, place, opening()...); got[0].Seq != 1 || got[0].Existed {
+		t.Errorf("a new conversation of the same id begins with %+v", got[0])
+	}
+}
+
+// erasedElsewhere has one program erase a conversation and open another of the same id, as long as
+// the first, while a second program still remembers what was in it.
+func erasedElsewhere(t *testing.T, f Fixture) {
+	other := f.Other()
+	child := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
+	write(t, f.Log, place, append(opening(), journal.Assigned{In: child, Parent: "root", Role: "coder", Depth: 1})...)
+	write(t, other, place, journal.Noted{In: child, Serial: 1, Note: "here"})
+	write(t, other, place, journal.Noted{In: child, Serial: 2, Note: "still here"})
+	if err := f.Log.Erase(t.Context(), place); err != nil {
+		t.Fatal(err)
+	}
+	again := append(opening(), journal.Titled{ID: "1"}, journal.Titled{ID: "2"}, journal.Titled{ID: "3"})
+	write(t, f.Log, place, again...)
+	_, err := other.Append(t.Context(), place, start, journal.Noted{In: child, Serial: 3, Note: "gone"})
+	if chat.CodeOf(err) != chat.CodeInvalid {
+		t.Errorf("a row about an erased agent: error is %v, want a refusal", err)
+	}
+	if got := write(t, other, place, journal.Titled{ID: "4"}); got[0].Seq != 6 {
+		t.Errorf("the next row stands at %d, want 6", got[0].Seq)
+	}
+}

@@ -1,0 +1,188 @@
+package journaltest
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// tenants makes two tenants with the same ids and others, and asks for everything under the wrong
+// name: 10,000 attempts over every method of the port.
+//
+// Covers: P21, P22, E-119.
+func tenants(t *testing.T, f Fixture) {
+	fillTenant := func(tenant string) {
+		at := journal.Place{Tenant: tenant, Conversation: tenant + "-talk"}
+		rows := slices.Concat(opening(), []journal.Row{
+			journal.Said{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "secret of " + tenant}}},
+			journal.Stepped{In: root, N: 1, Event: []byte(`{}`)},
+			journal.Stepped{In: root, N: 2, Event: []byte(`{}`)},
+			journal.Relayed{In: root, Question: "q"},
+		})
+		write(t, f.Log, at, rows...)
+		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "same"}, rows...)
+		if err := f.Log.Keep(t.Context(), tenant, "prompt of "+tenant); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fillTenant("acme")
+	fillTenant("zeta")
+	attempts := attempts()
+	for _, missing := range methodsWithout(attempts) {
+		t.Errorf("no cross-tenant attempt for %s", missing)
+	}
+	names := make([]string, 0, len(attempts))
+	for name := range attempts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	const total, at = 10_000, 8
+	var leaks atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range at {
+		wg.Go(func() {
+			chance := rand.New(rand.NewPCG(1, uint64(worker)))
+			for range total / at {
+				name := names[chance.IntN(len(names))]
+				mine, theirs := "acme", "zeta"
+				if chance.IntN(2) == 0 {
+					mine, theirs = theirs, mine
+				}
+				n, err := attempts[name](t.Context(), f.Log, mine, theirs)
+				if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
+					t.Errorf("%s: %v", name, err)
+				}
+				leaks.Add(int64(n))
+			}
+		})
+	}
+	wg.Wait()
+	if n := leaks.Load(); n > 0 {
+		t.Errorf("%d of %d attempts returned something of another tenant", n, total)
+	}
+	for _, tenant := range []string{"acme", "zeta"} {
+		if n := len(all(t, f.Log, journal.Place{Tenant: tenant, Conversation: tenant + "-talk"})); n != 6 {
+			t.Errorf("%s has %d entries left, want 6", tenant, n)
+		}
+	}
+}
+
+// attempts maps each method of the port to an attempt to get at another tenant's things with it.
+// It returns how many things came back.
+func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs string) (int, error) {
+	at := func(mine, theirs string) journal.Place {
+		return journal.Place{Tenant: mine, Conversation: theirs + "-talk"}
+	}
+	foreign := func(texts []string, theirs string) (n int) {
+		for _, text := range texts {
+			if strings.Contains(text, theirs) {
+				n++
+			}
+		}
+		return n
+	}
+	type ctx = context.Context
+	return map[string]func(ctx, journal.Log, string, string) (int, error){
+		"Append": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			w, err := l.Append(c, at(mine, theirs), start, journal.Said{ID: "m", By: "eve"})
+			return len(w), err
+		},
+		"Keep": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			return 0, l.Keep(c, mine, "prompt of nobody")
+		},
+		"Erase": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			if err := l.Erase(c, at(mine, theirs)); err != nil {
+				return 0, err
+			}
+			return 1, nil
+		},
+		"Entries": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Entries(c, at(mine, theirs), 0, 10)
+			return len(out), err
+		},
+		"Find": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Find(c, at(mine, theirs), "said/m", "opened")
+			return len(out), err
+		},
+		"Steps": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Steps(c, at(mine, theirs), "root", 0)
+			return len(out), err
+		},
+		"Transcript": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Transcript(c, at(mine, theirs), "root", journal.Page{})
+			return len(out), err
+		},
+		"Chat": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Chat(c, at(mine, theirs), journal.Page{})
+			return len(out), err
+		},
+		"ModelCalls": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.ModelCalls(c, at(mine, theirs), "root", journal.Page{})
+			return len(out), err
+		},
+		"ToolCalls": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.ToolCalls(c, at(mine, theirs), "root", journal.Page{})
+			return len(out), err
+		},
+		"Snapshot": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Snapshot(c, at(mine, theirs))
+			return len(out.Agents), err
+		},
+		"Records": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Records(c, at(mine, theirs))
+			return len(out), err
+		},
+		"Conversations": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Conversations(c, mine, journal.Page{})
+			var ids []string
+			for _, o := range out {
+				ids = append(ids, o.ID)
+			}
+			return foreign(ids, theirs), err
+		},
+		"Inbox": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Inbox(c, mine, 0)
+			var ids []string
+			for _, o := range out {
+				ids = append(ids, o.Conversation)
+			}
+			return foreign(ids, theirs), err
+		},
+		"Search": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Search(c, mine, journal.Query{Words: "secret", SubAgents: true})
+			var texts []string
+			for _, o := range out {
+				texts = append(texts, o.Text)
+			}
+			return foreign(texts, theirs), err
+		},
+		"Text": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Text(c, mine, journal.HashOf("prompt of "+theirs))
+			return len(out), err
+		},
+		"Pending": func(c ctx, l journal.Log, _, _ string) (int, error) {
+			out, err := l.Pending(c, start.Add(time.Hour), 10)
+			return len(out), err
+		},
+	}
+}
+
+// methodsWithout lists the methods of the port that a table leaves out.
+func methodsWithout[F any](table map[string]F) (missing []string) {
+	port := reflect.TypeFor[journal.Log]()
+	for i := range port.NumMethod() {
+		if _, ok := table[port.Method(i).Name]; !ok {
+			missing = append(missing, port.Method(i).Name)
+		}
+	}
+	return missing
+}

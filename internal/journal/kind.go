@@ -1,0 +1,255 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Kind names a type of row in the list.
+type Kind string
+
+// The kinds, one for each type of row.
+const (
+	KindOpened    Kind = "opened"
+	KindTitled    Kind = "titled"
+	KindArchived  Kind = "archived"
+	KindSaid      Kind = "said"
+	KindPosted    Kind = "posted"
+	KindDelivered Kind = "delivered"
+	KindAssigned  Kind = "assigned"
+	KindMoved     Kind = "moved"
+	KindFinished  Kind = "finished"
+	KindTurnEnded Kind = "turn_ended"
+	KindStepped   Kind = "stepped"
+	KindNoted     Kind = "noted"
+	KindSpoke     Kind = "spoke"
+	KindVoided    Kind = "voided"
+	KindRequested Kind = "requested"
+	KindResponded Kind = "responded"
+	KindStarted   Kind = "started"
+	KindResulted  Kind = "resulted"
+	KindAsked     Kind = "asked"
+	KindRelayed   Kind = "relayed"
+	KindAnswered  Kind = "answered"
+	KindWanted    Kind = "wanted"
+	KindDecided   Kind = "decided"
+	KindClosed    Kind = "closed"
+	KindGranted   Kind = "granted"
+)
+
+// Kind implements Row.
+func (Opened) Kind() Kind    { return KindOpened }
+func (Titled) Kind() Kind    { return KindTitled }
+func (Archived) Kind() Kind  { return KindArchived }
+func (Said) Kind() Kind      { return KindSaid }
+func (Posted) Kind() Kind    { return KindPosted }
+func (Delivered) Kind() Kind { return KindDelivered }
+func (Assigned) Kind() Kind  { return KindAssigned }
+func (Moved) Kind() Kind     { return KindMoved }
+func (Finished) Kind() Kind  { return KindFinished }
+func (TurnEnded) Kind() Kind { return KindTurnEnded }
+func (Stepped) Kind() Kind   { return KindStepped }
+func (Noted) Kind() Kind     { return KindNoted }
+func (Spoke) Kind() Kind     { return KindSpoke }
+func (Voided) Kind() Kind    { return KindVoided }
+func (Requested) Kind() Kind { return KindRequested }
+func (Responded) Kind() Kind { return KindResponded }
+func (Started) Kind() Kind   { return KindStarted }
+func (Resulted) Kind() Kind  { return KindResulted }
+func (Asked) Kind() Kind     { return KindAsked }
+func (Relayed) Kind() Kind   { return KindRelayed }
+func (Answered) Kind() Kind  { return KindAnswered }
+func (Wanted) Kind() Kind    { return KindWanted }
+func (Decided) Kind() Kind   { return KindDecided }
+func (Closed) Kind() Kind    { return KindClosed }
+func (Granted) Kind() Kind   { return KindGranted }
+
+// Kinds lists every kind with an empty row of it, in the order in which they are declared.
+func Kinds() []Row {
+	return []Row{
+		Opened{},
+		Titled{},
+		Archived{},
+		Said{},
+		Posted{},
+		Delivered{},
+		Assigned{},
+		Moved{},
+		Finished{},
+		TurnEnded{},
+		Stepped{},
+		Noted{},
+		Spoke{},
+		Voided{},
+		Requested{},
+		Responded{},
+		Started{},
+		Resulted{},
+		Asked{},
+		Relayed{},
+		Answered{},
+		Wanted{},
+		Decided{},
+		Closed{},
+		Granted{},
+	}
+}
+
+var decoders = map[Kind]func([]byte) (Row, error){
+	KindOpened: decodeAs[Opened], KindTitled: decodeAs[Titled], KindArchived: decodeAs[Archived],
+	KindSaid: decodeAs[Said], KindPosted: decodeAs[Posted], KindDelivered: decodeAs[Delivered],
+	KindAssigned: decodeAs[Assigned], KindMoved: decodeAs[Moved],
+	KindFinished: decodeAs[Finished], KindTurnEnded: decodeAs[TurnEnded],
+	KindStepped: decodeAs[Stepped], KindNoted: decodeAs[Noted], KindSpoke: decodeAs[Spoke],
+	KindVoided: decodeAs[Voided], KindRequested: decodeAs[Requested],
+	KindResponded: decodeAs[Responded], KindStarted: decodeAs[Started],
+	KindResulted: decodeAs[Resulted], KindAsked: decodeAs[Asked], KindRelayed: decodeAs[Relayed],
+	KindAnswered: decodeAs[Answered], KindWanted: decodeAs[Wanted],
+	KindDecided: decodeAs[Decided], KindClosed: decodeAs[Closed], KindGranted: decodeAs[Granted],
+}
+
+func decodeAs[R Row](body []byte) (Row, error) {
+	var row R
+	err := json.Unmarshal(body, &row)
+	return row, err
+}
+
+// Decode reads what Encode wrote.
+func Decode(kind Kind, body []byte) (Row, error) {
+	decode, ok := decoders[kind]
+	if !ok {
+		return nil, fmt.Errorf("decode row: unknown kind %q", kind)
+	}
+	row, err := decode(body)
+	if err != nil {
+		return nil, fmt.Errorf("decode row of kind %s: %w", kind, err)
+	}
+	return row, nil
+}
+
+// Encoded is a row on its way into a store.
+type Encoded struct {
+	Key   string
+	Kind  Kind
+	Agent string
+	Task  string
+	Body  []byte
+}
+
+// maxID and maxBody bound what a row may carry. Whatever is larger is cut by whoever makes it.
+const (
+	maxID   = 500
+	maxBody = 16 << 20
+)
+
+// Encode checks a row and writes it as JSON that every store takes: valid UTF-8 without NUL.
+func Encode(row Row) (Encoded, error) {
+	agent, task := row.about()
+	e := Encoded{Key: row.Key(), Kind: row.Kind(), Agent: agent, Task: task}
+	for _, id := range []string{e.Key, agent, task} {
+		if len(id) > maxID || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+			return e, refused("row %.60q: an id is too long or not text", e.Key)
+		}
+	}
+	if strings.Contains(agent, "#") || strings.Contains(task, "#") {
+		return e, refused("row %.60q: agent and task ids must not contain #", e.Key)
+	}
+	if _, about := row.(interface{ inAgent() }); about && (agent == "" || task == "") {
+		return e, refused("row %.60q names no agent or no task", e.Key)
+	}
+	if r, ok := row.(Assigned); ok && (r.Depth != Depth(agent) || (r.Depth > 0) != (r.Parent != "")) && agent != r.Parent {
+		return e, refused("row %.60q: an agent's id must name its ancestors", e.Key)
+	}
+	if err := callsOf(row); err != nil {
+		return e, err
+	}
+	body, err := json.Marshal(row)
+	if err != nil {
+		return e, refused("row %.60q cannot be written: %v", e.Key, err)
+	}
+	if e.Body, err = printable(body); err != nil {
+		return e, refused("row %.60q cannot be written: %v", e.Key, err)
+	}
+	if len(e.Body) > maxBody {
+		return e, refused("row %.60q has %d bytes, more than %d: cut its text", e.Key, len(e.Body), maxBody)
+	}
+	return e, nil
+}
+
+func (In) inAgent() {}
+
+// callsOf refuses a reply whose calls are not named after its turn: everything about a call is
+// found by that name.
+func callsOf(row Row) error {
+	r, ok := row.(Spoke)
+	if !ok {
+		return nil
+	}
+	for _, p := range r.Message.Parts {
+		turn, _, ok := ParseCall(p.Call)
+		if p.Kind == chat.PartToolUse && (!ok || turn != r.Turn) {
+			return refused("row %.60q: call %.20q is not named after turn %d", row.Key(), p.Call, r.Turn)
+		}
+	}
+	return nil
+}
+
+// ParseCall reads the turn and the place in the reply off a call's id, which are all it has.
+func ParseCall(id string) (turn, item int, ok bool) {
+	t, i, _ := strings.Cut(id, ".")
+	turn, err := strconv.Atoi(t)
+	item, err2 := strconv.Atoi(i)
+	return turn, item, err == nil && err2 == nil && turn >= 0 && item >= 0
+}
+
+// Depth reads off an agent's id how far below the orchestrator it is: an id is the parent's id, a
+// slash and the place in the parent's transcript.
+func Depth(agent string) int { return strings.Count(agent, "/") }
+
+// printable replaces what Postgres does not store in JSON: NUL and lone surrogates.
+func printable(body []byte) ([]byte, error) {
+	if !bytes.Contains(body, []byte(`\u0000`)) && !bytes.Contains(body, []byte(`\ud`)) &&
+		!bytes.Contains(body, []byte(`\uD`)) {
+		return body, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(withoutNUL(value))
+}
+
+// Printable is a text as every store can keep it: valid UTF-8 without NUL.
+func Printable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+func withoutNUL(value any) any {
+	switch v := value.(type) {
+	case string:
+		return Printable(v)
+	case []any:
+		for i := range v {
+			v[i] = withoutNUL(v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for name, field := range v {
+			clean[Printable(name)] = withoutNUL(field)
+		}
+		return clean
+	}
+	return value
+}
+
+func refused(format string, args ...any) error {
+	return &chat.Error{Code: chat.CodeInvalid, Message: fmt.Sprintf(format, args...)}
+}

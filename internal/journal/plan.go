@@ -1,0 +1,189 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Batch is one append on its way into a store: its rows, checked and encoded.
+type Batch struct {
+	At   time.Time
+	Rows []Row
+	// Encoded holds the rows as they are stored.
+	Encoded []Encoded
+}
+
+// NewBatch checks and encodes rows. Times are kept to the millisecond.
+func NewBatch(place Place, at time.Time, rows []Row) (*Batch, error) {
+	if place.Tenant == "" || place.Tenant == "*" || place.Conversation == "" {
+		return nil, refused("an append needs a tenant and a conversation")
+	}
+	if len(rows) == 0 {
+		return nil, refused("an append needs at least one row")
+	}
+	b := &Batch{
+		At: at.UTC().Truncate(time.Millisecond), Rows: slices.Clone(rows),
+		Encoded: make([]Encoded, len(rows)),
+	}
+	for i, row := range rows {
+		e, err := Encode(row)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(e.Body, []byte(`\ufffd`)) || bytes.Contains(e.Body, []byte("\uFFFD")) {
+			// Something was replaced: what is folded must be what is stored.
+			if b.Rows[i], err = Decode(e.Kind, e.Body); err != nil {
+				return nil, err
+			}
+		}
+		b.Encoded[i] = e
+	}
+	return b, nil
+}
+
+// Opens reports whether the batch may begin a conversation.
+func (b *Batch) Opens() bool {
+	return slices.ContainsFunc(b.Rows, func(r Row) bool { return r.Kind() == KindOpened })
+}
+
+// Tail is where a conversation's list ends.
+type Tail struct {
+	Seq    int64
+	Number int64
+}
+
+// Numbered is a row with its place in the list.
+type Numbered struct {
+	Encoded
+	Row    Row
+	Seq    int64
+	Number int64
+	At     time.Time
+}
+
+// Plan says what appends to one conversation come to.
+type Plan struct {
+	// Insert is what is new, in order.
+	Insert []Numbered
+	// Written answers each batch.
+	Written [][]Written
+	Tail    Tail
+	At      time.Time
+
+	known map[string]Written
+}
+
+// NewPlan numbers the rows of batches from the tail on. Keys that are known already, from the list
+// or from a row before, are not written again. It refuses rows that cannot follow the list: they
+// come before Opened, or are about a task or a parent of which nothing is known.
+func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error) {
+	p := Plan{Tail: tail, Written: make([][]Written, len(batches)), known: known}
+	for i, b := range batches {
+		for j, e := range b.Encoded {
+			if w, ok := known[e.Key]; ok {
+				p.Written[i] = append(p.Written[i], w)
+				continue
+			}
+			if p.Tail.Seq == 0 && e.Kind != KindOpened {
+				return p, NotFound()
+			}
+			for _, cause := range causes(b.Rows[j]) {
+				if _, ok := known[cause]; !ok {
+					return p, refused("row %.60q: there is no %.60q that it could follow", e.Key, cause)
+				}
+			}
+			p.Tail.Seq++
+			w := Written{Seq: p.Tail.Seq}
+			if e.Kind == KindSaid {
+				p.Tail.Number++
+				w.Number = p.Tail.Number
+			}
+			p.Insert = append(p.Insert, Numbered{Encoded: e, Row: b.Rows[j], Seq: w.Seq, Number: w.Number, At: b.At})
+			p.Written[i] = append(p.Written[i], w)
+			p.At = b.At
+			w.Existed = true
+			known[e.Key] = w
+		}
+	}
+	return p, nil
+}
+
+// causes are the keys of what must be in the list before a row: the task that it is about, and its
+// agent's first; for a task, also the first of the agent that asked for it.
+func causes(row Row) (keys []string) {
+	agent, task := row.about()
+	r, assigned := row.(Assigned)
+	if agent != task {
+		keys = append(keys, taskKey(agent))
+	}
+	switch {
+	case agent == "":
+	case !assigned:
+		keys = append(keys, taskKey(task))
+	case r.Parent != "":
+		keys = append(keys, taskKey(r.Parent))
+	}
+	return keys
+}
+
+// taskKey is the key of the row that assigned a task. An agent's first task has the agent's id.
+func taskKey(task string) string { return Assigned{In: In{Task: task}}.Key() }
+
+// LookUp returns the keys that a store must look up before it can plan: those of all rows and of
+// what they follow, those that would void a reply among them, and the requests responded to.
+func LookUp(batches []*Batch) []string {
+	var keys []string
+	for _, b := range batches {
+		for i, e := range b.Encoded {
+			keys = append(append(keys, e.Key), causes(b.Rows[i])...)
+			if r, ok := b.Rows[i].(Spoke); ok && r.Message.Speaker == chat.Assistant {
+				keys = append(keys, VoidKey(r.Agent, r.Turn))
+			}
+			if r, ok := b.Rows[i].(Responded); ok {
+				keys = append(keys, Requested{In: r.In, Call: r.Call}.Key())
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// Voided reports whether a reply is known to be taken out of its transcript.
+func (p Plan) Voided(r Spoke) bool {
+	_, voided := p.known[VoidKey(r.Agent, r.Turn)]
+	return voided && r.Message.Speaker == chat.Assistant
+}
+
+// Lasting reports whether a key is worth remembering: later rows will follow it.
+func Lasting(key string) bool {
+	return strings.HasPrefix(key, taskPrefix) || strings.HasPrefix(key, requestPrefix)
+}
+
+// Settles reports whether all requests that batches respond to are known.
+func Settles(batches []*Batch, known map[string]Written) bool {
+	for _, b := range batches {
+		for _, row := range b.Rows {
+			if r, ok := row.(Responded); ok {
+				if _, ok := known[(Requested{In: r.In, Call: r.Call}).Key()]; !ok {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// SeqOf is where a looked up key stands in the list, zero if nowhere.
+func (p Plan) SeqOf(key string) int64 { return p.known[key].Seq }
+
+// HashOf is the name under which a text is kept.
+func HashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

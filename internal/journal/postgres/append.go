@@ -1,0 +1,285 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
+)
+
+// Append implements journal.Writer.
+func (l *Log) Append(
+	ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row,
+) ([]journal.Written, error) {
+	batch, err := journal.NewBatch(place, at, rows)
+	if err != nil {
+		return nil, err
+	}
+	return l.combiner.Append(ctx, place, batch)
+}
+
+// The first round trip. It is sent as one, so its statements stand here and not among the
+// generated ones, each of which waits for its answer.
+const (
+	setTenant = `select set_config('app.tenant', $1, true), set_config('app.began', extract(epoch from now())::text, true)`
+
+	openConversation = `insert into conversations (tenant_id, conversation_id, opened_at, updated_at)
+		values ($1, $2, $3, $3) on conflict do nothing`
+
+	lockConversation = `select birth, last_seq, last_number from conversations
+		where tenant_id = $1 and conversation_id = $2 for update`
+
+	expect = `select expect($1, $2, $3, $4, $5)`
+
+	// One look at the index for each key: with key = any ($3) the planner may read the whole list.
+	knownKeys = `select k.key, e.seq, e.number
+		from unnest($3::text[]) as k (key),
+		lateral (
+			select seq, number from entries
+			where tenant_id = $1 and conversation_id = $2 and key = k.key limit 1
+		) e`
+)
+
+// wrongGuess is the code of the error that expect raises.
+const wrongGuess = "RT001"
+
+// commit writes batches to one conversation in one transaction: by a guess if it holds, or else
+// after a look.
+func (l *Log) commit(
+	ctx context.Context, place journal.Place, batches []*journal.Batch,
+) (written [][]journal.Written, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, commitTimeout, errors.New("the commit took too long"))
+	defer cancel()
+	conn, err := l.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fault("append", err)
+	}
+	defer func() {
+		// A connection that cannot even roll back is closed when it is released.
+		if err != nil && conn.Conn().PgConn().TxStatus() != 'I' {
+			_, end := conn.Exec(ctx, "rollback")
+			err = errors.Join(err, end)
+		}
+		conn.Release()
+	}()
+	if g, ok := l.memory.guess(place, batches); ok {
+		written, err := l.tryGuess(ctx, conn.Conn(), place, g)
+		if !errors.Is(err, errWrongGuess) {
+			return written, fault("append", err)
+		}
+		l.memory.doubt(place)
+	}
+	found, err := lock(ctx, conn.Conn(), place, batches)
+	if err != nil {
+		return nil, fault("append", err)
+	}
+	plan, err := journal.NewPlan(found.tail, maps.Clone(found.known), batches)
+	if err != nil {
+		return nil, err
+	}
+	if err := finish(ctx, conn.Conn(), place, plan, &queue{}); err != nil {
+		l.memory.forget(place)
+		return nil, fault("append", err)
+	}
+	l.memory.learn(place, plan, &found)
+	return plan.Written, nil
+}
+
+// errWrongGuess says that a guess does not hold and nothing was written.
+var errWrongGuess = errors.New("the guess was wrong")
+
+// tryGuess writes a guessed plan in one round trip, in which the database checks the guess.
+func (l *Log) tryGuess(
+	ctx context.Context, conn *pgx.Conn, place journal.Place, g guess,
+) ([][]journal.Written, error) {
+	out := &queue{}
+	out.Queue("begin")
+	out.Queue(setTenant, place.Tenant)
+	out.Queue(expect, place.Tenant, place.Conversation, g.birth, g.tail.Seq, g.absent)
+	err := finish(ctx, conn, place, g.plan, out)
+	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == wrongGuess {
+		if _, err := conn.Exec(ctx, "rollback"); err != nil {
+			return nil, err
+		}
+		return nil, errWrongGuess
+	}
+	if err != nil {
+		l.memory.forget(place)
+		return nil, err
+	}
+	l.memory.learn(place, g.plan, nil)
+	return g.plan.Written, nil
+}
+
+// finish sends a plan after what is queued already, and commits.
+func finish(
+	ctx context.Context, conn *pgx.Conn, place journal.Place, plan journal.Plan, out *queue,
+) error {
+	if len(plan.Insert) > 0 {
+		if err := write(ctx, query.New(out), place, plan); err != nil {
+			return err
+		}
+	}
+	out.Queue("commit")
+	results := conn.SendBatch(ctx, &out.Batch)
+	for range out.Len() {
+		tag, err := results.Exec()
+		if err == nil && tag.String() == "ROLLBACK" {
+			err = errors.New("the transaction was rolled back")
+		}
+		if err != nil {
+			return errors.Join(err, results.Close())
+		}
+	}
+	return results.Close()
+}
+
+// lock begins a transaction that owns the conversation, and finds out what is there already.
+func lock(
+	ctx context.Context, conn *pgx.Conn, place journal.Place, batches []*journal.Batch,
+) (look, error) {
+	found := look{known: map[string]journal.Written{}}
+	var b pgx.Batch
+	b.Queue("begin")
+	b.Queue(setTenant, place.Tenant)
+	for _, batch := range batches {
+		if batch.Opens() {
+			b.Queue(openConversation, place.Tenant, place.Conversation, batch.At)
+			break
+		}
+	}
+	b.Queue(lockConversation, place.Tenant, place.Conversation).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			if err := rows.Scan(&found.birth, &found.tail.Seq, &found.tail.Number); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	b.Queue(knownKeys, place.Tenant, place.Conversation, journal.LookUp(batches)).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var key string
+			w := journal.Written{Existed: true}
+			if err := rows.Scan(&key, &w.Seq, &w.Number); err != nil {
+				return err
+			}
+			found.known[key] = w
+		}
+		return rows.Err()
+	})
+	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+		return look{}, fmt.Errorf("lock conversation: %w", err)
+	}
+	if found.birth == "" {
+		return look{}, journal.NotFound()
+	}
+	return found, nil
+}
+
+// queue collects statements for the second round trip.
+type queue struct{ pgx.Batch }
+
+// Exec implements query.DBTX: the statement is sent later.
+func (q *queue) Exec(_ context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	q.Queue(sql, args...)
+	return pgconn.CommandTag{}, nil
+}
+
+// Query and QueryRow implement query.DBTX. Nothing is read in the second round trip.
+func (q *queue) Query(context.Context, string, ...any) (pgx.Rows, error) {
+	panic("postgres: a queued statement has no answer")
+}
+
+func (q *queue) QueryRow(context.Context, string, ...any) pgx.Row {
+	panic("postgres: a queued statement has no answer")
+}
+
+// write queues the inserts of a plan and the fold of what they mean.
+func write(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
+	p := query.InsertEntriesParams{Tenant: place.Tenant, Conversation: place.Conversation}
+	for _, n := range plan.Insert {
+		p.Seqs, p.Numbers = append(p.Seqs, n.Seq), append(p.Numbers, n.Number)
+		p.Keys, p.Kinds = append(p.Keys, n.Key), append(p.Kinds, string(n.Kind))
+		p.Agents, p.Tasks = append(p.Agents, n.Agent), append(p.Tasks, n.Task)
+		p.Ats, p.Bodies = append(p.Ats, n.At), append(p.Bodies, string(n.Body))
+	}
+	if err := q.InsertEntries(ctx, p); err != nil {
+		return err
+	}
+	if err := fold(ctx, q, place, plan); err != nil {
+		return err
+	}
+	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
+		Tenant: place.Tenant, Conversation: place.Conversation,
+		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At,
+	})
+}
+
+// Keep implements journal.Writer.
+func (l *Log) Keep(ctx context.Context, tenant string, texts ...string) error {
+	p := query.KeepTextParams{Tenant: tenant}
+	for _, text := range texts {
+		text = journal.Printable(text)
+		p.Hashes, p.Texts = append(p.Hashes, journal.HashOf(text)), append(p.Texts, text)
+	}
+	return l.inTenant(ctx, "keep texts", tenant, toWrite, func(q *query.Queries) error {
+		return q.KeepText(ctx, p)
+	})
+}
+
+// Erase implements journal.Writer.
+func (l *Log) Erase(ctx context.Context, place journal.Place) error {
+	return l.inTenant(ctx, "erase", place.Tenant, toWrite, func(q *query.Queries) error {
+		err := q.EraseMessages(ctx, query.EraseMessagesParams{
+			Tenant: place.Tenant, Conversation: place.Conversation,
+		})
+		if err != nil {
+			return err
+		}
+		n, err := q.EraseConversation(ctx, query.EraseConversationParams{
+			Tenant: place.Tenant, Conversation: place.Conversation,
+		})
+		if err == nil && n == 0 {
+			return journal.NotFound()
+		}
+		return err
+	})
+}
+
+// inTenant runs statements in a transaction that sees one tenant.
+func (l *Log) inTenant(
+	ctx context.Context, doing, tenant string, begin string, do func(*query.Queries) error,
+) error {
+	err := l.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		var b pgx.Batch
+		b.Queue(begin)
+		b.Queue(setTenant, tenant)
+		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+		// Without a commit the connection is closed when it is released.
+		if err := do(query.New(conn)); err != nil {
+			if _, end := conn.Exec(ctx, "rollback"); end != nil {
+				return errors.Join(err, end)
+			}
+			return err
+		}
+		_, err := conn.Exec(ctx, "commit")
+		return err
+	})
+	return fault(doing, err)
+}
+
+// How a transaction begins. A reading one sees one moment, however many statements it has.
+const (
+	toWrite = "begin"
+	toRead  = "begin isolation level repeatable read read only"
+)

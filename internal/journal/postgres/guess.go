@@ -1,0 +1,128 @@
+package postgres
+
+import (
+	"sync"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// memory is what a program remembers of the conversations that it writes to, so that it can plan an
+// append without looking: where the list ended, which tasks there are, which model calls are open.
+// A plan made from memory is a guess. The database checks it (the function expect) in the same round
+// trip, and when somebody else has written meanwhile, or a key is there already, nothing is written
+// and the append looks first.
+type memory struct {
+	mu     sync.Mutex
+	places map[journal.Place]*recollection
+}
+
+// look is what a conversation was seen to hold: which one it is, where its list ended, and where
+// the keys that were looked up stand in it.
+type look struct {
+	birth string
+	tail  journal.Tail
+	known map[string]journal.Written
+}
+
+// recollection is what is remembered of one conversation.
+type recollection struct {
+	look
+	// rest is how many appends look first, and doubt how many will after the next wrong guess.
+	rest, doubt int
+}
+
+// What is remembered at the most: conversations, keys of one, and appends of doubt.
+const (
+	maxPlaces = 4096
+	maxKnown  = 4096
+	maxDoubt  = 64
+)
+
+// guess is a plan made without looking, and the keys that must not be there for it to hold.
+type guess struct {
+	birth  string
+	tail   journal.Tail
+	plan   journal.Plan
+	absent []string
+}
+
+// guess plans batches from memory. It cannot when it does not remember what they follow.
+func (m *memory) guess(place journal.Place, batches []*journal.Batch) (guess, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.places[place]
+	if !ok {
+		return guess{}, false
+	}
+	if r.rest > 0 {
+		r.rest--
+		return guess{}, false
+	}
+	g := guess{birth: r.birth, tail: r.tail}
+	known := map[string]journal.Written{}
+	for _, key := range journal.LookUp(batches) {
+		if w, ok := r.known[key]; ok {
+			known[key] = w
+		} else {
+			g.absent = append(g.absent, key)
+		}
+	}
+	plan, err := journal.NewPlan(r.tail, known, batches)
+	if err != nil || !journal.Settles(batches, known) {
+		return guess{}, false
+	}
+	g.plan = plan
+	return g, true
+}
+
+// learn remembers what a commit left behind. Found is what was seen before it, nil for a guess.
+func (m *memory) learn(place journal.Place, plan journal.Plan, found *look) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.places[place]
+	switch {
+	case found == nil && !ok:
+		return // Others crowded it out meanwhile.
+	case found == nil:
+		r.doubt = 0
+	case !ok || r.birth != found.birth || len(r.known) > maxKnown:
+		if m.places == nil || len(m.places) >= maxPlaces {
+			m.places = map[journal.Place]*recollection{}
+		}
+		r = &recollection{look: look{birth: found.birth, known: map[string]journal.Written{}}}
+		m.places[place] = r
+	}
+	r.tail = plan.Tail
+	if found != nil {
+		for key, w := range found.known {
+			if journal.Lasting(key) {
+				r.known[key] = w
+			}
+		}
+	}
+	for _, n := range plan.Insert {
+		if journal.Lasting(n.Key) {
+			r.known[n.Key] = journal.Written{Seq: n.Seq, Existed: true}
+		}
+		if done, ok := n.Row.(journal.Responded); ok {
+			delete(r.known, journal.Requested{In: done.In, Call: done.Call}.Key())
+		}
+	}
+}
+
+// doubt remembers that a guess was wrong: the next appends look first, more of them each time.
+func (m *memory) doubt(place journal.Place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r, ok := m.places[place]; ok {
+		r.doubt = min(max(1, 2*r.doubt), maxDoubt)
+		r.rest = r.doubt
+	}
+}
+
+// forget is for when nobody knows what was written.
+func (m *memory) forget(place journal.Place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.places, place)
+}

@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
+)
+
+// Conversations implements journal.Lists.
+func (l *Log) Conversations(
+	ctx context.Context, tenant string, page journal.Page,
+) (out []journal.Conversation, err error) {
+	at, id, err := journal.ParseCursor(page.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	err = l.inTenant(ctx, "list conversations", tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.RecentConversations(ctx, query.RecentConversationsParams{
+			Tenant: tenant, Before: at, BeforeID: id, Count: int32(page.Size()),
+		})
+		out = each(rows, conversation)
+		return err
+	})
+	return out, err
+}
+
+// Inbox implements journal.Lists.
+func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journal.Waiting, err error) {
+	err = l.inTenant(ctx, "read inbox", tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.WaitingFor(ctx, query.WaitingForParams{
+			Tenant: tenant, Count: int32(journal.Page{Limit: limit}.Size()),
+		})
+		out = each(rows, func(w query.WaitingForRow) journal.Waiting {
+			return journal.Waiting{
+				Conversation: w.ConversationID, Seq: w.Seq, At: w.At.UTC(), Agent: w.AgentID,
+				Task: w.TaskID, Key: w.Key, Until: w.Until,
+			}
+		})
+		return err
+	})
+	return out, err
+}
+
+// Search implements journal.Lists.
+func (l *Log) Search(
+	ctx context.Context, tenant string, search journal.Query,
+) (out []journal.Hit, err error) {
+	words := match(search.Words)
+	if words == "" {
+		return nil, nil
+	}
+	err = l.inTenant(ctx, "search", tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.SearchMessages(ctx, query.SearchMessagesParams{
+			Tenant: tenant, Words: words, Conversation: search.Conversation,
+			SubAgents: search.SubAgents, Count: int32(journal.Page{Limit: search.Limit}.Size()),
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			row, err := journal.Decode(journal.Kind(r.Kind), []byte(r.Body))
+			if err != nil {
+				return err
+			}
+			found := journal.MessageOf(journal.Entry{Seq: r.Seq, Row: row})
+			out = append(out, journal.Hit{
+				Conversation: r.ConversationID, Seq: r.Seq, At: r.At.UTC(), Agent: r.AgentID,
+				Speaker: chat.Speaker(r.Speaker), Text: journal.Words(found.Parts),
+			})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// match is a search in the language of the full-text index: every word in quotes of its own.
+func match(words string) string {
+	var terms []string
+	for _, word := range journal.Split(words) {
+		terms = append(terms, "'"+word+"'")
+	}
+	return strings.Join(terms, " & ")
+}
+
+// Text implements journal.Lists.
+func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err error) {
+	err = l.inTenant(ctx, "read text", tenant, toRead, func(q *query.Queries) error {
+		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: tenant, Hash: hash})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
+		}
+		return err
+	})
+	return text, err
+}
+
+// everybody is the tenant of a transaction that may see the outbox, and nothing else.
+const everybody = "*"
+
+// Pending implements journal.Lists.
+func (l *Log) Pending(
+	ctx context.Context, before time.Time, limit int,
+) (out []journal.Post, err error) {
+	err = l.inTenant(ctx, "read outbox", everybody, toRead, func(q *query.Queries) error {
+		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
+			Before: before, Count: int32(journal.Page{Limit: limit}.Size()),
+		})
+		out = each(rows, func(p query.PendingPostsRow) journal.Post {
+			return journal.Post{
+				Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
+				ID:    p.PostID, Topic: p.Topic, At: p.At.UTC(),
+			}
+		})
+		return err
+	})
+	return out, err
+}

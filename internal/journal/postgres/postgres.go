@@ -1,0 +1,189 @@
+// Package postgres keeps the journal in Postgres.
+//
+// Each append is one transaction: the conversation's row is locked and known keys are looked up; then
+// entries are inserted, the tables that fold them are brought up to date and the transaction is
+// committed. These are two round trips, or one when the program remembers enough of the conversation
+// to guess what a look would show, and the database agrees. Appends to one conversation that come
+// together share a transaction.
+//
+// A transaction belongs to one tenant, by a setting that ends with it; row level security, forced
+// on every table, shows nothing else. The role that the program works under owns nothing and cannot
+// pass by the policies: Open refuses any other.
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	session "github.com/pressly/goose/v3/lock"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+//go:generate go tool -modfile=../../../tools/go.mod sqlc generate
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Role is the role that Migrate makes for the program. It owns nothing.
+const Role = "retinue_app"
+
+// Options say which database to use.
+type Options struct {
+	DSN string
+	// Role is taken on by every connection. It is needed when the DSN's user is not itself the
+	// program's role, but a member of it.
+	Role string
+	// Tracer hears of every statement; nil means nobody does.
+	Tracer pgx.QueryTracer
+	// Connections is the most that are open at a time; zero means 10.
+	Connections int
+}
+
+// The time limits of a connection.
+const (
+	statementTimeout = "5s"
+	lockTimeout      = "2s"
+	idleTimeout      = "10s"
+	commitTimeout    = 15 * time.Second
+)
+
+// Log is a journal in Postgres.
+type Log struct {
+	pool     *pgxpool.Pool
+	combiner journal.Combiner[journal.Place]
+	memory   memory
+}
+
+var _ journal.Log = (*Log)(nil)
+
+// Open connects to a database that Migrate has prepared.
+func Open(ctx context.Context, opts Options) (*Log, error) {
+	cfg, err := pgxpool.ParseConfig(opts.DSN)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	cfg.ConnConfig.Tracer = opts.Tracer
+	cfg.MaxConns = 10
+	if opts.Connections > 0 {
+		cfg.MaxConns = int32(opts.Connections)
+	}
+	for name, value := range map[string]string{
+		"application_name": "retinue", "timezone": "UTC", "statement_timeout": statementTimeout,
+		"lock_timeout": lockTimeout, "idle_in_transaction_session_timeout": idleTimeout,
+		"plan_cache_mode": "force_generic_plan",
+	} {
+		cfg.ConnConfig.RuntimeParams[name] = value
+	}
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		return prepare(ctx, conn, opts.Role)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	log := &Log{pool: pool}
+	log.combiner.Commit = log.commit
+	return log, nil
+}
+
+// prepare takes on the role and refuses a connection that could pass by the policies, or whose
+// commits do not last.
+func prepare(ctx context.Context, conn *pgx.Conn, role string) error {
+	if role != "" {
+		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
+			return fmt.Errorf("take on role %s: %w", role, err)
+		}
+	}
+	var user string
+	var above, owner, lossy bool
+	err := conn.QueryRow(ctx, `
+		select current_user, r.rolsuper or r.rolbypassrls,
+			exists (select from pg_class c where c.relowner = r.oid and c.relkind in ('r', 'p', 'v')),
+			current_setting('synchronous_commit') = 'off' or current_setting('fsync') = 'off'
+		from pg_roles r where r.rolname = current_user`).Scan(&user, &above, &owner, &lossy)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the role: %w", err)
+	case above:
+		return refuse("the role %s is above row level security; connect as a member of %s", user, Role)
+	case owner:
+		return refuse("the role %s owns tables; connect as a member of %s", user, Role)
+	case lossy:
+		return refuse("synchronous_commit or fsync is off: an acknowledged message could be lost; turn them on")
+	}
+	return nil
+}
+
+func refuse(format string, args ...any) error {
+	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(format, args...)}
+}
+
+// Close ends all connections.
+func (l *Log) Close() { l.pool.Close() }
+
+// Migrate brings a database up to date. It needs the right to make tables and, the first time, a
+// role; the program itself runs without either. Several may try at once: one does it.
+func Migrate(ctx context.Context, dsn string) error {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("migrate journal: %w", err)
+	}
+	cfg.RuntimeParams["lock_timeout"] = lockTimeout
+	db := stdlib.OpenDB(*cfg)
+	defer db.Close() //nolint:errcheck // nothing is left to lose
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrate journal: %w", err)
+	}
+	alone, err := session.NewPostgresSessionLocker()
+	if err != nil {
+		return fmt.Errorf("migrate journal: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(alone))
+	if err != nil {
+		return fmt.Errorf("migrate journal: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate journal: %w", err)
+	}
+	return nil
+}
+
+// fault says what an error of the database means to a caller.
+func fault(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if coded := (*chat.Error)(nil); errors.As(err, &coded) {
+		return err
+	}
+	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) {
+		switch pgErr.Code[:2] {
+		case "23":
+			return &chat.Error{
+				Code:    chat.CodeInvalid,
+				Message: fmt.Sprintf("%s: what a row is about does not exist (%s)", doing, pgErr.ConstraintName),
+			}
+		case "22":
+			return &chat.Error{Code: chat.CodeInvalid, Message: doing + ": a value cannot be stored"}
+		}
+	}
+	return fmt.Errorf("%s: %w", doing, errors.Join(&chat.Error{
+		Code: chat.CodeUnavailable, Message: "the database did not answer as it should; try again",
+	}, err))
+}

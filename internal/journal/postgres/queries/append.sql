@@ -1,0 +1,25 @@
+-- Writing, second round trip: see append.go for the first.
+
+-- name: InsertEntries :exec
+insert into entries
+  (tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body)
+select
+  @tenant::text, @conversation::text, unnest(@seqs::bigint[]), unnest(@numbers::bigint[]),
+  unnest(@keys::text[]), unnest(@kinds::text[]), unnest(@agents::text[]), unnest(@tasks::text[]),
+  unnest(@ats::timestamptz[]), unnest(@bodies::text[])::jsonb;
+
+-- name: AdvanceConversation :exec
+update conversations
+set last_seq = @last_seq, last_number = @last_number, updated_at = @at
+where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: KeepText :exec
+insert into prompts (tenant_id, hash, text)
+select @tenant::text, unnest(@hashes::text[]), unnest(@texts::text[])
+on conflict do nothing;
+
+-- name: EraseMessages :exec
+delete from messages where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: EraseConversation :execrows
+delete from conversations where tenant_id = @tenant and conversation_id = @conversation;

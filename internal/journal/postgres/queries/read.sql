@@ -1,0 +1,139 @@
+-- Reading. Every query names its tenant, although row level security would do without.
+
+-- name: ConversationOf :one
+select * from conversations where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: EntriesAfter :many
+select seq, number, kind, at, body::text as body from entries
+where tenant_id = @tenant and conversation_id = @conversation and seq > @after
+order by seq
+limit @count;
+
+-- name: EntriesByKey :many
+select e.seq, e.number, e.kind, e.at, e.body::text as body
+from unnest(@keys::text[]) as k (key)
+cross join lateral (
+  select * from entries f
+  where f.tenant_id = @tenant and f.conversation_id = @conversation and f.key = k.key limit 1
+) e
+order by e.seq;
+
+-- name: StepsOf :many
+select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
+where e.tenant_id = @tenant and e.conversation_id = @conversation and e.task_id = @task
+  and e.kind = 'stepped' and e.seq > coalesce((
+    select a.seq from entries a
+    where a.tenant_id = @tenant and a.conversation_id = @conversation and a.key = @after_key
+  ), 0)
+order by e.seq;
+
+-- name: TranscriptOf :many
+select m.seq, e.number, e.kind, e.at, e.body::text as body
+from messages m
+join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+  and e.seq = m.seq
+where m.tenant_id = @tenant and m.conversation_id = @conversation and m.agent_id = @agent::text
+  and not m.voided and m.seq < @before
+order by m.seq desc
+limit @count;
+
+-- name: ChatOf :many
+select m.seq, e.number, e.kind, e.at, e.body::text as body
+from messages m
+join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+  and e.seq = m.seq
+where m.tenant_id = @tenant and m.conversation_id = @conversation and m.in_chat
+  and not m.voided and m.seq < @before
+order by m.seq desc
+limit @count;
+
+-- name: AgentsOf :many
+select * from agents where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: TasksOf :many
+select * from tasks where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: ModelCallsOf :many
+select * from model_calls
+where tenant_id = @tenant and conversation_id = @conversation and agent_id = @agent
+  and seq < @before
+order by seq desc
+limit @count;
+
+-- name: ToolCallsOf :many
+select * from tool_calls
+where tenant_id = @tenant and conversation_id = @conversation and agent_id = @agent
+  and seq < @before
+order by turn desc, item desc
+limit @count;
+
+-- name: QuestionsOf :many
+select * from questions
+where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: ApprovalsOf :many
+select * from approvals
+where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: GrantsOf :many
+select * from grants where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: OpenLeasesOf :many
+select * from leases
+where tenant_id = @tenant and conversation_id = @conversation and not settled
+order by seq;
+
+-- name: RecordsOf :many
+select
+  id, session_id, coalesce(parent_message_id, 0)::bigint as parent_message_id, started_at,
+  completed_at, coalesce(duration_ms, 0)::bigint as duration_ms, agent_role, agent_depth, model_id,
+  system_prompt_id, request_type, request_content::text as request_content,
+  context_mode::text as context_mode, context_token_count::bigint as context_token_count,
+  response_content::text as response_content, response_summary,
+  tool_calls_json::text as tool_calls_json, files_modified_json::text as files_modified_json,
+  prompt_tokens::bigint as prompt_tokens, completion_tokens::bigint as completion_tokens,
+  iteration_count::int as iteration_count, max_iterations::int as max_iterations,
+  max_duration_ms::bigint as max_duration_ms, bailout_reason::text as bailout_reason, status,
+  error_message::text as error_message, metadata_json::text as metadata_json
+from records
+where tenant_id = @tenant and session_id = @conversation
+order by id;
+
+-- name: RecentConversations :many
+select * from conversations
+where tenant_id = @tenant and not archived
+  and (updated_at, conversation_id) < (@before::timestamptz, @before_id::text)
+order by updated_at desc, conversation_id desc
+limit @count;
+
+-- name: WaitingFor :many
+select conversation_id, seq, at, agent_id, task_id, ('ask/' || question_id)::text as key, until
+from questions q where q.tenant_id = @tenant and relayed and not closed
+union all
+select conversation_id, seq, at, agent_id, task_id,
+  ('approval/' || agent_id || '#' || call_id)::text as key, until
+from approvals a where a.tenant_id = @tenant and status = 'open'
+order by at, conversation_id, seq
+limit @count;
+
+-- name: SearchMessages :many
+select m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
+  e.kind, e.body::text as body
+from messages m
+join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+  and e.seq = m.seq
+where m.tenant_id = @tenant and m.words is not null and not m.voided
+  and m.words @@ cast(@words::text as tsquery)
+  and (@conversation::text = '' or m.conversation_id = @conversation)
+  and (@sub_agents::boolean or m.in_chat)
+order by m.at desc, m.conversation_id, m.seq desc
+limit @count;
+
+-- name: TextOf :one
+select text from prompts where tenant_id = @tenant and hash = @hash;
+
+-- name: PendingPosts :many
+select tenant_id, conversation_id, post_id, topic, at from outbox
+where at < @before
+order by at, tenant_id, conversation_id, seq
+limit @count;

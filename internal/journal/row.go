@@ -1,0 +1,386 @@
+package journal
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Row is a fact. Its key is deterministic: whoever writes the same fact again gives it the same
+// key. The interface is sealed.
+//
+//sumtype:decl
+type Row interface {
+	// Key names the fact within its conversation.
+	Key() string
+	// Kind is the name of the row's type, as it is recorded.
+	Kind() Kind
+	// about names the agent and the task that the fact concerns; both may be empty.
+	about() (agent, task string)
+}
+
+// In says which agent, and which task of it, a row is about.
+type In struct {
+	Agent string `json:"agent"`
+	Task  string `json:"task"`
+}
+
+func (in In) about() (agent, task string) { return in.Agent, in.Task }
+
+// nowhere is embedded by rows about the conversation itself.
+type nowhere struct{}
+
+func (nowhere) about() (agent, task string) { return "", "" }
+
+// The rows about a conversation.
+type (
+	// Opened begins a conversation.
+	Opened struct {
+		nowhere
+		By        string `json:"by"`
+		Title     string `json:"title,omitempty"`
+		Workspace string `json:"workspace,omitempty"`
+	}
+
+	// Titled gives a conversation its name. The last one counts.
+	Titled struct {
+		nowhere
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}
+
+	// Archived takes a conversation off the list.
+	Archived struct {
+		nowhere
+		By string `json:"by"`
+	}
+
+	// Said is what a person said to the orchestrator. The journal numbers it. ID is the client's.
+	Said struct {
+		nowhere
+		ID    string      `json:"id"`
+		By    string      `json:"by"`
+		Parts []chat.Part `json:"parts"`
+		// InReplyTo names a question, and Decline says that the person will not answer it.
+		InReplyTo string `json:"in_reply_to,omitempty"`
+		Decline   bool   `json:"decline,omitempty"`
+	}
+
+	// Posted says that the engine must be told of something: the topic says of what, the id of
+	// which.
+	Posted struct {
+		nowhere
+		ID    string `json:"id"`
+		Topic string `json:"topic"`
+	}
+
+	// Delivered says that the engine was told.
+	Delivered struct {
+		nowhere
+		ID string `json:"id"`
+	}
+)
+
+// The rows about tasks.
+type (
+	// Assigned gives an agent a task; its first one makes the agent.
+	Assigned struct {
+		In
+		// Parent is the agent that asked, and Call the call in its transcript, of which this is
+		// item number Item.
+		Parent string `json:"parent,omitempty"`
+		Call   string `json:"call,omitempty"`
+		Item   int    `json:"item,omitempty"`
+		// Trigger is the number of the person's message that all this goes back to.
+		Trigger     int64  `json:"trigger,omitempty"`
+		Depth       int    `json:"depth,omitempty"`
+		Role        string `json:"role"`
+		RoleHash    string `json:"role_hash,omitempty"`
+		Background  bool   `json:"background,omitempty"`
+		Instruction string `json:"instruction,omitempty"`
+		Criteria    string `json:"criteria,omitempty"`
+		ContextMode string `json:"context_mode,omitempty"`
+		// MaxIterations and MaxDuration (milliseconds) are the limits that people see.
+		MaxIterations int   `json:"max_iterations,omitempty"`
+		MaxDuration   int64 `json:"max_duration,omitempty"`
+		// Brief is what the core was given.
+		Brief json.RawMessage `json:"brief,omitempty"`
+	}
+
+	// Moved says that a task's status changed. Serial counts the changes of one task.
+	Moved struct {
+		In
+		Serial int             `json:"serial"`
+		Status chat.Status     `json:"status"`
+		Reason chat.WaitReason `json:"reason,omitempty"`
+	}
+
+	// Finished is the one end of a task.
+	Finished struct {
+		In
+		Status    chat.Status    `json:"status"`
+		ErrorKind chat.ErrorKind `json:"error_kind,omitempty"`
+		Reason    string         `json:"reason,omitempty"`
+		// Message tells a person why it failed.
+		Message string `json:"message,omitempty"`
+		// Summary is the result in words, Result the result as the agent submitted it.
+		Summary    string          `json:"summary,omitempty"`
+		Result     json.RawMessage `json:"result,omitempty"`
+		Files      []string        `json:"files,omitempty"`
+		Iterations int             `json:"iterations,omitempty"`
+		// Outcome is what the core decided.
+		Outcome json.RawMessage `json:"outcome,omitempty"`
+	}
+
+	// TurnEnded is the end of an orchestrator's turn.
+	TurnEnded struct {
+		In
+		Serial    int            `json:"serial"`
+		Turn      int            `json:"turn"`
+		Status    chat.Status    `json:"status"`
+		ErrorKind chat.ErrorKind `json:"error_kind,omitempty"`
+		Reason    string         `json:"reason,omitempty"`
+		By        string         `json:"by,omitempty"`
+		Cut       bool           `json:"cut,omitempty"`
+	}
+
+	// Stepped is an event that the core was given. N counts the events of one task from 1.
+	Stepped struct {
+		In
+		N     int             `json:"n"`
+		Event json.RawMessage `json:"event"`
+	}
+
+	// Noted is a line for people.
+	Noted struct {
+		In
+		Serial   int    `json:"serial"`
+		Note     string `json:"note"`
+		Text     string `json:"text,omitempty"`
+		Question string `json:"question,omitempty"`
+		Number   int64  `json:"number,omitempty"`
+	}
+)
+
+// The rows that make up transcripts.
+type (
+	// Spoke adds a message to an agent's transcript. A reply of the model has the turn that it
+	// answers; its tool_use parts open calls.
+	Spoke struct {
+		In
+		Turn    int          `json:"turn,omitempty"`
+		Message chat.Message `json:"message"`
+	}
+
+	// Voided takes the reply of a turn out of the transcript, whenever it was recorded.
+	Voided struct {
+		In
+		Turn int `json:"turn"`
+	}
+)
+
+// The rows about model calls and tool calls.
+type (
+	// Requested opens a model call before the request is sent, with the most that it may use.
+	Requested struct {
+		In
+		// Call is unique among the model calls of a task.
+		Call    string      `json:"call"`
+		Type    RequestType `json:"type"`
+		Turn    int         `json:"turn,omitempty"`
+		Attempt int         `json:"attempt,omitempty"`
+		Model   string      `json:"model,omitempty"`
+		// Prompt is the hash of the kept system prompt.
+		Prompt        string `json:"prompt,omitempty"`
+		ContextTokens int64  `json:"context_tokens,omitempty"`
+		HoldTokens    int64  `json:"hold_tokens,omitempty"`
+		HoldCost      int64  `json:"hold_cost,omitempty"`
+	}
+
+	// Responded ends a model call and says what it used.
+	Responded struct {
+		In
+		Call      string         `json:"call"`
+		Status    chat.Status    `json:"status"`
+		ErrorKind chat.ErrorKind `json:"error_kind,omitempty"`
+		Message   string         `json:"message,omitempty"`
+		Stop      string         `json:"stop,omitempty"`
+		// Model and Provider are who answered, and the provider's name for the exchange.
+		Model    string     `json:"model,omitempty"`
+		Provider string     `json:"provider,omitempty"`
+		Usage    chat.Usage `json:"usage"`
+		// Unmetered means that more may have been used than is known: the hold stays.
+		Unmetered bool   `json:"unmetered,omitempty"`
+		Prices    string `json:"prices,omitempty"`
+		// First, Waited and Duration are in milliseconds.
+		First    int64 `json:"first,omitempty"`
+		Waited   int64 `json:"waited,omitempty"`
+		Duration int64 `json:"duration,omitempty"`
+		// Parts holds the reply of a call that adds nothing to a transcript.
+		Parts []chat.Part `json:"parts,omitempty"`
+	}
+
+	// Started says that a worker begins a tool call. It is written before a call that must not
+	// happen twice.
+	Started struct {
+		In
+		Call    string `json:"call"`
+		Attempt int    `json:"attempt,omitempty"`
+		Worker  string `json:"worker,omitempty"`
+		Class   string `json:"class,omitempty"`
+	}
+
+	// Resulted is the one result of a tool call.
+	Resulted struct {
+		In
+		Call   string     `json:"call"`
+		Status CallStatus `json:"status"`
+		Text   string     `json:"text,omitempty"`
+		// Facts is what the tool is known to have done.
+		Facts    json.RawMessage `json:"facts,omitempty"`
+		Duration int64           `json:"duration,omitempty"`
+	}
+)
+
+// The rows about what waits for a person.
+type (
+	// Asked is a question of an agent.
+	Asked struct {
+		In
+		Question string   `json:"question"`
+		Call     string   `json:"call,omitempty"`
+		Text     string   `json:"text"`
+		Options  []string `json:"options,omitempty"`
+		// Until is when it expires, in milliseconds since 1970.
+		Until int64 `json:"until,omitempty"`
+	}
+
+	// Relayed shows a question to the person.
+	Relayed struct {
+		In
+		Question string `json:"question"`
+	}
+
+	// Answered ends a question. By says who answered, or that nobody did; Number names the
+	// person's message.
+	Answered struct {
+		In
+		Question string `json:"question"`
+		By       string `json:"by,omitempty"`
+		Text     string `json:"text,omitempty"`
+		Number   int64  `json:"number,omitempty"`
+	}
+
+	// Wanted asks a person to approve a call.
+	Wanted struct {
+		In
+		Call    string `json:"call"`
+		Tool    string `json:"tool"`
+		Hash    string `json:"hash"`
+		Pattern string `json:"pattern,omitempty"`
+		Until   int64  `json:"until,omitempty"`
+		// Show is what the person is shown.
+		Show json.RawMessage `json:"show,omitempty"`
+	}
+
+	// Decided is a person's decision. The first one counts.
+	Decided struct {
+		In
+		Call   string `json:"call"`
+		Hash   string `json:"hash"`
+		Allow  bool   `json:"allow,omitempty"`
+		Scope  string `json:"scope,omitempty"`
+		By     string `json:"by"`
+		Reason string `json:"reason,omitempty"`
+	}
+
+	// Closed ends an approval: approved, denied, expired or cancelled.
+	Closed struct {
+		In
+		Call   string `json:"call"`
+		Status string `json:"status"`
+		Scope  string `json:"scope,omitempty"`
+		By     string `json:"by,omitempty"`
+	}
+
+	// Granted approves a call's pattern for the whole conversation.
+	Granted struct {
+		In
+		Call    string `json:"call"`
+		Tool    string `json:"tool"`
+		Pattern string `json:"pattern,omitempty"`
+	}
+)
+
+// RequestType is what a model call is for.
+type RequestType string
+
+// The request types.
+const (
+	RequestPrompt       RequestType = "prompt"
+	RequestContinuation RequestType = "continuation"
+	RequestDelegation   RequestType = "delegation"
+	RequestResolution   RequestType = "question_resolution"
+	RequestRouting      RequestType = "routing"
+	RequestCompaction   RequestType = "compaction"
+	RequestTitle        RequestType = "title"
+)
+
+// CallStatus is the state of a tool call.
+type CallStatus string
+
+// The states of a tool call.
+const (
+	CallPending       CallStatus = "pending"
+	CallWaiting       CallStatus = "waiting_approval"
+	CallRunning       CallStatus = "running"
+	CallCompleted     CallStatus = "completed"
+	CallFailed        CallStatus = "failed"
+	CallDenied        CallStatus = "denied"
+	CallCancelled     CallStatus = "cancelled"
+	CallTimedOut      CallStatus = "timed_out"
+	CallSkipped       CallStatus = "skipped"
+	CallIndeterminate CallStatus = "indeterminate"
+)
+
+// The beginnings of keys that later rows follow.
+const (
+	taskPrefix    = "task/"
+	requestPrefix = "request/"
+)
+
+// Key implements Row.
+func (Opened) Key() string      { return "opened" }
+func (r Titled) Key() string    { return "title/" + r.ID }
+func (Archived) Key() string    { return "archived" }
+func (r Said) Key() string      { return "said/" + r.ID }
+func (r Posted) Key() string    { return "post/" + r.ID }
+func (r Delivered) Key() string { return "delivered/" + r.ID }
+func (r Assigned) Key() string  { return taskPrefix + r.Task }
+func (r Moved) Key() string     { return "move/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r Finished) Key() string  { return "finish/" + r.Task }
+func (r TurnEnded) Key() string { return "turn-end/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r Stepped) Key() string   { return "step/" + r.Task + "#" + strconv.Itoa(r.N) }
+func (r Noted) Key() string     { return "note/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r Spoke) Key() string     { return "message/" + r.Agent + "#" + r.Message.ID }
+func (r Voided) Key() string    { return VoidKey(r.Agent, r.Turn) }
+func (r Requested) Key() string { return requestPrefix + r.Task + "#" + r.Call }
+func (r Responded) Key() string { return "response/" + r.Task + "#" + r.Call }
+func (r Started) Key() string {
+	return "start/" + r.Agent + "#" + r.Call + "#" + strconv.Itoa(r.Attempt)
+}
+func (r Resulted) Key() string { return "result/" + r.Agent + "#" + r.Call }
+func (r Asked) Key() string    { return "ask/" + r.Question }
+func (r Relayed) Key() string  { return "relay/" + r.Question }
+func (r Answered) Key() string { return "answer/" + r.Question }
+func (r Wanted) Key() string   { return "approval/" + r.Agent + "#" + r.Call }
+func (r Decided) Key() string  { return "decide/" + r.Agent + "#" + r.Call }
+func (r Closed) Key() string   { return "close-approval/" + r.Agent + "#" + r.Call }
+func (r Granted) Key() string  { return "grant/" + r.Agent + "#" + r.Call }
+
+// VoidKey is the key of the row that voids a turn.
+func VoidKey(agent string, turn int) string { return "void/" + agent + "#" + strconv.Itoa(turn) }
+
+// LeaseKey is the key of the lease on a tool call. A later attempt takes it over.
+func LeaseKey(agent, call string) string { return "tool/" + agent + "#" + call }

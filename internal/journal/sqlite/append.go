@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/sqlite/query"
+)
+
+// Append implements journal.Writer.
+func (l *Log) Append(
+	ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row,
+) ([]journal.Written, error) {
+	batch, err := journal.NewBatch(place, at, rows)
+	if err != nil {
+		return nil, err
+	}
+	return l.combiner.Append(ctx, place, batch)
+}
+
+// commit writes batches to one conversation in one transaction.
+func (l *Log) commit(
+	ctx context.Context, place journal.Place, batches []*journal.Batch,
+) (written [][]journal.Written, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, commitTimeout, errors.New("the commit took too long"))
+	defer cancel()
+	err = l.write(ctx, "append", func(ctx context.Context, q *query.Queries) error {
+		tail, known, err := look(ctx, q, place, batches)
+		if err != nil {
+			return err
+		}
+		plan, err := journal.NewPlan(tail, known, batches)
+		if err != nil || len(plan.Insert) == 0 {
+			written = plan.Written
+			return err
+		}
+		written = plan.Written
+		return insert(ctx, q, place, plan)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return written, nil
+}
+
+// look makes sure that the conversation is there, and finds out what it holds already.
+func look(
+	ctx context.Context, q *query.Queries, place journal.Place, batches []*journal.Batch,
+) (tail journal.Tail, known map[string]journal.Written, err error) {
+	for _, batch := range batches {
+		if !batch.Opens() {
+			continue
+		}
+		err := q.OpenConversation(ctx, query.OpenConversationParams{
+			Tenant: place.Tenant, Conversation: place.Conversation, At: batch.At.UnixMilli(),
+		})
+		if err != nil {
+			return tail, nil, err
+		}
+		break
+	}
+	keys, err := json.Marshal(journal.LookUp(batches))
+	if err != nil {
+		return tail, nil, err
+	}
+	found, err := q.LookUp(ctx, query.LookUpParams{
+		Tenant: place.Tenant, Conversation: place.Conversation, Keys: string(keys),
+	})
+	if err != nil {
+		return tail, nil, err
+	}
+	known = make(map[string]journal.Written, len(found))
+	for _, k := range found {
+		known[k.Key] = journal.Written{Seq: k.Seq, Number: k.Number, Existed: true}
+	}
+	end, ok := known[""]
+	if !ok {
+		return tail, nil, journal.NotFound()
+	}
+	delete(known, "")
+	return journal.Tail{Seq: end.Seq, Number: end.Number}, known, nil
+}
+
+// insert writes what is new in a plan, and the fold of what it means.
+func insert(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
+	for _, n := range plan.Insert {
+		err := q.InsertEntry(ctx, query.InsertEntryParams{
+			Tenant: place.Tenant, Conversation: place.Conversation, Seq: n.Seq, Number: n.Number,
+			Key: n.Key, Kind: string(n.Kind), Agent: n.Agent, Task: n.Task, At: n.At.UnixMilli(),
+			Body: string(n.Body),
+		})
+		if err != nil {
+			return fmt.Errorf("insert row %.60q: %w", n.Key, err)
+		}
+	}
+	if err := fold(ctx, q, place, plan); err != nil {
+		return err
+	}
+	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
+		Tenant: place.Tenant, Conversation: place.Conversation,
+		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At.UnixMilli(),
+	})
+}
+
+// Keep implements journal.Writer.
+func (l *Log) Keep(ctx context.Context, tenant string, texts ...string) error {
+	return l.write(ctx, "keep texts", func(ctx context.Context, q *query.Queries) error {
+		for _, text := range texts {
+			text = journal.Printable(text)
+			err := q.KeepText(ctx, query.KeepTextParams{
+				Tenant: tenant, Hash: journal.HashOf(text), Text: text,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Erase implements journal.Writer. Everything in a conversation goes with it; messages go first,
+// because to find them again for each agent takes longer.
+func (l *Log) Erase(ctx context.Context, place journal.Place) error {
+	return l.write(ctx, "erase", func(ctx context.Context, q *query.Queries) error {
+		err := q.EraseMessages(ctx, query.EraseMessagesParams{
+			Tenant: place.Tenant, Conversation: place.Conversation,
+		})
+		if err != nil {
+			return err
+		}
+		n, err := q.EraseConversation(ctx, query.EraseConversationParams{
+			Tenant: place.Tenant, Conversation: place.Conversation,
+		})
+		if err == nil && n == 0 {
+			return journal.NotFound()
+		}
+		return err
+	})
+}
+
+func (l *Log) write(
+	ctx context.Context, doing string, do func(context.Context, *query.Queries) error,
+) error {
+	return fault(doing, l.writer.write(ctx, do))
+}

@@ -1,0 +1,329 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/sqlite/query"
+)
+
+// folder brings the tables up to date with new entries, one row after another as View.Apply does.
+type folder struct {
+	ctx          context.Context // it lives for one append
+	q            *query.Queries
+	tenant       string
+	conversation string
+	plan         journal.Plan
+}
+
+func fold(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
+	f := &folder{
+		ctx: ctx, q: q, tenant: place.Tenant, conversation: place.Conversation, plan: plan,
+	}
+	for _, e := range plan.Insert {
+		if err := f.apply(e); err != nil {
+			return fmt.Errorf("fold row %.60q: %w", e.Key, err)
+		}
+	}
+	return nil
+}
+
+func (f *folder) apply(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered:
+		return f.conversationRow(e)
+	case journal.Assigned, journal.Moved, journal.Finished:
+		return f.taskRow(e)
+	case journal.Said:
+		return f.message(e, message{speaker: chat.User, chat: true, words: journal.Words(r.Parts)})
+	case journal.Spoke, journal.Voided:
+		return f.messageRow(e)
+	case journal.Requested, journal.Responded:
+		return f.modelRow(e)
+	case journal.Started, journal.Resulted:
+		return f.toolRow(e)
+	case journal.Asked, journal.Relayed, journal.Answered:
+		return f.questionRow(e)
+	case journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
+		return f.approvalRow(e)
+	case journal.TurnEnded, journal.Stepped, journal.Noted:
+		// They are read from the list.
+	}
+	return nil
+}
+
+func (f *folder) conversationRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Opened:
+		return f.q.FoldOpened(f.ctx, query.FoldOpenedParams{
+			Tenant: f.tenant, Conversation: f.conversation, OpenedBy: r.By, Title: r.Title,
+			Workspace: r.Workspace, At: e.At.UnixMilli(),
+		})
+	case journal.Titled:
+		return f.q.FoldTitled(f.ctx, query.FoldTitledParams{
+			Tenant: f.tenant, Conversation: f.conversation, Title: r.Title,
+		})
+	case journal.Archived:
+		return f.q.FoldArchived(f.ctx, query.FoldArchivedParams{
+			Tenant: f.tenant, Conversation: f.conversation,
+		})
+	case journal.Posted:
+		return f.q.FoldPosted(f.ctx, query.FoldPostedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Post: r.ID, Seq: e.Seq, Topic: r.Topic,
+			At: e.At.UnixMilli(),
+		})
+	case journal.Delivered:
+		return f.q.FoldDelivered(f.ctx, query.FoldDeliveredParams{
+			Tenant: f.tenant, Conversation: f.conversation, Post: r.ID,
+		})
+	default:
+		return nil
+	}
+}
+
+func (f *folder) taskRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Assigned:
+		err := f.q.FoldAgent(f.ctx, query.FoldAgentParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Seq: e.Seq,
+			Parent: r.Parent, Depth: int64(r.Depth), Role: r.Role, RoleHash: r.RoleHash,
+			Task: r.Task,
+		})
+		if err != nil {
+			return err
+		}
+		return f.q.FoldTask(f.ctx, query.FoldTaskParams{
+			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task, Agent: r.Agent,
+			Seq: e.Seq, Parent: r.Parent, Call: r.Call, Item: int64(r.Item),
+			TriggerNumber: r.Trigger, Background: r.Background, At: e.At.UnixMilli(),
+		})
+	case journal.Moved:
+		return f.q.FoldMoved(f.ctx, query.FoldMovedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task,
+			Status: string(r.Status), Reason: string(r.Reason), At: e.At.UnixMilli(),
+		})
+	case journal.Finished:
+		return f.q.FoldFinished(f.ctx, query.FoldFinishedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task,
+			Status: string(r.Status), ErrorKind: string(r.ErrorKind), At: e.At.UnixMilli(),
+		})
+	default:
+		return nil
+	}
+}
+
+func (f *folder) messageRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Spoke:
+		m := message{agent: r.Agent, turn: r.Turn, speaker: r.Message.Speaker}
+		if m.speaker == chat.Assistant {
+			m.words = journal.Words(r.Message.Parts)
+			m.chat = journal.Depth(r.Agent) == 0
+			m.voided = f.plan.Voided(r)
+		}
+		if err := f.message(e, m); err != nil {
+			return err
+		}
+		for _, p := range r.Message.Parts {
+			if p.Kind != chat.PartToolUse {
+				continue
+			}
+			turn, item := call(p.Call)
+			err := f.q.FoldToolUse(f.ctx, query.FoldToolUseParams{
+				Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn,
+				Item: item, Call: p.Call, Task: r.Task, Seq: e.Seq, Tool: p.Tool,
+				Voided: f.plan.Voided(r),
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	case journal.Voided:
+		err := f.q.FoldVoidedMessage(f.ctx, query.FoldVoidedMessageParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: int64(r.Turn),
+		})
+		if err != nil {
+			return err
+		}
+		return f.q.FoldVoidedCalls(f.ctx, query.FoldVoidedCallsParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: int64(r.Turn),
+		})
+	default:
+		return nil
+	}
+}
+
+// call reads a call's turn and its place in the reply off its id.
+func call(id string) (turn, item int64) {
+	t, i, _ := journal.ParseCall(id)
+	return int64(t), int64(i)
+}
+
+// message is a line of the table of messages.
+type message struct {
+	agent        string
+	turn         int
+	speaker      chat.Speaker
+	chat, voided bool
+	words        string
+}
+
+// message says where a message is, and makes its words known to Search.
+func (f *folder) message(e journal.Numbered, line message) error {
+	var row *int64
+	if words := journal.Split(line.words); len(words) > 0 {
+		id, err := f.q.InsertWords(f.ctx, strings.Join(words, " "))
+		if err != nil {
+			return err
+		}
+		row = &id
+	}
+	return f.q.FoldMessage(f.ctx, query.FoldMessageParams{
+		Tenant: f.tenant, Conversation: f.conversation, Seq: e.Seq, Agent: line.agent,
+		Turn: int64(line.turn), Speaker: string(line.speaker), InChat: line.chat,
+		Voided: line.voided, At: e.At.UnixMilli(), WordRow: row,
+	})
+}
+
+func (f *folder) modelRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Requested:
+		err := f.q.FoldRequested(f.ctx, query.FoldRequestedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task, Call: r.Call,
+			Agent: r.Agent, Seq: e.Seq, RequestType: string(r.Type), Turn: int64(r.Turn),
+			Attempt: int64(r.Attempt), Model: r.Model, Prompt: r.Prompt, At: e.At.UnixMilli(),
+		})
+		if err != nil {
+			return err
+		}
+		return f.q.Hold(f.ctx, query.HoldParams{
+			Tenant: f.tenant, Conversation: f.conversation, Key: e.Key, Seq: e.Seq,
+			Agent: r.Agent, Task: r.Task, Tokens: r.HoldTokens, Cost: r.HoldCost,
+		})
+	case journal.Responded:
+		u, request := r.Usage, journal.Requested{In: r.In, Call: r.Call}.Key()
+		err := f.q.FoldResponded(f.ctx, query.FoldRespondedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent,
+			Seq: f.plan.SeqOf(request), Status: string(r.Status), ErrorKind: string(r.ErrorKind),
+			Model: r.Model,
+			Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+			Reasoning: u.Reasoning, Cost: u.Cost, Unpriced: u.Unpriced, At: e.At.UnixMilli(),
+		})
+		if err != nil {
+			return err
+		}
+		err = f.q.FoldUsage(f.ctx, query.FoldUsageParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Input: u.Input,
+			Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite,
+			Reasoning: u.Reasoning, Cost: u.Cost, Unpriced: u.Unpriced,
+		})
+		if err != nil || r.Unmetered {
+			return err
+		}
+		return f.settle(request)
+	default:
+		return nil
+	}
+}
+
+func (f *folder) settle(key string) error {
+	return f.q.Settle(f.ctx, query.SettleParams{
+		Tenant: f.tenant, Conversation: f.conversation, Key: key,
+	})
+}
+
+func (f *folder) toolRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Started:
+		turn, item := call(r.Call)
+		err := f.q.FoldStarted(f.ctx, query.FoldStartedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
+			Attempt: int64(r.Attempt), At: e.At.UnixMilli(),
+		})
+		if err != nil {
+			return err
+		}
+		return f.q.Hold(f.ctx, query.HoldParams{
+			Tenant: f.tenant, Conversation: f.conversation,
+			Key: journal.LeaseKey(r.Agent, r.Call), Seq: e.Seq, Agent: r.Agent, Task: r.Task,
+			Holder: r.Worker,
+		})
+	case journal.Resulted:
+		turn, item := call(r.Call)
+		err := f.q.FoldResulted(f.ctx, query.FoldResultedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
+			Result: string(r.Status), At: e.At.UnixMilli(), Duration: r.Duration,
+		})
+		if err != nil || r.Status == journal.CallIndeterminate {
+			return err
+		}
+		return f.settle(journal.LeaseKey(r.Agent, r.Call))
+	default:
+		return nil
+	}
+}
+
+func (f *folder) questionRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Asked:
+		return f.q.FoldAsked(f.ctx, query.FoldAskedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Question: r.Question, Seq: e.Seq,
+			Agent: r.Agent, Task: r.Task, Call: r.Call, At: e.At.UnixMilli(), Until: r.Until,
+		})
+	case journal.Relayed:
+		return f.q.FoldRelayed(f.ctx, query.FoldRelayedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Question: r.Question,
+		})
+	case journal.Answered:
+		return f.q.FoldAnswered(f.ctx, query.FoldAnsweredParams{
+			Tenant: f.tenant, Conversation: f.conversation, Question: r.Question, AnsweredBy: r.By,
+		})
+	default:
+		return nil
+	}
+}
+
+func (f *folder) approvalRow(e journal.Numbered) error {
+	switch r := e.Row.(type) {
+	case journal.Wanted:
+		err := f.q.FoldWanted(f.ctx, query.FoldWantedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
+			Seq: e.Seq, Task: r.Task, Tool: r.Tool, Hash: r.Hash, At: e.At.UnixMilli(), Until: r.Until,
+		})
+		if err != nil {
+			return err
+		}
+		turn, item := call(r.Call)
+		return f.q.FoldCallWanted(f.ctx, query.FoldCallWantedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
+		})
+	case journal.Decided:
+		return f.q.FoldDecided(f.ctx, query.FoldDecidedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
+			Allow: r.Allow, Scope: r.Scope, DecidedBy: r.By,
+		})
+	case journal.Closed:
+		err := f.q.FoldClosed(f.ctx, query.FoldClosedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
+			Status: r.Status, Scope: r.Scope, DecidedBy: r.By,
+		})
+		if err != nil {
+			return err
+		}
+		turn, item := call(r.Call)
+		return f.q.FoldCallClosed(f.ctx, query.FoldCallClosedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
+		})
+	case journal.Granted:
+		return f.q.FoldGranted(f.ctx, query.FoldGrantedParams{
+			Tenant: f.tenant, Conversation: f.conversation, Seq: e.Seq, Tool: r.Tool,
+			Pattern: r.Pattern,
+		})
+	default:
+		return nil
+	}
+}

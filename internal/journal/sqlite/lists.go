@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/sqlite/query"
+)
+
+// Conversations implements journal.Lists.
+func (l *Log) Conversations(
+	ctx context.Context, tenant string, page journal.Page,
+) (out []journal.Conversation, err error) {
+	at, id, err := journal.ParseCursor(page.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	err = l.view(ctx, "list conversations", func(q *query.Queries) error {
+		rows, err := q.RecentConversations(ctx, query.RecentConversationsParams{
+			Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size()),
+		})
+		out = each(rows, conversation)
+		return err
+	})
+	return out, err
+}
+
+// Inbox implements journal.Lists.
+func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journal.Waiting, err error) {
+	err = l.view(ctx, "read inbox", func(q *query.Queries) error {
+		rows, err := q.WaitingFor(ctx, query.WaitingForParams{
+			Tenant: tenant, Count: int64(journal.Page{Limit: limit}.Size()),
+		})
+		out = each(rows, func(w query.WaitingForRow) journal.Waiting {
+			return journal.Waiting{
+				Conversation: w.ConversationID, Seq: w.Seq, At: moment(w.At), Agent: w.AgentID,
+				Task: w.TaskID, Key: w.EntryKey, Until: w.Until,
+			}
+		})
+		return err
+	})
+	return out, err
+}
+
+// Text implements journal.Lists.
+func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err error) {
+	err = l.view(ctx, "read text", func(q *query.Queries) error {
+		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: tenant, Hash: hash})
+		if errors.Is(err, sql.ErrNoRows) {
+			return &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
+		}
+		return err
+	})
+	return text, err
+}
+
+// Pending implements journal.Lists.
+func (l *Log) Pending(
+	ctx context.Context, before time.Time, limit int,
+) (out []journal.Post, err error) {
+	err = l.view(ctx, "read outbox", func(q *query.Queries) error {
+		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
+			Before: before.Add(time.Millisecond - 1).UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size()),
+		})
+		out = each(rows, func(p query.PendingPostsRow) journal.Post {
+			return journal.Post{
+				Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
+				ID:    p.PostID, Topic: p.Topic, At: moment(p.At),
+			}
+		})
+		return err
+	})
+	return out, err
+}

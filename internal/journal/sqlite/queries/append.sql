@@ -1,0 +1,36 @@
+-- Writing: what is there already, and what is new.
+
+-- name: OpenConversation :exec
+insert into conversations (tenant_id, conversation_id, opened_at, updated_at)
+values (@tenant, @conversation, @at, @at)
+on conflict do nothing;
+
+-- name: LookUp :many
+select e.key, e.seq, e.number
+from json_each(cast(@keys as text)) k
+cross join entries e on e.tenant_id = @tenant and e.conversation_id = @conversation
+  and e.key = k.value
+union all
+select '', c.last_seq, c.last_number
+from conversations c
+where c.tenant_id = @tenant and c.conversation_id = @conversation;
+
+-- name: InsertEntry :exec
+insert into entries
+  (tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body)
+values (@tenant, @conversation, @seq, @number, @key, @kind, @agent, @task, @at, @body);
+
+-- name: AdvanceConversation :exec
+update conversations
+set last_seq = @last_seq, last_number = @last_number, updated_at = @at
+where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: KeepText :exec
+insert into prompts (tenant_id, hash, text) values (@tenant, @hash, @text)
+on conflict do nothing;
+
+-- name: EraseMessages :exec
+delete from messages where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: EraseConversation :execrows
+delete from conversations where tenant_id = @tenant and conversation_id = @conversation;

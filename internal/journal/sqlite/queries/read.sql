@@ -1,0 +1,146 @@
+-- Reading. Every query but the sweeper's names its tenant.
+
+-- name: ConversationOf :one
+select * from conversations where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: EntriesAfter :many
+select seq, number, kind, at, body from entries
+where tenant_id = @tenant and conversation_id = @conversation and seq > @after
+order by seq
+limit @count;
+
+-- name: EntriesByKey :many
+select e.seq, e.number, e.kind, e.at, e.body
+from entries e
+where e.tenant_id = @tenant and e.conversation_id = @conversation
+  and e.key in (select k.value from json_each(cast(@keys as text)) k)
+order by e.seq;
+
+-- name: StepsOf :many
+select e.seq, e.number, e.kind, e.at, e.body from entries e
+where e.tenant_id = @tenant and e.conversation_id = @conversation and e.task_id = @task
+  and e.kind = 'stepped' and e.seq > coalesce((
+    select a.seq from entries a
+    where a.tenant_id = @tenant and a.conversation_id = @conversation and a.key = @after_key
+  ), 0)
+order by e.seq;
+
+-- name: TranscriptOf :many
+select m.seq, e.number, e.kind, e.at, e.body
+from messages m
+join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+  and e.seq = m.seq
+where m.tenant_id = @tenant and m.conversation_id = @conversation
+  and m.agent_id = cast(@agent as text) and not m.voided and m.seq < @before
+order by m.seq desc
+limit @count;
+
+-- name: ChatOf :many
+select m.seq, e.number, e.kind, e.at, e.body
+from messages m
+join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+  and e.seq = m.seq
+where m.tenant_id = @tenant and m.conversation_id = @conversation and m.in_chat
+  and not m.voided and m.seq < @before
+order by m.seq desc
+limit @count;
+
+-- name: AgentsOf :many
+select * from agents where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: TasksOf :many
+select * from tasks where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: ModelCallsOf :many
+select * from model_calls
+where tenant_id = @tenant and conversation_id = @conversation and agent_id = @agent
+  and seq < @before
+order by seq desc
+limit @count;
+
+-- name: ToolCallsOf :many
+select * from tool_calls
+where tenant_id = @tenant and conversation_id = @conversation and agent_id = @agent
+  and seq < @before
+order by seq desc, item desc
+limit @count;
+
+-- name: QuestionsOf :many
+select * from questions
+where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: ApprovalsOf :many
+select * from approvals
+where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: GrantsOf :many
+select * from grants where tenant_id = @tenant and conversation_id = @conversation order by seq;
+
+-- name: OpenLeasesOf :many
+select * from leases
+where tenant_id = @tenant and conversation_id = @conversation and not settled
+order by seq;
+
+-- name: RecordsOf :many
+select
+  id, session_id, cast(coalesce(parent_message_id, 0) as integer) as parent_message_id, started_at,
+  completed_at, cast(coalesce(duration_ms, 0) as integer) as duration_ms, agent_role, agent_depth,
+  model_id, system_prompt_id, request_type, cast(request_content as text) as request_content,
+  cast(context_mode as text) as context_mode,
+  cast(context_token_count as integer) as context_token_count,
+  cast(response_content as text) as response_content,
+  cast(response_summary as text) as response_summary,
+  cast(tool_calls_json as text) as tool_calls_json,
+  cast(files_modified_json as text) as files_modified_json, prompt_tokens, completion_tokens,
+  cast(iteration_count as integer) as iteration_count,
+  cast(max_iterations as integer) as max_iterations,
+  cast(max_duration_ms as integer) as max_duration_ms,
+  cast(bailout_reason as text) as bailout_reason, status,
+  cast(error_message as text) as error_message, cast(metadata_json as text) as metadata_json
+from records
+where tenant_id = @tenant and session_id = @conversation
+order by id;
+
+-- name: RecentConversations :many
+select * from conversations
+where tenant_id = @tenant and not archived
+  and (updated_at < @before or (updated_at = @before and conversation_id < @before_id))
+order by updated_at desc, conversation_id desc
+limit @count;
+
+-- name: WaitingFor :many
+select
+  q.conversation_id, q.seq, q.at, q.agent_id, q.task_id,
+  cast('ask/' || q.question_id as text) as entry_key, q.until
+from questions q
+where q.tenant_id = @tenant and q.relayed and not q.closed
+union all
+select
+  a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
+  cast('approval/' || a.agent_id || '#' || a.call_id as text) as entry_key, a.until
+from approvals a
+where a.tenant_id = @tenant and a.status = 'open'
+order by 3, 1, 2
+limit @count;
+
+-- name: SearchMessages :many
+select
+  m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker, e.kind, e.body
+from message_words
+join messages m on m.word_row = message_words.rowid
+join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+  and e.seq = m.seq
+where message_words.words match @words and m.tenant_id = @tenant and not m.voided
+  and (cast(@conversation as text) = '' or m.conversation_id = @conversation)
+  and (cast(@sub_agents as boolean) or m.in_chat)
+order by m.at desc, m.conversation_id, m.seq desc
+limit @count;
+
+-- name: TextOf :one
+select text from prompts where tenant_id = @tenant and hash = @hash;
+
+-- name: PendingPosts :many
+select tenant_id, conversation_id, post_id, topic, at from outbox
+where at < @before
+order by at, tenant_id, conversation_id, seq
+limit @count;

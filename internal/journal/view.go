@@ -1,0 +1,328 @@
+package journal
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// View is the fold of a conversation's list: what each entry means for what people ask. It is the
+// definition that stores are held against. The zero value is the view of an empty list.
+type View struct {
+	conversation Conversation
+	agents       []Agent
+	tasks        []Task
+	modelCalls   []ModelCall
+	toolCalls    []toolCall
+	questions    []Question
+	approvals    []Approval
+	grants       []Grant
+	leases       []lease
+	posts        []post
+	messages     []message
+	// facts holds the entries that records are made of, by key.
+	facts map[string]Entry
+
+	agentAt    map[string]int
+	taskAt     map[string]int
+	modelAt    map[string]int
+	toolAt     map[string]int
+	questionAt map[string]int
+	approvalAt map[string]int
+	postAt     map[string]int
+	leaseAt    map[string]int
+	voided     map[string]bool
+}
+
+type toolCall struct {
+	ToolCall
+	started, wanted, closed bool
+	result                  CallStatus
+}
+
+type lease struct {
+	Lease
+	settled bool
+}
+
+type post struct {
+	Post
+	delivered bool
+}
+
+type message struct {
+	Message
+	chat bool
+}
+
+// NewView returns the view of an empty list.
+func NewView() *View {
+	return &View{
+		agentAt: map[string]int{}, taskAt: map[string]int{}, modelAt: map[string]int{},
+		toolAt: map[string]int{}, questionAt: map[string]int{}, approvalAt: map[string]int{},
+		postAt: map[string]int{}, leaseAt: map[string]int{}, voided: map[string]bool{}, facts: map[string]Entry{},
+	}
+}
+
+// NotFound is the one answer to what does not exist and to what is somebody else's.
+func NotFound() error {
+	return &chat.Error{Code: chat.CodeNotFound, Message: "there is no such conversation"}
+}
+
+// Apply folds one entry. Entries come in order, as a Plan admitted them.
+func (v *View) Apply(place Place, e Entry) {
+	v.conversation.Seq, v.conversation.UpdatedAt = e.Seq, e.At
+	switch r := e.Row.(type) {
+	case Opened:
+		v.conversation.ID, v.conversation.By = place.Conversation, r.By
+		v.conversation.Title, v.conversation.Workspace = r.Title, r.Workspace
+		v.conversation.OpenedAt = e.At
+	case Titled:
+		v.conversation.Title = r.Title
+	case Archived:
+		v.conversation.Archived = true
+	case Said:
+		v.conversation.Number = e.Number
+		v.messages = append(v.messages, message{chat: true, Message: MessageOf(e)})
+	case Posted:
+		v.postAt[r.ID] = len(v.posts)
+		v.posts = append(v.posts, post{Post: Post{Place: place, ID: r.ID, Topic: r.Topic, At: e.At}})
+	case Delivered:
+		if i, ok := v.postAt[r.ID]; ok {
+			v.posts[i].delivered = true
+		}
+	case Assigned, Moved, Finished:
+		v.facts[e.Row.Key()] = e
+		v.applyTask(e)
+	case Spoke, Voided:
+		v.applyMessage(e)
+	case Requested, Responded:
+		v.facts[e.Row.Key()] = e
+		v.applyModelCall(e)
+	case Started, Resulted:
+		v.applyToolCall(e)
+	case Asked, Relayed, Answered:
+		v.applyQuestion(e)
+	case Wanted, Decided, Closed, Granted:
+		v.applyApproval(e)
+	case TurnEnded, Stepped, Noted:
+		// They are read from the list.
+	}
+}
+
+func (v *View) applyTask(e Entry) {
+	switch r := e.Row.(type) {
+	case Assigned:
+		if i, ok := v.agentAt[r.Agent]; ok {
+			v.agents[i].Task = r.Task
+		} else {
+			v.agentAt[r.Agent] = len(v.agents)
+			v.agents = append(v.agents, Agent{
+				ID: r.Agent, Parent: r.Parent, Depth: r.Depth, Role: r.Role, RoleHash: r.RoleHash,
+				Task: r.Task,
+			})
+		}
+		v.taskAt[r.Task] = len(v.tasks)
+		v.tasks = append(v.tasks, Task{
+			ID: r.Task, Agent: r.Agent, Parent: r.Parent, Call: r.Call, Item: r.Item,
+			Trigger: r.Trigger, Background: r.Background, Seq: e.Seq, Status: chat.StatusPending,
+			AssignedAt: e.At,
+		})
+	case Moved:
+		t := &v.tasks[v.taskAt[r.Task]]
+		if !t.FinishedAt.IsZero() {
+			return
+		}
+		t.Status, t.Reason = r.Status, r.Reason
+		if r.Status == chat.StatusRunning && t.StartedAt.IsZero() {
+			t.StartedAt = e.At
+		}
+	case Finished:
+		t := &v.tasks[v.taskAt[r.Task]]
+		t.Status, t.Reason, t.Kind, t.FinishedAt = r.Status, "", r.ErrorKind, e.At
+	default:
+		// Apply sends nothing else here.
+	}
+}
+
+func (v *View) applyMessage(e Entry) {
+	switch r := e.Row.(type) {
+	case Spoke:
+		root := v.agents[v.agentAt[r.Agent]].Depth == 0
+		v.messages = append(v.messages, message{
+			chat: root && r.Message.Speaker == chat.Assistant, Message: MessageOf(e),
+		})
+		for _, p := range r.Message.Parts {
+			key := r.Agent + "#" + p.Call
+			if _, known := v.toolAt[key]; known || p.Kind != chat.PartToolUse {
+				continue
+			}
+			v.toolAt[key] = len(v.toolCalls)
+			v.toolCalls = append(v.toolCalls, toolCall{ToolCall: ToolCall{
+				Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: p.Call, Tool: p.Tool, Turn: r.Turn,
+			}})
+		}
+	case Voided:
+		v.voided[VoidKey(r.Agent, r.Turn)] = true
+	default:
+		// Apply sends nothing else here.
+	}
+}
+
+func (v *View) applyModelCall(e Entry) {
+	switch r := e.Row.(type) {
+	case Requested:
+		v.modelAt[r.Task+"#"+r.Call] = len(v.modelCalls)
+		v.modelCalls = append(v.modelCalls, ModelCall{
+			Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: r.Call, Type: r.Type, Turn: r.Turn,
+			Attempt: r.Attempt, Model: r.Model, Prompt: r.Prompt, Status: chat.StatusRunning,
+			StartedAt: e.At,
+		})
+		v.hold(Lease{
+			Seq: e.Seq, Key: r.Key(), Agent: r.Agent, Task: r.Task, Tokens: r.HoldTokens,
+			Cost: r.HoldCost,
+		})
+	case Responded:
+		a := &v.agents[v.agentAt[r.Agent]]
+		a.Own = a.Own.Plus(r.Usage)
+		i, ok := v.modelAt[r.Task+"#"+r.Call]
+		if !ok {
+			return
+		}
+		c := &v.modelCalls[i]
+		c.Status, c.Kind, c.Usage, c.FinishedAt = r.Status, r.ErrorKind, r.Usage, e.At
+		c.Model = cmp.Or(r.Model, c.Model)
+		if !r.Unmetered {
+			v.settle(Requested{In: r.In, Call: r.Call}.Key())
+		}
+	default:
+		// Apply sends nothing else here.
+	}
+}
+
+// hold takes a lease. Who holds it already is relieved of it.
+func (v *View) hold(l Lease) {
+	if i, ok := v.leaseAt[l.Key]; ok {
+		v.leases[i].Holder = l.Holder
+		return
+	}
+	v.leaseAt[l.Key] = len(v.leases)
+	v.leases = append(v.leases, lease{Lease: l})
+}
+
+func (v *View) settle(key string) {
+	if i, ok := v.leaseAt[key]; ok {
+		v.leases[i].settled = true
+	}
+}
+
+func (v *View) applyToolCall(e Entry) {
+	switch r := e.Row.(type) {
+	case Started:
+		v.hold(Lease{
+			Seq: e.Seq, Key: LeaseKey(r.Agent, r.Call), Agent: r.Agent, Task: r.Task,
+			Holder: r.Worker,
+		})
+		if i, ok := v.toolAt[r.Agent+"#"+r.Call]; ok {
+			c := &v.toolCalls[i]
+			c.started, c.Attempt = true, max(c.Attempt, r.Attempt)
+			if c.StartedAt.IsZero() {
+				c.StartedAt = e.At
+			}
+		}
+	case Resulted:
+		if i, ok := v.toolAt[r.Agent+"#"+r.Call]; ok {
+			c := &v.toolCalls[i]
+			c.result, c.FinishedAt, c.Duration = r.Status, e.At, r.Duration
+		}
+		if r.Status != CallIndeterminate {
+			v.settle(LeaseKey(r.Agent, r.Call))
+		}
+	default:
+		// Apply sends nothing else here.
+	}
+}
+
+func (v *View) applyQuestion(e Entry) {
+	switch r := e.Row.(type) {
+	case Asked:
+		v.questionAt[r.Question] = len(v.questions)
+		v.questions = append(v.questions, Question{
+			Seq: e.Seq, ID: r.Question, Agent: r.Agent, Task: r.Task, Call: r.Call,
+			Status: QuestionOpen, At: e.At, Until: r.Until,
+		})
+	case Relayed:
+		if i, ok := v.questionAt[r.Question]; ok && v.questions[i].Status == QuestionOpen {
+			v.questions[i].Status = QuestionRelayed
+		}
+	case Answered:
+		if i, ok := v.questionAt[r.Question]; ok {
+			v.questions[i].Status, v.questions[i].By = QuestionClosed, r.By
+		}
+	default:
+		// Apply sends nothing else here.
+	}
+}
+
+func (v *View) applyApproval(e Entry) {
+	agent, _ := e.Row.about()
+	call := func(mark func(*toolCall), key string) {
+		if i, ok := v.toolAt[agent+"#"+key]; ok {
+			mark(&v.toolCalls[i])
+		}
+	}
+	switch r := e.Row.(type) {
+	case Wanted:
+		v.approvalAt[agent+"#"+r.Call] = len(v.approvals)
+		v.approvals = append(v.approvals, Approval{
+			Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
+			Status: ApprovalOpen, At: e.At, Until: r.Until,
+		})
+		call(func(c *toolCall) { c.wanted = true }, r.Call)
+	case Decided:
+		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok && v.approvals[i].Status == ApprovalOpen {
+			a := &v.approvals[i]
+			a.Status, a.Allow, a.Scope, a.By = ApprovalDecided, r.Allow, r.Scope, r.By
+		}
+	case Closed:
+		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok {
+			a := &v.approvals[i]
+			a.Status = ApprovalStatus(r.Status)
+			a.Scope, a.By = cmp.Or(r.Scope, a.Scope), cmp.Or(r.By, a.By)
+		}
+		call(func(c *toolCall) { c.closed = true }, r.Call)
+	case Granted:
+		v.grants = append(v.grants, Grant{Seq: e.Seq, Tool: r.Tool, Pattern: r.Pattern})
+	default:
+		// Apply sends nothing else here.
+	}
+}
+
+// Snapshot returns the state.
+func (v *View) Snapshot() Snapshot {
+	s := Snapshot{
+		Conversation: v.conversation, Agents: slices.Clone(v.agents), Tasks: slices.Clone(v.tasks),
+		Questions: slices.Clone(v.questions), Approvals: slices.Clone(v.approvals),
+		Grants: slices.Clone(v.grants),
+	}
+	AddUp(s.Agents)
+	for _, l := range v.leases {
+		if !l.settled {
+			s.Leases = append(s.Leases, l.Lease)
+		}
+	}
+	return s
+}
+
+// Pending returns what was posted before a time and not delivered.
+func (v *View) Pending(before time.Time) []Post {
+	var out []Post
+	for _, p := range v.posts {
+		if !p.delivered && p.At.Before(before) {
+			out = append(out, p.Post)
+		}
+	}
+	return out
+}
