@@ -1,0 +1,127 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/model/scripted"
+)
+
+// TestStorm plays L20: every key is told 429 for a while, sixteen callers want something. All get
+// through in the end, and on the way nobody hammers: the requests of a key keep apart, and the keys
+// do not march in step.
+func TestStorm(t *testing.T) {
+	const keys, callers, storm = 4, 16, 3 * time.Second
+	for _, a := range adapters {
+		t.Run(string(a.provider), func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, &scripted.Script{Default: &scripted.Reply{
+				Text: "calm", Fault: scripted.Trouble{Name: "storm", Wait: storm},
+			}}, scripted.Options{})
+			var governors []*model.Governor
+			for k := range keys {
+				governors = append(governors, model.NewGovernor(
+					a.dial(t, server, fmt.Sprint("key-", k)), model.GovernorOptions{Concurrency: 4, Attempts: 1000}))
+			}
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					req := request(fmt.Sprint("caller ", i))
+					req.Caller = model.Caller{Conversation: "c", Agent: fmt.Sprint(i)}
+					if e := call(t, governors[i%keys], req); e.err != nil {
+						t.Errorf("caller %d: %v", i, e.err)
+					}
+				})
+			}
+			all.Wait()
+			m := settled(t, server)
+			gaps, crowded := spread(m, storm)
+			if len(gaps) == 0 {
+				t.Fatalf("nobody tried twice while it stormed: %+v", m)
+			}
+			t.Logf("%d requests, %d of them limited; %d gaps within keys, median %v; %d on the heels of another key's",
+				m.Requests, m.Limited, len(gaps), gaps[len(gaps)/2], crowded)
+			if m.Answered != callers {
+				t.Errorf("%d answers for %d callers", m.Answered, callers)
+			}
+			// A key that is told to be quiet tries less and less often: a handful of times in all.
+			if most := keys * 10; m.Limited > most {
+				t.Errorf("%d requests into the storm, want at most %d", m.Limited, most)
+			}
+			if median := gaps[len(gaps)/2]; median < 20*time.Millisecond {
+				t.Errorf("the median gap between two requests of a key is %v: they go in step", median)
+			}
+			if crowded*2 > len(gaps) {
+				t.Errorf("%d of %d requests came on the heels of another key's", crowded, len(gaps))
+			}
+		})
+	}
+}
+
+// heels is how close behind another a request must be to be called in step with it.
+const heels = 5 * time.Millisecond
+
+// spread measures the requests after the first of each key while the storm lasts: the gaps within
+// keys, sorted, and how many came on the heels of another key's.
+func spread(m scripted.Meter, storm time.Duration) (gaps []time.Duration, crowded int) {
+	last := map[string]time.Time{}
+	var before scripted.Attempt
+	for _, a := range m.Attempts {
+		if a.At.Sub(m.Attempts[0].At) > storm {
+			break
+		}
+		if at, ok := last[a.Key]; ok {
+			gaps = append(gaps, a.At.Sub(at))
+			if a.At.Sub(before.At) < heels && a.Key != before.Key {
+				crowded++
+			}
+		}
+		last[a.Key], before = a.At, a
+	}
+	slices.Sort(gaps)
+	return gaps, crowded
+}
+
+// TestFiftyCallersShareAKey sends fifty callers against five requests per second, as the governor
+// is told: none fails, and next to nobody is turned away.
+func TestFiftyCallersShareAKey(t *testing.T) {
+	const callers, each = 50, 2
+	for _, a := range adapters {
+		t.Run(string(a.provider), func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, &scripted.Script{Default: &scripted.Reply{Text: "calm"}}, scripted.Options{Rate: 5})
+			governor := model.NewGovernor(a.dial(t, server, "key"), model.GovernorOptions{Rate: 5})
+			var failed, tries atomic.Int64
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					for j := range each {
+						req := request(fmt.Sprint("caller ", i, " ", j))
+						req.Caller = model.Caller{Conversation: "c", Agent: fmt.Sprint(i)}
+						e := call(t, governor, req)
+						if e.err != nil {
+							failed.Add(1)
+							t.Errorf("caller %d: %v", i, e.err)
+						}
+						tries.Add(int64(len(e.reply.Tries)))
+					}
+				})
+			}
+			all.Wait()
+			m := settled(t, server)
+			t.Logf("%d requests, %d limited, %d failed, at most %d at once", m.Requests, m.Limited, failed.Load(), m.HighWater)
+			if m.Answered != callers*each || m.Limited*50 >= m.Requests {
+				t.Errorf("%d answers for %d calls, %d of %d requests turned away",
+					m.Answered, callers*each, m.Limited, m.Requests)
+			}
+			if int(tries.Load()) != m.Limited {
+				t.Errorf("%d tries are told, %d were turned away", tries.Load(), m.Limited)
+			}
+		})
+	}
+}
