@@ -1,0 +1,110 @@
+package config
+
+// Settings is everything that can be configured apart from roles. The zero value of a field means
+// that nothing was said; Defaults fills in what has a default.
+type Settings struct {
+	Schema  string `json:"$schema,omitempty" jsonschema:"address of this schema, for editors"`
+	DataDir string `json:"data_dir,omitempty" personal:"true" jsonschema:"where conversations are kept when no journal is named"`
+	// Providers are by the name that models are prefixed with.
+	Providers map[string]Provider `json:"providers,omitempty" personal:"true" jsonschema:"the model providers, by the name that models are prefixed with"`
+	Tiers     Tiers               `json:"tiers,omitzero" jsonschema:"the model that each tier stands for, as provider/model"`
+	// Fallbacks are tried in order when a model cannot be reached.
+	Fallbacks map[string][]string `json:"fallbacks,omitempty" jsonschema:"models to try, in order, when a tier or model cannot be reached"`
+	Models    map[string]Model    `json:"models,omitempty" personal:"true" jsonschema:"what is known of a model, by provider/model; overrides the built-in list"`
+	Roles     RoleSettings        `json:"roles,omitzero" jsonschema:"what applies to all roles"`
+	// Permissions are rules for every role. Denials of all layers add up.
+	Permissions Permissions `json:"permissions,omitzero" jsonschema:"rules for the tools of every role"`
+	Journal     Journal     `json:"journal,omitzero" personal:"true" jsonschema:"where everything is recorded"`
+	Live        Live        `json:"live,omitzero" personal:"true" jsonschema:"how text reaches the screen while it is written"`
+	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
+	// Trust lists projects whose files may allow what people would otherwise be asked about.
+	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
+}
+
+// Provider is a server that speaks one of the two protocols.
+type Provider struct {
+	Kind    ProviderKind `json:"kind,omitempty" jsonschema:"the protocol it speaks"`
+	BaseURL string       `json:"base_url,omitempty" jsonschema:"where it listens, if not at the usual address"`
+	Key     Secret       `json:"key,omitzero" jsonschema:"where its key is: {env:NAME} or {file:path}"`
+	// Concurrency and the rate are for this process; zero leaves them to what the provider says.
+	Concurrency       int `json:"concurrency,omitempty" jsonschema:"calls at the same time"`
+	RequestsPerMinute int `json:"requests_per_minute,omitempty" jsonschema:"calls begun in a minute"`
+}
+
+// ProviderKind is the protocol that a provider speaks.
+type ProviderKind string
+
+// The kinds of providers. Every server that is compatible with OpenAI's is of that kind.
+const (
+	KindAnthropic ProviderKind = "anthropic"
+	KindOpenAI    ProviderKind = "openai"
+)
+
+// Tiers name a model each, as provider/model.
+type Tiers struct {
+	Fast     string `json:"fast,omitempty" jsonschema:"for searching and simple work"`
+	Balanced string `json:"balanced,omitempty" jsonschema:"for most work"`
+	Strong   string `json:"strong,omitempty" jsonschema:"for planning, judging and the main agent"`
+}
+
+// Model is what is known of a model. Prices are for a million tokens.
+type Model struct {
+	Window     int   `json:"window,omitempty" jsonschema:"context window in tokens"`
+	MaxOutput  int   `json:"max_output,omitempty" jsonschema:"most tokens of one reply"`
+	Input      Price `json:"input_usd,omitempty" jsonschema:"US dollars for a million tokens sent"`
+	Output     Price `json:"output_usd,omitempty" jsonschema:"US dollars for a million tokens received"`
+	CacheRead  Price `json:"cache_read_usd,omitempty" jsonschema:"US dollars for a million tokens read from the cache"`
+	CacheWrite Price `json:"cache_write_usd,omitempty" jsonschema:"US dollars for a million tokens written to the cache"`
+}
+
+// Price is an amount in millionths of a US dollar, written in dollars.
+type Price int64
+
+// Millis is a time in milliseconds, written as 90s or 5m.
+type Millis int64
+
+// RoleSettings apply to all roles.
+type RoleSettings struct {
+	RoleDefaults
+	Preset string `json:"preset,omitempty" jsonschema:"a set of roles above the built-in ones: software_team"`
+}
+
+// Permissions are rules in the form tool or tool(pattern).
+type Permissions struct {
+	Allow []string `json:"allow,omitempty" personal:"true" jsonschema:"calls that need no approval, such as shell(git status *)"`
+	Ask   []string `json:"ask,omitempty" jsonschema:"calls that always need an approval"`
+	Deny  []string `json:"deny,omitempty" jsonschema:"calls that are never made; nothing overrides a denial"`
+}
+
+// Journal is where records are kept.
+type Journal struct {
+	DSN Secret `json:"dsn,omitzero" jsonschema:"address of the PostgreSQL database; empty means SQLite in data_dir"`
+}
+
+// Live is how deltas travel.
+type Live struct {
+	NATS Secret `json:"nats_url,omitzero" jsonschema:"address of a NATS server; empty means within the process"`
+}
+
+// Engine is the Temporal server.
+type Engine struct {
+	Temporal  string `json:"temporal_address,omitempty" jsonschema:"host:port of a Temporal server; empty means the embedded one"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"the namespace to work in"`
+}
+
+// usualURL is where each kind listens if nothing else is said.
+var usualURL = map[ProviderKind]string{
+	KindAnthropic: "https://api.anthropic.com", KindOpenAI: "https://api.openai.com/v1",
+}
+
+// Defaults are the settings when nothing is said. They name no model.
+func Defaults(dataHome string) Settings {
+	return Settings{
+		DataDir: dataHome,
+		Providers: map[string]Provider{
+			"anthropic": {Kind: KindAnthropic, BaseURL: usualURL[KindAnthropic], Key: Secret{ref: "{env:ANTHROPIC_API_KEY}"}},
+			"openai":    {Kind: KindOpenAI, BaseURL: usualURL[KindOpenAI], Key: Secret{ref: "{env:OPENAI_API_KEY}"}},
+		},
+		Engine: Engine{Namespace: "default"},
+	}
+}
