@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+func rolesExplain(flags *settingsFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "explain NAME", Short: "Explain which file a role comes from and what hides what", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			known, err := flags.roles(cmd)
+			if err != nil {
+				return err
+			}
+			role, err := known.Role(args[0])
+			if err != nil {
+				return err
+			}
+			e := known.explain(role)
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), e)
+			}
+			e.write(newScreen(cmd.OutOrStdout()), known.loaded, role)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return cmd
+}
+
+// explanation is why a role is what it is.
+type explanation struct {
+	Name     string                   `json:"name"`
+	Hash     string                   `json:"hash"`
+	Looked   []lookedAt               `json:"looked_at"`
+	Origins  map[string]config.Origin `json:"origins"`
+	Warnings []config.Warning         `json:"warnings"`
+}
+
+// lookedAt is one place in the search order, and what of this role was there.
+type lookedAt struct {
+	Place  string   `json:"place"`
+	Used   string   `json:"used,omitempty"`
+	Hidden []string `json:"hidden,omitempty"`
+}
+
+func (r roster) explain(role config.Role) explanation {
+	e := explanation{Name: role.Name, Hash: role.Hash, Origins: role.Origins, Warnings: []config.Warning{}}
+	var labels []string
+	for _, place := range r.sources.Places() {
+		labels = append(labels, place.Label)
+	}
+	if r.sources.Preset != "" {
+		labels = append(labels, "presets/"+r.sources.Preset)
+	}
+	for _, label := range append(labels, "roles") {
+		at := lookedAt{Place: label}
+		within := func(file string) bool { return strings.HasPrefix(file, label+"/") }
+		if within(role.File) {
+			at.Used = role.File
+		}
+		for _, file := range role.Shadows {
+			if within(file) {
+				at.Hidden = append(at.Hidden, file)
+			}
+		}
+		e.Looked = append(e.Looked, at)
+	}
+	for _, w := range r.Warnings {
+		if w.File == role.File || slices.Contains(role.Shadows, w.File) || sameName(w.File, role.Name) {
+			e.Warnings = append(e.Warnings, w)
+		}
+	}
+	return e
+}
+
+// sameName reports whether a file that could not be read would have been this role.
+func sameName(file, role string) bool {
+	plain := strings.NewReplacer("-", "", "_", "", " ", "")
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	return strings.EqualFold(plain.Replace(name), plain.Replace(role))
+}
+
+func (e explanation) write(s screen, loaded config.Loaded, role config.Role) {
+	s.line("%s comes from %s\n", s.paint(bold, e.Name), s.paint(bold, role.File))
+	s.line("Looked at, nearest first:")
+	var list []row
+	for i, at := range e.Looked {
+		place := at.Place
+		if place == "roles" || strings.HasPrefix(place, "presets/") {
+			place = "built-in " + place
+		}
+		value := "nothing of that name"
+		if at.Used != "" {
+			value = "used: " + filepath.Base(at.Used)
+		} else if len(at.Hidden) > 0 {
+			value = "hidden: " + strings.Join(at.Hidden, ", ")
+		}
+		list = append(list, row{label: fmt.Sprintf("%2d  %s", i+1, place), value: value})
+	}
+	s.rows(list)
+	s.line("")
+	showRole(s, loaded, role)
+	if len(e.Warnings) > 0 {
+		s.line("\nWarnings:")
+		for _, w := range e.Warnings {
+			s.line("  %s", s.paint(yellow, w.Error()))
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+// rolesCommand lists roles, shows one, or explains where one comes from.
+func rolesCommand() *cobra.Command {
+	flags := &settingsFlags{}
+	list := rolesList(flags)
+	cmd := &cobra.Command{
+		Use:   "roles",
+		Short: "List roles, show one, or explain where it comes from",
+		Args:  cobra.NoArgs,
+		RunE:  list.RunE,
+	}
+	flags.add(cmd)
+	cmd.Flags().AddFlagSet(list.Flags())
+	cmd.AddCommand(list, rolesShow(flags), rolesExplain(flags))
+	return cmd
+}
+
+// roster is the roles of a project, and the settings they were loaded under.
+type roster struct {
+	*config.Registry
+	loaded  config.Loaded
+	sources config.Sources
+}
+
+// roles loads the roles that the settings describe.
+func (f *settingsFlags) roles(cmd *cobra.Command) (roster, error) {
+	loaded, err := f.load(cmd)
+	if err != nil {
+		return roster{}, err
+	}
+	sources, err := loaded.Sources()
+	if err != nil {
+		return roster{}, fmt.Errorf("read permissions: %w", err)
+	}
+	registry, err := config.Load(sources)
+	if err != nil {
+		return roster{}, fmt.Errorf("read roles: %w", err)
+	}
+	return roster{registry, loaded, sources}, nil
+}
+
+func rolesList(flags *settingsFlags) *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the roles that can be used", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			known, err := flags.roles(cmd)
+			if err != nil {
+				return err
+			}
+			var roles []config.Role
+			for _, r := range known.Roles() {
+				if all || !r.Hidden {
+					roles = append(roles, r)
+				}
+			}
+			if asJSON {
+				views := []roleView{}
+				for _, r := range roles {
+					views = append(views, roleView{Role: r, Hash: r.Hash, File: r.File, Hidden: r.Hidden})
+				}
+				return printJSON(cmd.OutOrStdout(), struct {
+					Roles    []roleView       `json:"roles"`
+					Warnings []config.Warning `json:"warnings"`
+				}{views, slices.Concat([]config.Warning{}, known.Warnings)})
+			}
+			warn(cmd, known.Warnings)
+			listRoles(newScreen(cmd.OutOrStdout()), roles)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	cmd.Flags().BoolVar(&all, "all", false, "include hidden roles")
+	return cmd
+}
+
+// roleView is a role as JSON: its snapshot, and what is known of it besides.
+type roleView struct {
+	config.Role
+	Hash    string                   `json:"hash"`
+	File    string                   `json:"file"`
+	Hidden  bool                     `json:"hidden,omitempty"`
+	Shadows []string                 `json:"shadows,omitempty"`
+	Origins map[string]config.Origin `json:"origins,omitempty"`
+	Extra   map[string]any           `json:"extra,omitempty"`
+	System  []stretchView            `json:"system,omitempty"`
+}
+
+type stretchView struct {
+	Text  string `json:"text"`
+	Cache bool   `json:"cache"`
+}
+
+func listRoles(s screen, roles []config.Role) {
+	cells := [][]string{{"ROLE", "MODEL", "MAY", "LIMITS", "FROM"}}
+	for _, r := range roles {
+		cells = append(cells, []string{r.Name, r.Model, may(r), limits(r), origin(r)})
+	}
+	widths := make([]int, len(cells[0]))
+	for _, line := range cells {
+		for i, cell := range line {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	for n, line := range cells {
+		var out strings.Builder
+		for i, cell := range line {
+			text := pad(cell, widths[i])
+			switch {
+			case n == 0, i == len(line)-1:
+				text = s.paint(dim, text)
+			case i == 0:
+				text = s.paint(bold, text)
+			}
+			out.WriteString(text + "  ")
+		}
+		s.line("%s", strings.TrimRight(out.String(), " "))
+		if n > 0 {
+			for _, part := range wrap(clipped(roles[n-1].Description, 160), 90) {
+				s.line("    %s", part)
+			}
+		}
+	}
+}
+
+// clipped keeps the beginning of a text that may be long.
+func clipped(text string, most int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return strings.TrimSpace(string(runes[:most])) + " …"
+}
+
+// may says in a few words what a role can do itself.
+func may(r config.Role) string {
+	words := []string{"read"}
+	if r.Own().Write {
+		words = append(words, "write")
+	}
+	if r.Own().Network {
+		words = append(words, "network")
+	}
+	if len(r.Delegates) > 0 {
+		words = append(words, "delegate")
+	}
+	return strings.Join(words, ", ")
+}
+
+func limits(r config.Role) string {
+	return fmt.Sprintf("%d turns, %s", r.Limits.Iterations, length(r.Limits.Time))
+}
+
+// length is a time in milliseconds without the zeros at its end: 5m, 1h30m.
+func length(ms int64) string {
+	text := (time.Duration(ms) * time.Millisecond).String()
+	for _, zero := range []string{"0s", "0m"} {
+		if rest, ok := strings.CutSuffix(text, zero); ok && strings.HasSuffix(rest, map[string]string{"0s": "m", "0m": "h"}[zero]) {
+			text = rest
+		}
+	}
+	return text
+}
+
+// origin is where a role was read, as people know it.
+func origin(r config.Role) string {
+	if r.Origins["description"].Kind == config.FromBuiltIn {
+		return "built-in"
+	}
+	return r.File
+}

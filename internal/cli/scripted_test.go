@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// port finds a free one and puts it into a variable: port PORT.
+func port(ts *testscript.TestScript, _ bool, args []string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Check(listener.Close())
+	_, number, err := net.SplitHostPort(listener.Addr().String())
+	ts.Check(err)
+	ts.Setenv(args[0], number)
+}
+
+// listening waits until a port takes connections: listening $PORT.
+func listening(ts *testscript.TestScript, _ bool, args []string) {
+	for end := time.Now().Add(20 * time.Second); ; {
+		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+args[0], time.Second)
+		if err == nil {
+			ts.Check(conn.Close())
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("nobody listens on %s: %v", args[0], err)
+		}
+	}
+}
+
+// ask posts a body over one wire and prints what comes back: ask anthropic $PORT body.
+func ask(ts *testscript.TestScript, _ bool, args []string) {
+	path := map[string]string{"anthropic": "/v1/messages", "openai": "/v1/chat/completions"}[args[0]]
+	req, err := http.NewRequest(http.MethodPost, "http://127.0.0.1:"+args[1]+path, strings.NewReader(args[2]))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer key-1")
+	req.Header.Set("Anthropic-Version", "2023-06-01")
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	_, err = io.Copy(ts.Stdout(), resp.Body)
+	ts.Check(errors.Join(err, resp.Body.Close()))
+}
+
+// terminate asks every command in the background to end, as a supervisor would.
+func terminate(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+}

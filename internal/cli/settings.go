@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+// settingsFlags are the flags of every command that reads settings.
+type settingsFlags struct {
+	project string
+	set     []string
+	flags   []config.Flag
+}
+
+// add gives a command and those below it the flags. A flag that makes no sense is the caller's
+// mistake, so it is found before the command begins.
+func (f *settingsFlags) add(cmd *cobra.Command) {
+	cmd.PersistentFlags().StringVar(&f.project, "project", "", "root of the project (default: nearest folder with .retinue or .git)")
+	cmd.PersistentFlags().StringArrayVar(&f.set, "set", nil, "change one setting: --set tiers.fast=local/model")
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
+		for _, entry := range f.set {
+			key, value, ok := strings.Cut(entry, "=")
+			if !ok {
+				return fmt.Errorf("--set %s: write key=value", entry)
+			}
+			f.flags = append(f.flags, config.Flag{Name: "--set", Key: key, Value: value})
+		}
+		return nil
+	}
+}
+
+// load reads the settings, and writes what is odd about them to the error stream.
+func (f *settingsFlags) load(cmd *cobra.Command) (config.Loaded, error) {
+	in, err := app.Inputs(f.project, f.flags)
+	if err != nil {
+		return config.Loaded{}, err
+	}
+	loaded, err := config.LoadSettings(in)
+	if err != nil {
+		return config.Loaded{}, fmt.Errorf("read settings:\n%w", err)
+	}
+	warn(cmd, loaded.Warnings)
+	return loaded, nil
+}
+
+// warn writes warnings to the error stream, where they do not disturb what a program reads.
+func warn(cmd *cobra.Command, warnings []config.Warning) {
+	s := newScreen(cmd.ErrOrStderr())
+	for _, w := range warnings {
+		s.line("%s %s", s.paint(yellow, "warning:"), w.Error())
+	}
+}
