@@ -2,20 +2,23 @@
 
 GO         ?= go
 LINT       := bin/golangci-lint
+SQLC       := $(CURDIR)/bin/sqlc
 CORE       := ./internal/agent
 COVER_MIN  ?= 95
 SEEDS      ?= 20000
 SEED       ?=
+RUNS       ?= 25
+FUZZTIME   ?= 60s
 RACE_PKGS  ?= ./...
-# What `make ci` runs under the race detector: all but the long simulations and the tree checks.
-FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|archtest.*)$$')
+# What `make ci` runs under the race detector: all but what is long by itself and the tree checks.
+FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.*)$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check lint archtest test race cover trace sim mutants report tools \
-	ci clean
+.PHONY: help check fmt fmt-check lint archtest test test/services test/chaos bench/journal fuzz race \
+	cover trace sim mutants generate generate-check report tools ci clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: fmt-check lint archtest test report ## before every commit: under two minutes, no services
 
@@ -33,6 +36,22 @@ archtest: ## who may import what, the purity of the core, the tree in docs/archi
 
 test: ## unit, property and script tests
 	$(GO) test ./...
+
+test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
+	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
+
+test/chaos: ## every fault of the plan RUNS times on both model wires
+	$(GO) test ./internal/model/chaos -count=1 -timeout 30m -runs=$(RUNS)
+
+fuzz: ## front matter, transcripts and both streams, FUZZTIME each
+	$(GO) test ./internal/config -run '^$$' -fuzz '^FuzzFrontMatter$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzTranscript$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzAnthropicStream$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzOpenAIStream$$' -fuzztime $(FUZZTIME)
+
+bench/journal: ## the journal next to its bare drivers, in one run
+	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \
+		-timeout 20m -run '^TestFigures$$' -figures
 
 race: ## all tests under the race detector (RACE_PKGS= to narrow)
 	$(GO) test -race $(RACE_PKGS)
@@ -58,17 +77,29 @@ endif
 mutants: ## break the core on purpose, one way at a time: the tests must notice each
 	$(GO) test $(CORE)/mutants -run '^TestMutants$$' -count=1 -v -timeout 30m -mutants
 
+generate: $(SQLC) ## write the journal's queries again from their SQL
+	cd internal/journal/postgres && $(SQLC) generate
+	cd internal/journal/sqlite && $(SQLC) generate
+
+generate-check: $(SQLC) ## fail when generated code is not what its source gives
+	cd internal/journal/postgres && $(SQLC) diff
+	cd internal/journal/sqlite && $(SQLC) diff
+
 report: ## sizes, names and comments worth a look; never fails
 	@$(GO) run ./internal/archtest/report
 
-tools: $(LINT) ## build the linter, as pinned in tools/go.mod
+tools: $(LINT) $(SQLC) ## build the linter and the query generator, as pinned in tools/go.mod
 
 $(LINT): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+$(SQLC): tools/go.mod tools/go.sum
+	$(GO) build -modfile=tools/go.mod -o $@ github.com/sqlc-dev/sqlc/cmd/sqlc
+
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools fmt-check lint archtest test cover trace \
-		'race RACE_PKGS="$(FAST_PKGS)"' mutants 'sim SEEDS=1000000'
+	@bash .ci/steps.sh tools fmt-check lint generate-check archtest test cover trace \
+		test/services bench/journal test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants fuzz \
+		'sim SEEDS=1000000'
 
 clean: ## remove what the targets above made
 	rm -rf bin

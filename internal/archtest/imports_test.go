@@ -22,6 +22,8 @@ var broken = []struct{ rule, file, imports string }{
 	{"test support stays near the core", "internal/agent/sim/a.go", "./internal/durable"},
 	{"test support does not ship", "internal/agent/a.go", "./internal/agent/sim"},
 	{"test support does not ship", "internal/durable/a.go", "./internal/agent/mutants"},
+	{"test support does not ship", "internal/app/a.go", "./internal/journal/journaltest"},
+	{"test support does not ship", "internal/app/a.go", "./internal/live/livetest"},
 	{"a port sees only chat", "internal/journal/a.go", "./internal/live"},
 	{"a journal adapter sees only its port", "internal/journal/sqlite/a.go", "./internal/journal/postgres"},
 	{"a live adapter sees only its port", "internal/live/nats/a.go", "./internal/journal"},
@@ -46,6 +48,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"nothing imports standalone", "internal/durable/a_test.go", "go.temporal.io/server/temporal"},
 	{"archtest imports nothing of ours", "internal/archtest/a.go", "./internal/chat"},
 	{"test libraries stay in tests", "internal/chat/a.go", "pgregory.net/rapid"},
+	{"test libraries stay in tests", "internal/live/nats/a.go", "github.com/nats-io/nats-server/v2/server"},
 }
 
 func TestEachImportRuleRefusesWhatBreaksIt(t *testing.T) {
