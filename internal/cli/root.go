@@ -21,8 +21,8 @@ const (
 	exitUsage  = 2
 )
 
-// Root is the whole command tree.
-func Root() *cobra.Command {
+// Root is the whole command tree, with the commands that a program adds of its own.
+func Root(extra ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "retinue",
 		Short:         "One chat, many agents, nothing lost",
@@ -36,15 +36,16 @@ func Root() *cobra.Command {
 		scriptedCommand(),
 		versionCommand(),
 	)
+	root.AddCommand(extra...)
 	return root
 }
 
 // Run carries out one command line and returns its exit code. An interrupt or a request to
-// terminate ends the command's context.
-func Run(args []string, stdout, stderr io.Writer) int {
+// terminate ends the command's context. Extra commands are those of a program that has more in it.
+func Run(args []string, stdout, stderr io.Writer, extra ...*cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	root := Root()
+	root := Root(extra...)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
