@@ -188,10 +188,18 @@ var edgeRules = []Rule{
 	{
 		Name:   "only journal adapters know SQL",
 		From:   []string{"./..."},
-		Except: []string{"./internal/journal/*"},
+		Except: []string{"./internal/journal/*", "./standalone/engine"},
 		Deny:   sqlDrivers,
 		Tests:  true,
-		Why:    "the journal is the only home of content, and its rows have one writer per kind",
+		Why: "the journal is the only home of content, and its rows have one writer per kind; the engine " +
+			"keeps tables of its own",
+	},
+	{
+		Name:  "the engine knows nothing of agents",
+		From:  []string{"./standalone/engine"},
+		Deny:  []string{"./..."},
+		Allow: []string{"below"},
+		Why:   "it is the server that others run as a cluster; whoever is given its address cannot tell",
 	},
 	{
 		Name: "app is the top of internal",

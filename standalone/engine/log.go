@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/log/tag"
+)
+
+// serverLog hands what the server says to slog. While its parts come and go, one after the other,
+// each warns of the others' absence: those warnings are kept back unless somebody asked for more
+// than warnings.
+type serverLog struct {
+	to     *slog.Logger
+	steady *atomic.Bool
+}
+
+func newServerLog(to *slog.Logger) serverLog {
+	return serverLog{to: to, steady: new(atomic.Bool)}
+}
+
+var (
+	_ log.Logger     = serverLog{}
+	_ log.WithLogger = serverLog{}
+)
+
+func (l serverLog) Debug(msg string, tags ...tag.Tag) { l.write(slog.LevelDebug, msg, tags) }
+func (l serverLog) Info(msg string, tags ...tag.Tag)  { l.write(slog.LevelInfo, msg, tags) }
+func (l serverLog) Warn(msg string, tags ...tag.Tag)  { l.write(slog.LevelWarn, msg, tags) }
+func (l serverLog) Error(msg string, tags ...tag.Tag) { l.write(slog.LevelError, msg, tags) }
+
+// DPanic logs: the server panics here only when it is under development.
+func (l serverLog) DPanic(msg string, tags ...tag.Tag) { l.write(slog.LevelError, msg, tags) }
+
+// Panic logs and panics, as the server expects.
+func (l serverLog) Panic(msg string, tags ...tag.Tag) {
+	l.write(slog.LevelError, msg, tags)
+	panic("engine: " + msg)
+}
+
+// Fatal logs and ends the process: the server goes on with broken parts if it returns.
+func (l serverLog) Fatal(msg string, tags ...tag.Tag) {
+	l.write(slog.LevelError, msg, tags)
+	os.Exit(1)
+}
+
+func (l serverLog) With(tags ...tag.Tag) log.Logger {
+	return serverLog{slog.New(l.to.Handler().WithAttrs(attributes(tags))), l.steady}
+}
+
+func (l serverLog) write(level slog.Level, msg string, tags []tag.Tag) {
+	ctx := context.Background()
+	if !l.to.Enabled(ctx, level) {
+		return
+	}
+	if level == slog.LevelWarn && !l.steady.Load() && !l.to.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	l.to.LogAttrs(ctx, level, msg, attributes(tags)...)
+}
+
+func attributes(tags []tag.Tag) []slog.Attr {
+	attrs := make([]slog.Attr, 0, len(tags))
+	for _, t := range tags {
+		attrs = append(attrs, slog.Any(t.Key(), t.Value()))
+	}
+	return attrs
+}
