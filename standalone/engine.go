@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/standalone/engine"
+)
+
+func engineCommand() *cobra.Command {
+	var options engine.Options
+	var addressFile string
+	cmd := &cobra.Command{
+		Use:   "engine",
+		Short: "Run the workflow engine by itself",
+		Long: "Run the workflow engine on a loopback address until it is interrupted. It asks nobody for a\n" +
+			"password: whoever can reach the address can use it.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runEngine(cmd.Context(), options, addressFile, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.SQLite, "sqlite", "", "keep the records in this file")
+	flags.StringVar(&options.Postgres, "postgres", "",
+		"keep the records in this database and the one called `URL`_visibility, such as\npostgres://user@host:5432/engine")
+	flags.StringVar(&options.Listen, "listen", "127.0.0.1:0", "the loopback address to listen on; port 0 picks a free one")
+	flags.StringVar(&options.Namespace, "namespace", engine.DefaultNamespace, "the namespace to make")
+	flags.StringVar(&addressFile, "address-file", "",
+		"write the address to this file when the engine is ready;\nremoved when it ends")
+	cmd.MarkFlagsOneRequired("sqlite", "postgres")
+	cmd.MarkFlagsMutuallyExclusive("sqlite", "postgres")
+	return cmd
+}
+
+func runEngine(ctx context.Context, o engine.Options, addressFile string, out io.Writer) (err error) {
+	e, err := engine.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Stop()) }()
+	if addressFile != "" {
+		if err := writeAtOnce(addressFile, e.Address+"\n"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.Remove(addressFile)) }()
+	}
+	if _, err := fmt.Fprintf(out, "engine: ready at %s, %s\n", e.Address, e.Store); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// writeAtOnce writes a file that a reader finds whole or not at all.
+func writeAtOnce(file, text string) (err error) {
+	draft, err := os.CreateTemp(filepath.Dir(file), ".address-*")
+	if err != nil {
+		return fmt.Errorf("write the address: %w", err)
+	}
+	_, err = draft.WriteString(text)
+	if err = errors.Join(err, draft.Close()); err == nil {
+		err = os.Rename(draft.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write the address: %w", err), os.Remove(draft.Name()))
+	}
+	return nil
+}
