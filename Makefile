@@ -10,12 +10,16 @@ SEED       ?=
 RUNS       ?= 25
 FUZZTIME   ?= 60s
 RACE_PKGS  ?= ./...
+# The module with the engine's server takes twelve minutes of CPU to build. Whatever is built in it is
+# built with the same settings, so that it is built once.
+ENGINE     := cd standalone && CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
 # What `make ci` runs under the race detector: all but what is long by itself and the tree checks.
 FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.*)$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check lint archtest test test/services test/chaos bench/journal fuzz race \
-	cover trace sim mutants generate generate-check report tools ci clean
+.PHONY: help check engine fmt fmt-check lint lint/engine archtest test test/engine test/services \
+	test/chaos bench/journal fuzz race cover trace sim mutants generate generate-check report tools ci \
+	clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,11 +35,20 @@ fmt-check: $(LINT) ## fail when a Go file is not laid out
 lint: $(LINT) ## linters, each with its reason in .golangci.yml
 	$(LINT) run
 
+lint/engine: $(LINT) ## the same linters on the standalone module
+	$(ENGINE) ../$(LINT) run
+
 archtest: ## who may import what, the purity of the core, the tree in docs/architecture.md
 	$(GO) test ./internal/archtest/...
 
 test: ## unit, property and script tests
 	$(GO) test ./...
+
+engine: ## build bin/retinue-full, the program with the workflow engine inside
+	$(ENGINE) $(GO) build -ldflags "-s -w" -o ../bin/retinue-full .
+
+test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RETINUE_TEST_POSTGRES)
+	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -timeout 20m ./...
 
 test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
 	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
@@ -97,8 +110,8 @@ $(SQLC): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/sqlc-dev/sqlc/cmd/sqlc
 
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools fmt-check lint generate-check archtest test cover trace \
-		test/services bench/journal test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants fuzz \
+	@bash .ci/steps.sh tools engine fmt-check lint lint/engine generate-check archtest test \
+		cover trace test/engine test/services bench/journal test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants fuzz \
 		'sim SEEDS=1000000'
 
 clean: ## remove what the targets above made
