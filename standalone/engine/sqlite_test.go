@@ -45,8 +45,8 @@ func TestSQLiteSchemaIsMadeOnceAndUpgraded(t *testing.T) {
 func TestAnUpgradeThatFailsLeavesTheFileAsItWas(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "engine.db")
 	prepare(t, file)
-	change(t, file, "DROP TABLE chasm_node_maps")
-	change(t, file, "PRAGMA user_version = 6") // 0.7 adds a column that is there
+	change(t, file, "ALTER TABLE current_executions DROP COLUMN start_time")
+	change(t, file, "PRAGMA user_version = 5") // 0.6 brings it back, 0.7 adds one that is there
 	before := tables(t, file)
 	if err := prepareSQLite(t.Context(), file, quiet()); err == nil {
 		t.Fatal("the column was added twice")
