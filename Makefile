@@ -56,11 +56,12 @@ test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_T
 test/chaos: ## every fault of the plan RUNS times on both model wires
 	$(GO) test ./internal/model/chaos -count=1 -timeout 30m -runs=$(RUNS)
 
-fuzz: ## front matter, transcripts and both streams, FUZZTIME each
+fuzz: ## front matter, transcripts, both streams and paths of tools, FUZZTIME each
 	$(GO) test ./internal/config -run '^$$' -fuzz '^FuzzFrontMatter$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzTranscript$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzAnthropicStream$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzOpenAIStream$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./internal/tool/builtin -run '^$$' -fuzz '^FuzzResolve$$' -fuzztime $(FUZZTIME)
 
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \
