@@ -239,3 +239,12 @@ func (b Brief) bytes() int {
 	}
 	return n
 }
+
+// Orchestrator is the brief of an agent that a person talks to. Its ids are the host's to fill in.
+func Orchestrator(spec RoleSpec) Brief {
+	return Brief{
+		Role: spec.Name, RoleHash: spec.Hash, CanDelegate: spec.CanDelegate, Delegates: spec.Delegates,
+		Immediate: spec.Immediate, Authority: spec.Authority, Tools: meet(spec.Tools, spec.Authority.Tools),
+		Limits: spec.Limits.or(OrchestratorLimits()), Model: spec.Model,
+	}
+}

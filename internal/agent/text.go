@@ -50,3 +50,7 @@ const (
 	textSubmitUnusable  = "The result cannot be used: %s."
 	textQuestionLimit   = "Not asked: this task has asked enough."
 )
+
+// DeniedUnattended is the result of a call that nobody was there to approve. Who reads a journal
+// knows such a call by it.
+const DeniedUnattended = textHeadlessDenied
