@@ -38,7 +38,8 @@ type Entry struct {
 type Written struct {
 	Seq    int64
 	Number int64
-	// Existed means that the key was there before: that record stands, and this one was dropped.
+	// Existed means that the key was there before: that record stands, and this one was dropped. Seq
+	// is zero for a row that was dropped because its step was there before.
 	Existed bool
 }
 

@@ -80,13 +80,15 @@ type Plan struct {
 }
 
 // NewPlan numbers the rows of batches from the tail on. Keys that are known already, from the list
-// or from a row before, are not written again. It refuses rows that cannot follow the list: they
+// or from a row before, are not written again; nor is anything of a batch with a known step, since
+// whoever recorded that step has gone on from it. It refuses rows that cannot follow the list: they
 // come before Opened, or are about a task or a parent of which nothing is known.
 func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error) {
 	p := Plan{Tail: tail, Written: make([][]Written, len(batches)), known: known}
 	for i, b := range batches {
+		fenced := b.fenced(known)
 		for j, e := range b.Encoded {
-			if w, ok := known[e.Key]; ok {
+			if w, ok := known[e.Key]; ok || fenced {
 				p.Written[i] = append(p.Written[i], w)
 				continue
 			}
@@ -112,6 +114,16 @@ func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error
 		}
 	}
 	return p, nil
+}
+
+// fenced reports whether the list holds a step of the batch already.
+func (b *Batch) fenced(known map[string]Written) bool {
+	for _, e := range b.Encoded {
+		if _, ok := known[e.Key]; ok && e.Kind == KindStepped {
+			return true
+		}
+	}
+	return false
 }
 
 // causes are the keys of what must be in the list before a row: the task that it is about, and its

@@ -100,7 +100,9 @@ type (
 		Background  bool   `json:"background,omitempty"`
 		Instruction string `json:"instruction,omitempty"`
 		Criteria    string `json:"criteria,omitempty"`
-		ContextMode string `json:"context_mode,omitempty"`
+		// Files are where the agent was told to begin.
+		Files       []string `json:"files,omitempty"`
+		ContextMode string   `json:"context_mode,omitempty"`
 		// MaxIterations and MaxDuration (milliseconds) are the limits that people see.
 		MaxIterations int   `json:"max_iterations,omitempty"`
 		MaxDuration   int64 `json:"max_duration,omitempty"`
@@ -145,11 +147,15 @@ type (
 		Cut       bool           `json:"cut,omitempty"`
 	}
 
-	// Stepped is an event that the core was given. N counts the events of one task from 1.
+	// Stepped is an event that the core was given. N counts the events of one task from 1. It is
+	// also a fence: rows that are appended together with a step that was recorded before, by
+	// another who carries the same task on, are not written.
 	Stepped struct {
 		In
 		N     int             `json:"n"`
 		Event json.RawMessage `json:"event"`
+		// Mail is the event's place in the mail of the task, zero for what the host made itself.
+		Mail int `json:"mail,omitempty"`
 	}
 
 	// Noted is a line for people.

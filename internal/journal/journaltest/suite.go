@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	}{
 		{"every kind comes back as it was written", everyKind},
 		{"twice is once", twiceIsOnce},
+		{"a step that is recorded is a fence", fence},
 		{"a lost answer is settled by writing again", lostAnswer},
 		{"what does not fit is refused whole", refusals},
 		{"a story reads the same as its fold", foldsLikeTheView},
@@ -212,6 +213,43 @@ func twiceIsOnce(t *testing.T, f Fixture) {
 	}
 	if n := len(all(t, f.Log, place)); n != 5 {
 		t.Errorf("%d entries, want 5", n)
+	}
+}
+
+// fence has two carry the same task on from the same step: one of them is first, and of the other
+// nothing is written, whichever program it is in.
+//
+// Covers: P5.
+func fence(t *testing.T, f Fixture) {
+	write(t, f.Log, place, opening()...)
+	step := func(n int, event string, rest ...journal.Row) []journal.Row {
+		return append(rest, journal.Stepped{In: root, N: n, Event: []byte(`{"name":"` + event + `"}`)})
+	}
+	result := func(call string) journal.Row {
+		return journal.Resulted{In: root, Call: call, Status: journal.CallCompleted}
+	}
+	write(t, f.Log, place, step(1, "first")...)
+	first := write(t, f.Log, place, step(2, "winner", result("1.0"))...)
+	if again := write(t, f.Log, place, step(2, "winner", result("1.0"))...); again[0].Seq != first[0].Seq || !again[1].Existed {
+		t.Errorf("the winner writing again got %v, want what it got before: %v", again, first)
+	}
+	for _, log := range []journal.Log{f.Log, f.Other()} {
+		lost := write(t, log, place, step(2, "loser", result("1.0"), result("1.1"))...)
+		want := []journal.Written{{Seq: first[0].Seq, Existed: true}, {}, {Seq: first[1].Seq, Existed: true}}
+		if diff := cmp.Diff(want, lost); diff != "" {
+			t.Errorf("the loser got (+), want (-):\n%s", diff)
+		}
+	}
+	if found, err := f.Log.Find(t.Context(), place, result("1.1").Key()); err != nil || len(found) != 0 {
+		t.Errorf("a row of the loser was written: %v, %v", found, err)
+	}
+	steps, err := f.Log.Steps(t.Context(), place, root.Task, 1)
+	if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].Event), "winner") {
+		t.Errorf("steps after the first: %v, %v; want the winner's", steps, err)
+	}
+	write(t, f.Log, place, step(3, "next", result("1.1"))...)
+	if err := journal.Verify(t.Context(), f.Log, place); err != nil {
+		t.Error(err)
 	}
 }
 

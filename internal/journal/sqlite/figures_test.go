@@ -22,16 +22,16 @@ func TestFigures(t *testing.T) {
 		t.Skip("run by make bench/journal")
 	}
 	path := filepath.Join(t.TempDir(), "journal.db")
-	var count counter
+	var count journaltest.Counter
 	counted := "counted " + path
 	sql.Register(counted, &count)
-	log, err := sqlite.Open(t.Context(), sqlite.OptionsFor(path, counted))
+	log, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Driver: counted})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close() //nolint:errcheck // what was measured is read before
 	b := newBare(t, path)
-	journaltest.Figures(t, log, b.turn, count.n.Load)
+	journaltest.Figures(t, log, b.turn, count.N.Load)
 }
 
 // bare writes rows as somebody would who knows that they are new: plain inserts and updates with

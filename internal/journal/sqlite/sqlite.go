@@ -40,8 +40,8 @@ type Options struct {
 	// Path is made if it does not exist, readable by its owner only.
 	Path string
 
-	// driver is another driver's name than that of SQLite, in tests that watch what it is asked.
-	driver string
+	// Driver is another driver's name than that of SQLite, to watch what it is asked.
+	Driver string
 }
 
 const (
@@ -68,7 +68,7 @@ var _ journal.Log = (*Log)(nil)
 func Open(ctx context.Context, opts Options) (*Log, error) {
 	log := &Log{}
 	log.combiner.Commit = log.commit
-	if err := log.open(ctx, opts.Path, cmp.Or(opts.driver, sqliteDriver)); err != nil {
+	if err := log.open(ctx, opts.Path, cmp.Or(opts.Driver, sqliteDriver)); err != nil {
 		return nil, fault("open journal", errors.Join(err, log.Close()))
 	}
 	return log, nil

@@ -14,7 +14,7 @@ select e.seq, e.number, e.kind, e.at, e.body
 from entries e
 where e.tenant_id = @tenant and e.conversation_id = @conversation
   and e.key in (select k.value from json_each(cast(@keys as text)) k)
-order by e.seq;
+order by +e.seq;
 
 -- name: StepsOf :many
 select e.seq, e.number, e.kind, e.at, e.body from entries e

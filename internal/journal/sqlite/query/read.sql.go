@@ -256,7 +256,7 @@ select e.seq, e.number, e.kind, e.at, e.body
 from entries e
 where e.tenant_id = ?1 and e.conversation_id = ?2
   and e.key in (select k.value from json_each(cast(?3 as text)) k)
-order by e.seq
+order by +e.seq
 `
 
 type EntriesByKeyParams struct {

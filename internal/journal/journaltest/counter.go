@@ -1,4 +1,4 @@
-package sqlite_test
+package journaltest
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	sqlite "modernc.org/sqlite"
 )
 
-// counter is SQLite's driver. It counts the statements that it runs, begin and commit among them.
-type counter struct {
+// Counter is SQLite's driver. It counts the statements that it runs, begin and commit among them.
+type Counter struct {
 	sqlite.Driver
-	n atomic.Int64
+	N atomic.Int64
 }
 
 // Open implements driver.Driver.
-func (c *counter) Open(name string) (driver.Conn, error) {
+func (c *Counter) Open(name string) (driver.Conn, error) {
 	conn, err := c.Driver.Open(name)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (c *counter) Open(name string) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("the driver's connection lacks a method"), conn.Close())
 	}
-	return &counted{connection: whole, n: &c.n}, nil
+	return &counted{connection: whole, n: &c.N}, nil
 }
 
 // connection is what database/sql asks a connection of this driver for.
