@@ -176,8 +176,13 @@ func toModel(n document.Node, to *string) error {
 	return nil
 }
 
-// leastTokens is a budget under which no agent gets to its first reply.
-const leastTokens = 1000
+const (
+	// leastTokens is a budget under which no agent gets to its first reply.
+	leastTokens = 1000
+	// mostAgents is how many agents a role may start, at once or with one call: half of what the
+	// engine takes below one run.
+	mostAgents = 1000
+)
 
 func limitFields() []field {
 	return []field{
@@ -203,10 +208,11 @@ func limitFields() []field {
 			return err
 		}},
 		{name: "max_depth", set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.Depth, 10) }},
-		{name: "max_parallel", aliases: []string{"max_width", "max_concurrent"}, set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.Width, 64) }},
+		{name: "max_parallel", aliases: []string{"max_width", "max_concurrent"}, set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.Width, mostAgents) }},
+		{name: "max_tasks_per_call", set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.PerCall, mostAgents) }},
 		{name: "max_agents", set: func(d *draft, n document.Node) error {
 			var agents int
-			err := n.ToCount(&agents, 1000)
+			err := n.ToCount(&agents, mostAgents)
 			d.Limits.Agents = int64(agents)
 			return err
 		}},

@@ -293,3 +293,6 @@ func (l *layer) assign(path, value string) {
 	}
 	l.put(n, reflect.ValueOf(l.settings).Elem(), "")
 }
+
+// Project is the root of the project that the settings were read for.
+func (l Loaded) Project() string { return l.inputs.Project }

@@ -151,7 +151,7 @@ func (d *draft) fill(defaults RoleDefaults) {
 	l.Depth, l.Width = cmp.Or(l.Depth, def.Depth), cmp.Or(l.Width, def.Width)
 	l.Agents, l.Questions = cmp.Or(l.Agents, def.Agents), cmp.Or(l.Questions, def.Questions)
 	l.Iterations, l.Time = cmp.Or(l.Iterations, def.Iterations), cmp.Or(l.Time, def.Time)
-	l.PerCall, l.Calls, l.Parallel = def.PerCall, def.Calls, def.Parallel
+	l.PerCall, l.Calls, l.Parallel = cmp.Or(l.PerCall, def.PerCall), def.Calls, def.Parallel
 	l.Retries, l.Grace = def.Retries, def.Grace
 	l.QuestionTime, l.ApprovalTime = def.QuestionTime, def.ApprovalTime
 	for name, model := range defaults.Models {

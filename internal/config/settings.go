@@ -105,6 +105,6 @@ func Defaults(dataHome string) Settings {
 			"anthropic": {Kind: KindAnthropic, BaseURL: usualURL[KindAnthropic], Key: Secret{ref: "{env:ANTHROPIC_API_KEY}"}},
 			"openai":    {Kind: KindOpenAI, BaseURL: usualURL[KindOpenAI], Key: Secret{ref: "{env:OPENAI_API_KEY}"}},
 		},
-		Engine: Engine{Namespace: "default"},
+		Engine: Engine{Namespace: "retinue"},
 	}
 }

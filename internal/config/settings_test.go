@@ -310,7 +310,7 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 		got[e.Key] = e.Value
 	}
 	want := map[string]string{
-		"data_dir": filepath.Join(in.Home, ".local/share/retinue"), "engine.namespace": "default", "journal.dsn": "{env:DB}",
+		"data_dir": filepath.Join(in.Home, ".local/share/retinue"), "engine.namespace": "retinue", "journal.dsn": "{env:DB}",
 		"models.openai/x.input_usd": "2.5", "roles.max_duration": "90 seconds",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",

@@ -164,7 +164,7 @@ func (s *Set) Check(call Call) error {
 		err = e.schema.Validate(value)
 	}
 	if err != nil {
-		return Refuse("the arguments of %s do not fit: %s\nIt takes: %s. Call it again with arguments that fit.",
+		return Refuse("the arguments of %s do not fit: %s; it takes %s",
 			e.Name, shorten(clean(err.Error()), longestProblem), e.takes)
 	}
 	return nil

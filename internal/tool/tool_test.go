@@ -97,7 +97,7 @@ func TestArgumentsAreCheckedBeforeTheToolSeesThem(t *testing.T) {
 		t.Error("the tool ran")
 		return tool.Result{}, nil
 	}))
-	const takes = "\nIt takes: text (string, required), times (integer). Call it again with arguments that fit."
+	const takes = "; it takes text (string, required), times (integer)"
 	for _, c := range []struct{ name, args, want string }{
 		{"say", `{}`, `the arguments of say do not fit: validating root: required: missing properties: ["text"]` + takes},
 		{"say", `{"text":"a","txt":1}`, `the arguments of say do not fit: validating root: unexpected additional properties ["txt"]` + takes},
