@@ -1,0 +1,212 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/model"
+)
+
+// rolesFor is how long roles that were read count as current: an edit is seen soon, and a burst of
+// work reads the files once.
+const rolesFor = 5 * time.Second
+
+// defaultOutput is the most that a reply may have when nothing is known of its model.
+const defaultOutput = 8192
+
+// catalog knows roles and prompts. It fills durable.Catalog from the files of each workspace.
+type catalog struct {
+	loaded config.Loaded
+	prices *model.Prices
+	// folder is where a workspace is on this machine.
+	folder func(workspace string) string
+
+	mu    sync.Mutex
+	known map[string]registry
+}
+
+// registry is the roles of one workspace as they were read.
+type registry struct {
+	*config.Registry
+	sources config.Sources
+	read    time.Time
+}
+
+func newCatalog(loaded config.Loaded, folder func(string) string) (*catalog, error) {
+	prices, err := model.NewPrices(model.PriceOptions{Override: overrides(loaded.Settings.Models)})
+	if err != nil {
+		return nil, err
+	}
+	return &catalog{loaded: loaded, prices: prices, folder: folder, known: map[string]registry{}}, nil
+}
+
+// roles reads the roles of a workspace.
+func (c *catalog) roles(workspace string) (registry, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.known[workspace]; ok && time.Since(r.read) < rolesFor {
+		return r, nil
+	}
+	sources, err := c.loaded.Sources()
+	if err != nil {
+		return registry{}, err
+	}
+	if folder := c.folder(workspace); folder != "" && folder != sources.Project {
+		sources.Project, sources.Trusted = folder, slices.Contains(c.loaded.Settings.Trust, folder)
+	}
+	loaded, err := config.Load(sources)
+	if err != nil {
+		return registry{}, err
+	}
+	r := registry{Registry: loaded, sources: sources, read: time.Now()}
+	c.known[workspace] = r
+	return r, nil
+}
+
+// Cast implements durable.Catalog.
+func (c *catalog) Cast(workspace, name string) (durable.Casting, error) {
+	roles, err := c.roles(workspace)
+	if err != nil {
+		return durable.Casting{}, err
+	}
+	role, err := roles.Role(name)
+	if err != nil {
+		return durable.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: err.Error()}
+	}
+	snapshot, err := role.Snapshot()
+	if err != nil {
+		return durable.Casting{}, err
+	}
+	spec := role.Spec()
+	if spec.Model.Name != "" {
+		if spec.Model, err = c.model(spec.Model.Name); err != nil {
+			return durable.Casting{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+		}
+	}
+	casting := durable.Casting{Spec: spec, Snapshot: string(snapshot)}
+	if role.ExposeAsTool {
+		casting.Exposed = &model.Tool{Name: role.Name, Description: role.Description, Schema: role.Input}
+	}
+	return casting, nil
+}
+
+// model is what is known of a model by a role's name for it.
+func (c *catalog) model(name string) (agent.Model, error) {
+	target, err := c.loaded.Settings.Target(name)
+	if err != nil {
+		return agent.Model{}, err
+	}
+	out := agent.Model{Name: name, MaxOutput: defaultOutput}
+	switch name {
+	case config.TierFast, config.TierBalanced, config.TierStrong:
+	default:
+		out.Name = target.String()
+	}
+	if window, ok := c.prices.Window(target.Provider, target.Model); ok {
+		out.Window = window
+	}
+	const million = 1_000_000
+	if cost, ok := c.prices.Cost(target.Provider, target.Model, chat.Usage{Input: million}, time.Now()); ok {
+		out.InputPrice = cost
+	}
+	if cost, ok := c.prices.Cost(target.Provider, target.Model, chat.Usage{Output: million}, time.Now()); ok {
+		out.OutputPrice = cost
+	}
+	if known, ok := c.loaded.Settings.Models[target.String()]; ok {
+		if known.Window > 0 {
+			out.Window = int64(known.Window)
+		}
+		if known.MaxOutput > 0 {
+			out.MaxOutput = int64(known.MaxOutput)
+		}
+	}
+	return out, nil
+}
+
+// Script implements durable.Catalog.
+func (c *catalog) Script(s durable.Scene) (durable.Script, error) {
+	roles, err := c.roles(s.Workspace)
+	if err != nil {
+		return durable.Script{}, err
+	}
+	role, err := config.Thaw([]byte(s.Snapshot))
+	if err != nil {
+		return durable.Script{}, err
+	}
+	folder := c.folder(s.Workspace)
+	guides, _ := config.Guides(roles.sources, folder) // what is wrong with them, doctor says
+	stretches, err := roles.Prompt(config.Situation{
+		Role: role, Depth: s.Brief.Depth, Parent: s.ParentRole, Task: s.Task, Criteria: s.Criteria, Files: s.Files,
+		Limits: s.Brief.Limits, Silent: s.Brief.Headless, Guides: guides, Cwd: folder,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: s.Began.Format(time.DateOnly),
+	})
+	if err != nil {
+		return durable.Script{}, err
+	}
+	out := durable.Script{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
+	for _, p := range stretches {
+		out.System = append(out.System, model.Instruction{Text: p.Text, Cache: p.Cache})
+	}
+	return out, nil
+}
+
+// Verdict implements durable.Catalog.
+func (*catalog) Verdict(snapshot, tool, args string) (agent.Policy, error) {
+	role, err := config.Thaw([]byte(snapshot))
+	if err != nil {
+		return agent.PolicyAsk, err
+	}
+	var about struct {
+		Command, Path, URL, Pattern string
+	}
+	if err := json.Unmarshal([]byte(args), &about); err != nil {
+		return agent.PolicyAsk, fmt.Errorf("read the arguments of %s: %w", tool, err)
+	}
+	for _, subject := range []string{about.Command, about.Path, about.URL, about.Pattern} {
+		if subject != "" {
+			return role.Verdict(tool, subject), nil
+		}
+	}
+	return role.Verdict(tool, ""), nil
+}
+
+// Compaction implements durable.Catalog.
+func (c *catalog) Compaction(pins []string) (string, error) {
+	roles, err := c.roles("")
+	if err != nil {
+		return "", err
+	}
+	return roles.CompactPrompt(pins)
+}
+
+// Resolution implements durable.Catalog.
+func (c *catalog) Resolution(q durable.Inquiry) (string, error) {
+	roles, err := c.roles("")
+	if err != nil {
+		return "", err
+	}
+	return roles.ResolvePrompt(config.Asking{
+		Question: config.OpenQuestion{ID: q.ID, Role: q.Role, Text: q.Text}, Task: q.Task, Options: q.Options,
+	})
+}
+
+// Routing implements durable.Catalog.
+func (c *catalog) Routing(message string, open []durable.Inquiry) (string, error) {
+	roles, err := c.roles("")
+	if err != nil {
+		return "", err
+	}
+	var questions []config.OpenQuestion
+	for _, q := range open {
+		questions = append(questions, config.OpenQuestion{ID: q.ID, Role: q.Role, Text: q.Text})
+	}
+	return roles.RoutePrompt(message, questions)
+}

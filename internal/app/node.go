@@ -1,0 +1,274 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/journal/sqlite"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/live/nats"
+)
+
+const (
+	// sweepEvery is how often what the engine was not told is looked for, and sweepAge how old it
+	// must be: younger things are on their way.
+	sweepEvery = 2 * time.Second
+	sweepAge   = 2 * time.Second
+)
+
+// LocalTenant is whose everything is on a machine without logins.
+const LocalTenant = "local"
+
+// NodeOptions say what a node is made of.
+type NodeOptions struct {
+	Loaded config.Loaded
+	// Log is used instead of the journal that the settings name, and closed by whoever made it.
+	Log journal.Log
+	// Lookup finds environment variables.
+	Lookup func(string) (string, bool)
+	Logger *slog.Logger
+	// Engine is the address of a Temporal server; empty means the one in the settings.
+	Engine string
+	// Workspaces are folders by name whose agents this node works for.
+	Workspaces map[string]string
+	// Local means that everything runs on this machine: any of its folders is a workspace under its
+	// own path.
+	Local bool
+	// LegEffects is how many local effects a leg may carry out; zero means any number.
+	LegEffects int
+	// LegsOnly works in the workspaces and leaves the rest to other nodes.
+	LegsOnly bool
+	// Deployment and Build turn worker versioning on.
+	Deployment, Build string
+	// Tools are the tools of each workspace; nil means the built-in ones.
+	Tools durable.Toolbox
+	// Fault is told of the points at which tests let the process die; nil outside tests.
+	Fault durable.Fault
+}
+
+// Node is a process's share in the work: the journal, the bus and the engine, and ways to use them.
+type Node struct {
+	Log    journal.Log
+	Bus    live.Bus
+	Client *durable.Client
+
+	options NodeOptions
+	catalog *catalog
+	engine  durable.Engine
+	worker  *durable.Worker
+	closers []func() error
+}
+
+// OpenNode connects to everything that the settings name.
+func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
+	if o.Lookup == nil {
+		o.Lookup = os.LookupEnv
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	n = &Node{options: o}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if n.catalog, err = newCatalog(o.Loaded, n.folder); err != nil {
+		return n, err
+	}
+	if err = n.openLog(ctx); err != nil {
+		return n, err
+	}
+	if err = n.openBus(); err != nil {
+		return n, err
+	}
+	address := o.Engine
+	if address == "" {
+		address = o.Loaded.Settings.Engine.Temporal
+	}
+	if address == "" {
+		return n, errors.New("there is no engine: set engine.temporal_address, or run 'retinue up'")
+	}
+	n.engine, err = durable.Connect(ctx, durable.ConnectOptions{
+		Address: address, Namespace: o.Loaded.Settings.Engine.Namespace, Logger: o.Logger,
+	})
+	if err != nil {
+		return n, err
+	}
+	n.closers = append(n.closers, func() error { n.engine.Close(); return nil })
+	n.Client = &durable.Client{
+		Log: n.Log, Engine: n.engine, Logger: o.Logger, LegEffects: o.LegEffects, Shared: o.Local, Fault: o.Fault,
+	}
+	return n, nil
+}
+
+// folder is where a workspace is on this machine, empty if it is not here.
+func (n *Node) folder(workspace string) string {
+	if folder, ok := n.options.Workspaces[workspace]; ok {
+		return folder
+	}
+	if n.options.Local && filepath.IsAbs(workspace) {
+		return workspace
+	}
+	return ""
+}
+
+func (n *Node) openLog(ctx context.Context) error {
+	if n.options.Log != nil {
+		n.Log = n.options.Log
+		return nil
+	}
+	s := n.options.Loaded.Settings
+	if s.Journal.DSN.IsZero() {
+		if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+			return fmt.Errorf("make the data folder: %w", err)
+		}
+		log, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(s.DataDir, "journal.db")})
+		if err != nil {
+			return err
+		}
+		n.Log = log
+		n.closers = append(n.closers, log.Close)
+		return nil
+	}
+	dsn, err := s.Journal.DSN.Reveal(n.options.Lookup)
+	if err != nil {
+		return fmt.Errorf("journal.dsn: %w", err)
+	}
+	log, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
+	if err != nil {
+		return err
+	}
+	n.Log = log
+	n.closers = append(n.closers, func() error { log.Close(); return nil })
+	return nil
+}
+
+func (n *Node) openBus() error {
+	s := n.options.Loaded.Settings
+	if s.Live.NATS.IsZero() {
+		n.Bus = live.NewLocal(0)
+	} else {
+		url, err := s.Live.NATS.Reveal(n.options.Lookup)
+		if err != nil {
+			return fmt.Errorf("live.nats_url: %w", err)
+		}
+		if n.Bus, err = nats.Open(nats.Options{URL: url}); err != nil {
+			return err
+		}
+	}
+	n.closers = append(n.closers, func() error { n.Bus.Close(); return nil })
+	return nil
+}
+
+// Work starts to carry agents on, in the node's workspaces and those without one.
+func (n *Node) Work() error {
+	models, err := Models(n.options.Loaded.Settings, n.options.Lookup)
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find the name of this machine: %w", err)
+	}
+	tools := n.options.Tools
+	if tools == nil {
+		tools = newWorkshop(n.folder)
+	}
+	host := durable.NewHost(durable.Options{
+		Log: n.Log, Models: models, Live: n.Bus, Catalog: n.catalog, Tools: tools, Engine: n.engine,
+		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
+	})
+	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
+		Workspaces: slices.Sorted(maps.Keys(n.options.Workspaces)), LegsOnly: n.options.LegsOnly,
+		Deployment: n.options.Deployment, Build: n.options.Build,
+	})
+	return n.worker.Start()
+}
+
+// Sweep tells the engine of what it was not told at once, until ctx ends.
+func (n *Node) Sweep(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if done, err := n.Client.Sweep(ctx, sweepAge); err != nil && ctx.Err() == nil {
+				n.options.Logger.WarnContext(ctx, "sweep", "delivered", done, "error", err)
+			}
+		}
+	}
+}
+
+// Close stops the work and lets go of everything.
+func (n *Node) Close() error {
+	if n.worker != nil {
+		n.worker.Stop()
+	}
+	var errs error
+	for _, c := range slices.Backward(n.closers) {
+		errs = errors.Join(errs, c())
+	}
+	return errs
+}
+
+// Talk is a conversation to be begun.
+type Talk struct {
+	By        string
+	Title     string
+	Workspace string
+	// Role talks to the person; empty means main. Model replaces the role's.
+	Role, Model string
+	// Headless means that nobody is there to decide or to answer.
+	Headless bool
+	// Cost (millionths of a US dollar) bounds the whole conversation, Time each turn; zero leaves what
+	// the role says.
+	Cost int64
+	Time time.Duration
+}
+
+// Open begins a conversation under an id.
+func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
+	if t.Role == "" {
+		t.Role = "main"
+	}
+	casting, err := n.catalog.Cast(t.Workspace, t.Role)
+	if err != nil {
+		return err
+	}
+	spec := casting.Spec
+	if t.Model != "" || spec.Model.Name == "" {
+		if t.Model == "" {
+			t.Model = config.TierBalanced
+		}
+		if spec.Model, err = n.catalog.model(t.Model); err != nil {
+			return &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+		}
+	}
+	brief := agent.Orchestrator(spec)
+	brief.Headless = t.Headless
+	if t.Cost > 0 {
+		brief.Limits.Cost = t.Cost
+	}
+	if t.Time > 0 {
+		brief.Limits.Time = t.Time.Milliseconds()
+	}
+	return n.Client.Open(ctx, place, durable.New{
+		By: t.By, Title: t.Title, Workspace: t.Workspace, Brief: brief, Snapshot: casting.Snapshot,
+	})
+}

@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// NewID makes an id for a conversation or a message: lower-case, sortable by the time it was made.
+func NewID(now time.Time) string {
+	return fmt.Sprintf("%011x", now.UnixMilli()) + strings.ToLower(rand.Text()[:9])
+}
+
+// here is a conversation of this machine's one tenant.
+func here(conversation string) journal.Place {
+	return journal.Place{Tenant: LocalTenant, Conversation: conversation}
+}
+
+// Begin opens a conversation under an id.
+func (n *Node) Begin(ctx context.Context, conversation string, t Talk) error {
+	return n.Open(ctx, here(conversation), t)
+}
+
+// Standing is what must be known of a conversation before it is gone on with.
+type Standing struct {
+	Workspace string
+	// Seq is its last entry.
+	Seq int64
+	// Headless means that it was begun with nobody there.
+	Headless bool
+}
+
+// Find looks a conversation up.
+func (n *Node) Find(ctx context.Context, conversation string) (Standing, error) {
+	snapshot, err := n.Log.Snapshot(ctx, here(conversation))
+	if err != nil {
+		return Standing{}, err
+	}
+	entries, err := n.Log.Find(ctx, here(conversation), journal.Assigned{In: journal.In{Task: durable.Root}}.Key())
+	if err != nil || len(entries) == 0 {
+		return Standing{}, fmt.Errorf("read the orchestrator of %s: %w", conversation, err)
+	}
+	assigned, _ := entries[0].Row.(journal.Assigned) // nothing else has this key
+	var brief agent.Brief
+	if err := json.Unmarshal(assigned.Brief, &brief); err != nil {
+		return Standing{}, fmt.Errorf("read the brief of %s: %w", conversation, err)
+	}
+	c := snapshot.Conversation
+	return Standing{Workspace: c.Workspace, Seq: c.Seq, Headless: brief.Headless}, nil
+}
+
+// Say says something in a conversation. The id is the caller's own.
+func (n *Node) Say(ctx context.Context, conversation, id, by, text string) error {
+	return n.say(ctx, conversation, durable.Message{ID: id, By: by, Parts: words(text)})
+}
+
+// Answer answers a question.
+func (n *Node) Answer(ctx context.Context, conversation, question, by, text string) error {
+	return n.say(ctx, conversation, durable.Message{ID: "answer-" + question, By: by, Parts: words(text), InReplyTo: question})
+}
+
+// Decline says that a question will not be answered.
+func (n *Node) Decline(ctx context.Context, conversation, question, by string) error {
+	return n.say(ctx, conversation, durable.Message{
+		ID: "answer-" + question, By: by, Parts: words("I will not answer this."), InReplyTo: question, Decline: true,
+	})
+}
+
+func (n *Node) say(ctx context.Context, conversation string, m durable.Message) error {
+	_, err := n.Client.Say(ctx, here(conversation), m)
+	return err
+}
+
+func words(text string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: text}} }
+
+// Verdict is a person's answer to a call that wants approval.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictOnce   Verdict = "once"
+	VerdictAlways Verdict = "always"
+	VerdictNo     Verdict = "no"
+)
+
+// Decide decides about a call that wants approval.
+func (n *Node) Decide(ctx context.Context, conversation, by string, p progress.Pending, v Verdict) error {
+	d := journal.Decided{In: journal.In{Agent: p.Agent, Task: p.Task}, Call: p.Call, Hash: p.Hash, By: by}
+	switch v {
+	case VerdictOnce:
+		d.Allow, d.Scope = true, string(agent.ScopeOnce)
+	case VerdictAlways:
+		d.Allow, d.Scope = true, string(agent.ScopeChat)
+	case VerdictNo:
+	}
+	return n.Client.Decide(ctx, here(conversation), d)
+}
+
+// Cancel asks everything in a conversation to stop. The id is the caller's own.
+func (n *Node) Cancel(ctx context.Context, conversation, id, by string) error {
+	return n.Client.Cancel(ctx, here(conversation), id, by, "")
+}
+
+// Follow sends what happens in a conversation after an entry.
+func (n *Node) Follow(ctx context.Context, conversation string, after int64) <-chan progress.Update {
+	return progress.Follow(ctx, n.Log, n.Bus, here(conversation), after)
+}
+
+// Migrate brings the journal's database up to date. With SQLite there is nothing to do: a file is
+// brought up to date when it is opened.
+func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) error {
+	if s.Journal.DSN.IsZero() {
+		return &chat.Error{
+			Code:    chat.CodeInvalid,
+			Message: "journal.dsn is not set: a SQLite journal is brought up to date when it is opened",
+		}
+	}
+	dsn, err := s.Journal.DSN.Reveal(lookup)
+	if err != nil {
+		return fmt.Errorf("journal.dsn: %w", err)
+	}
+	return postgres.Migrate(ctx, dsn)
+}

@@ -1,0 +1,293 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Client brings what people want to the agents: a row first, then the engine. What has its row is
+// never lost: when the engine cannot be told at once, Sweep tells it later.
+type Client struct {
+	Log    journal.Log
+	Engine Engine
+	Logger *slog.Logger
+	Now    func() time.Time
+	// LegEffects is how many local effects a leg of new runs may carry out; zero means any number.
+	LegEffects int
+	// Shared means that whoever serves agents serves every workspace too, as on one machine: legs
+	// then need no queue of their own.
+	Shared bool
+	// Fault is told of the points at which tests let a client die; nil outside tests.
+	Fault Fault
+}
+
+// tellTimeout is how long the engine may take to hear of something before it is left to Sweep. Whoever
+// waits has been promised the row, not the engine.
+const tellTimeout = 3 * time.Second
+
+// The topics of posts.
+const (
+	topicSaid    = "said"
+	topicDecided = "decided"
+	topicCancel  = "cancel"
+	topicClose   = "close"
+)
+
+// New is a conversation to be opened.
+type New struct {
+	By        string
+	Title     string
+	Workspace string
+	// Brief and Snapshot are of the orchestrator. The brief's ids are filled in.
+	Brief    agent.Brief
+	Snapshot string
+}
+
+// Open begins a conversation. Doing so twice is the same as once.
+func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
+	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = place.Conversation, Root, Root,
+		journal.HashOf(n.Snapshot)
+	brief, err := json.Marshal(n.Brief)
+	if err != nil {
+		return err
+	}
+	if err := c.Log.Keep(ctx, place.Tenant, n.Snapshot); err != nil {
+		return err
+	}
+	_, err = c.Log.Append(ctx, place, c.now(),
+		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace},
+		journal.Assigned{
+			In: journal.In{Agent: Root, Task: Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
+			MaxIterations: n.Brief.Limits.Iterations, MaxDuration: n.Brief.Limits.Time,
+		})
+	return err
+}
+
+// Message is what a person says. ID is the client's own: the same one is the same message.
+type Message struct {
+	ID        string
+	By        string
+	Parts     []chat.Part
+	InReplyTo string
+	Decline   bool
+}
+
+// Say records a message and tells the orchestrator. It returns the number of the message.
+func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64, error) {
+	written, err := c.post(ctx, place, topicSaid, m.ID, journal.Said{
+		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
+	})
+	return written.Number, err
+}
+
+// Decide records a person's decision on a call that wants approval, and tells the agent.
+func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	_, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
+	return err
+}
+
+// Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
+func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
+	_, err := c.post(ctx, place, topicCancel, strings.Join([]string{id, by, task}, "|"))
+	return err
+}
+
+// Close ends a conversation for good, once everything in it has stopped.
+func (c *Client) Close(ctx context.Context, place journal.Place, by string) error {
+	_, err := c.post(ctx, place, topicClose, by)
+	return err
+}
+
+// post records that the engine must be told of something, and tells it. It returns what the first
+// row came to.
+func (c *Client) post(
+	ctx context.Context, place journal.Place, topic, id string, rows ...journal.Row,
+) (journal.Written, error) {
+	post := journal.Posted{ID: topic + ":" + id, Topic: topic}
+	c.Fault.at(PointPost, place, Root)
+	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
+	if err != nil {
+		return journal.Written{}, err
+	}
+	c.Fault.at(PointPosted, place, Root)
+	err = c.deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: topic})
+	if chat.CodeOf(err) == chat.CodeConflict {
+		return written[0], err
+	}
+	if err != nil {
+		c.Logger.WarnContext(ctx, "the engine will be told later", "conversation", place.Conversation, "error", err)
+	}
+	return written[0], nil
+}
+
+// Sweep tells the engine of what it was not told at once. It returns how many posts it delivered.
+func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
+	const most = 200
+	posts, err := c.Log.Pending(ctx, c.now().Add(-age), most)
+	if err != nil {
+		return 0, err
+	}
+	done := 0
+	var failures error
+	for _, p := range posts {
+		err := c.redeliver(ctx, p)
+		if err != nil && chat.CodeOf(err) != chat.CodeConflict {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		done++
+	}
+	return done, failures
+}
+
+// redeliver delivers a post that may have been delivered before. A cancel that the person has talked
+// past is not: it would stop what they asked for since.
+func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
+	if p.Topic != topicCancel {
+		return c.deliver(ctx, p)
+	}
+	posted, err := c.Log.Find(ctx, p.Place, journal.Posted{ID: p.ID}.Key())
+	if err != nil || len(posted) == 0 {
+		return errors.Join(err, journal.NotFound())
+	}
+	const recent = 16
+	last, err := c.Log.Chat(ctx, p.Place, journal.Page{Limit: recent})
+	if err != nil {
+		return err
+	}
+	for _, m := range last {
+		if m.Number > 0 && m.Seq > posted[0].Seq {
+			_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
+			return err
+		}
+	}
+	return c.deliver(ctx, p)
+}
+
+// deliver tells the engine of a post and records that it did.
+func (c *Client) deliver(ctx context.Context, p journal.Post) error {
+	to, event, err := c.event(ctx, p)
+	if err != nil {
+		return err
+	}
+	body, err := agent.MarshalEvent(event)
+	if err != nil {
+		return err
+	}
+	told := c.tell(ctx, p.Place, to, body)
+	if told != nil && !notFound(told) {
+		return fmt.Errorf("tell the engine: %w", told)
+	}
+	c.Fault.at(PointTold, p.Place, Root)
+	if _, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID}); err != nil {
+		return err
+	}
+	c.Fault.at(PointDelivered, p.Place, Root)
+	if told != nil {
+		return &chat.Error{Code: chat.CodeConflict, Message: "the agent has finished"}
+	}
+	return nil
+}
+
+// event makes what an agent is told out of what was recorded, and says which agent.
+func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event, error) {
+	_, id, _ := strings.Cut(p.ID, ":")
+	at := agent.At{At: c.now().UnixMilli()}
+	switch p.Topic {
+	case topicSaid:
+		entries, err := c.Log.Find(ctx, p.Place, journal.Said{ID: id}.Key())
+		if err != nil || len(entries) == 0 {
+			return "", nil, fmt.Errorf("read message %s: %w", id, errors.Join(err, journal.NotFound()))
+		}
+		said, _ := entries[0].Row.(journal.Said)
+		return Root, agent.Said{
+			At: at, Seq: entries[0].Number, InReplyTo: said.InReplyTo, Decline: said.Decline,
+			Tokens: tokens(journal.Words(said.Parts)),
+		}, nil
+	case topicDecided:
+		entries, err := c.Log.Find(ctx, p.Place, "decide/"+id)
+		if err != nil || len(entries) == 0 {
+			return "", nil, fmt.Errorf("read decision %s: %w", id, errors.Join(err, journal.NotFound()))
+		}
+		d, _ := entries[0].Row.(journal.Decided)
+		return d.Agent, agent.Decided{
+			At: at, Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By,
+		}, nil
+	case topicCancel:
+		parts := append(strings.SplitN(id, "|", 3), "", "")
+		if task := parts[2]; task != "" && task != Root {
+			return task[:max(0, strings.LastIndexByte(task, '/'))], agent.ChildCancelRequested{At: at, Task: task, By: parts[1]}, nil
+		}
+		return Root, agent.CancelRequested{At: at, ID: parts[0], Reason: agent.CancelUser, By: parts[1]}, nil
+	case topicClose:
+		return Root, agent.CloseRequested{At: at, By: id}, nil
+	}
+	return "", nil, fmt.Errorf("post %s has the unknown topic %q", p.ID, p.Topic)
+}
+
+// tell signals an agent. The orchestrator's run is started if there is none.
+func (c *Client) tell(ctx context.Context, place journal.Place, to string, event json.RawMessage) error {
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	if to != Root {
+		return c.Engine.SignalWorkflow(ctx, WorkflowID(place, to), "", signalMail, Mail{Event: event})
+	}
+	entries, err := c.Log.Find(ctx, place, journal.Opened{}.Key())
+	if err != nil || len(entries) == 0 {
+		return errors.Join(err, journal.NotFound())
+	}
+	opened, _ := entries[0].Row.(journal.Opened)
+	whose := Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace}
+	if c.Shared {
+		whose.Queue = controlQueue
+	}
+	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event},
+		client.StartWorkflowOptions{
+			TaskQueue: controlQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			WorkflowTaskTimeout: taskTimeout,
+		}, workflowAgent, Begin{
+			Whose: whose, LegEffects: c.LegEffects,
+		})
+	return err
+}
+
+func (c *Client) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
+}
+
+// Running lists the agents whose runs the engine has open, as it knows them; that may be a little
+// behind. An orchestrator's run stays open between turns.
+func (c *Client) Running(ctx context.Context) ([]string, error) {
+	var out []string
+	var page []byte
+	for {
+		answer, err := c.Engine.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "ExecutionStatus = 'Running'", NextPageToken: page,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list open runs: %w", err)
+		}
+		for _, e := range answer.GetExecutions() {
+			out = append(out, e.GetExecution().GetWorkflowId())
+		}
+		if page = answer.GetNextPageToken(); len(page) == 0 {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,190 @@
+// Package history reads back what the engine keeps of a conversation, makes it fit to be stored and
+// reads what was stored. It is test support: nothing that ships leans on it.
+//
+// It imports durable for the connection only.
+package history
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	enums "go.temporal.io/api/enums/v1"
+	pb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/temporalproto"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/retinue-dev/retinue/internal/durable"
+)
+
+// Run is one run of a workflow with its history.
+type Run struct {
+	// Workflow and ID are the engine's names for it.
+	Workflow, ID string
+	// Open means that the run has not ended.
+	Open    bool
+	History *pb.History
+}
+
+// Read returns the current run of a workflow and every run that it started, however deep, parents
+// first.
+func Read(ctx context.Context, engine durable.Engine, workflow string) ([]Run, error) {
+	return read(ctx, engine, workflow, "")
+}
+
+func read(ctx context.Context, engine durable.Engine, workflow, id string) ([]Run, error) {
+	run := Run{Workflow: workflow, ID: id, Open: true, History: &pb.History{}}
+	events := engine.GetWorkflowHistory(ctx, workflow, id, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	var below []Run
+	for events.HasNext() {
+		e, err := events.Next()
+		if err != nil {
+			return nil, fmt.Errorf("read the history of %s: %w", workflow, err)
+		}
+		run.History.Events = append(run.History.Events, e)
+		if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+			run.ID = started.GetOriginalExecutionRunId()
+		}
+		if child := e.GetChildWorkflowExecutionStartedEventAttributes(); child != nil {
+			runs, err := read(ctx, engine, child.GetWorkflowExecution().GetWorkflowId(), child.GetWorkflowExecution().GetRunId())
+			if err != nil {
+				return nil, err
+			}
+			below = append(below, runs...)
+		}
+		run.Open = run.Open && !slices.Contains(ending, e.GetEventType())
+	}
+	return append([]Run{run}, below...), nil
+}
+
+// ending are the events that end a run.
+var ending = []enums.EventType{
+	enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+	enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED,
+	enums.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+}
+
+// End is the kind of the last event, in the engine's words without their common beginning.
+func (r Run) End() string {
+	if r.Open || len(r.History.Events) == 0 {
+		return "open"
+	}
+	last := r.History.Events[len(r.History.Events)-1]
+	return strings.TrimPrefix(last.GetEventType().String(), "WorkflowExecution")
+}
+
+// Bytes is everything in the history as the engine stores it; texts stand in it as they are.
+func (r Run) Bytes() ([]byte, error) { return proto.Marshal(r.History) }
+
+// Largest is the size of the largest payload.
+func (r Run) Largest() int {
+	most := 0
+	visit(r.History.ProtoReflect(), func(m protoreflect.Message) {
+		if m.Descriptor().FullName() == "temporal.api.common.v1.Payload" {
+			most = max(most, len(m.Get(m.Descriptor().Fields().ByName("data")).Bytes()))
+		}
+	})
+	return most
+}
+
+// orders are the events that say what a workflow wants done. A replay compares who and how, not with
+// what.
+var orders = []protoreflect.Name{
+	"ActivityTaskScheduledEventAttributes", "StartChildWorkflowExecutionInitiatedEventAttributes",
+	"SignalExternalWorkflowExecutionInitiatedEventAttributes",
+}
+
+// Prune takes out what names a machine or a process, and what a replay does not look at.
+func (r Run) Prune() {
+	visit(r.History.ProtoReflect(), func(m protoreflect.Message) {
+		fields := m.Descriptor().Fields()
+		for _, name := range []protoreflect.Name{
+			"identity", "binary_checksum", "request_id", "worker_version", "sdk_metadata", "metering_metadata",
+			"sticky_attributes", "stack_trace", "deployment_version", "worker_deployment_name", "header",
+		} {
+			if f := fields.ByName(name); f != nil {
+				m.Clear(f)
+			}
+		}
+		if slices.Contains(orders, m.Descriptor().Name()) {
+			m.Clear(fields.ByName("input"))
+		}
+		if m.Descriptor().FullName() == "temporal.api.taskqueue.v1.TaskQueue" &&
+			m.Get(fields.ByName("kind")).Enum() == protoreflect.EnumNumber(enums.TASK_QUEUE_KIND_STICKY) {
+			m.Clear(fields.ByName("name"))
+		}
+	})
+}
+
+// visit calls f for a message and all messages in it.
+func visit(m protoreflect.Message, f func(protoreflect.Message)) {
+	f(m)
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.IsMap():
+			if field.MapValue().Message() != nil {
+				v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
+					visit(v.Message(), f)
+					return true
+				})
+			}
+		case field.Message() == nil:
+		case field.IsList():
+			for i := range v.List().Len() {
+				visit(v.List().Get(i).Message(), f)
+			}
+		default:
+			visit(v.Message(), f)
+		}
+		return true
+	})
+}
+
+// Store writes a history as compressed JSON. The same history gives the same bytes.
+func (r Run) Store(path string) error {
+	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(r.History)
+	if err != nil {
+		return fmt.Errorf("write history %s: %w", r.Workflow, err)
+	}
+	var out bytes.Buffer
+	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	zip.Name = r.Workflow
+	zip.Comment = r.ID
+	if _, err := zip.Write(text); err != nil {
+		return err
+	}
+	if err := zip.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(path, out.Bytes(), 0o600)
+}
+
+// Load reads what Store wrote.
+func Load(path string) (Run, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Run{}, err
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return Run{}, fmt.Errorf("read history %s: %w", path, err)
+	}
+	text, err := io.ReadAll(zip)
+	if err != nil {
+		return Run{}, fmt.Errorf("read history %s: %w", path, err)
+	}
+	run := Run{Workflow: zip.Name, ID: zip.Comment, History: &pb.History{}}
+	if err := (temporalproto.CustomJSONUnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, run.History); err != nil {
+		return Run{}, fmt.Errorf("read history %s: %w", path, err)
+	}
+	return run, nil
+}

@@ -1,0 +1,176 @@
+package durable
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// Catalog is what the host must know of roles and prompts.
+type Catalog interface {
+	// Cast finds a role by a name that somebody gave, as it is now.
+	Cast(workspace, name string) (Casting, error)
+	// Script writes what an agent is told before its transcript, under the role that its run began
+	// with.
+	Script(Scene) (Script, error)
+	// Verdict is what the rules of a role say about a call.
+	Verdict(snapshot, tool, args string) (agent.Policy, error)
+	// Compaction, Resolution and Routing ask for something else than the next reply.
+	Compaction(pins []string) (string, error)
+	Resolution(Inquiry) (string, error)
+	Routing(message string, open []Inquiry) (string, error)
+}
+
+// Casting is a role as it is now, and the snapshot that a run keeps of it.
+type Casting struct {
+	Spec     agent.RoleSpec
+	Snapshot string
+	// Exposed is how the role is offered as a tool of its own, nil if it is not.
+	Exposed *model.Tool
+}
+
+// Scene is what a script is written for.
+type Scene struct {
+	Workspace string
+	Snapshot  string
+	Brief     agent.Brief
+	// ParentRole, Task, Criteria and Files are of the assignment.
+	ParentRole string
+	Task       string
+	Criteria   string
+	Files      []string
+	Began      time.Time
+}
+
+// Script is what a model call has beside the transcript.
+type Script struct {
+	System      []model.Instruction
+	Effort      model.Effort
+	Temperature *float64
+}
+
+// Inquiry is an open question.
+type Inquiry struct {
+	ID      string
+	Role    string
+	Task    string
+	Text    string
+	Options []string
+}
+
+// Toolbox finds the tools that work in a workspace.
+type Toolbox interface {
+	Tools(workspace string) (*tool.Set, error)
+}
+
+// Options are what a host is made of.
+type Options struct {
+	Log     journal.Log
+	Models  model.Client
+	Live    live.Bus
+	Catalog Catalog
+	Tools   Toolbox
+	// Engine is used to read mail and to end runs that do not let go.
+	Engine Engine
+	// Name says which worker did something.
+	Name   string
+	Logger *slog.Logger
+	// Now is the clock; nil means the machine's.
+	Now func() time.Time
+	// Fault is told of the points at which tests let a worker die, and of whose run it is; nil
+	// outside tests.
+	Fault Fault
+}
+
+// Host carries out legs, and the few other things that an agent's workflow leaves to activities.
+type Host struct {
+	Options
+	// kept remembers texts that are known to be in the journal, by tenant and hash, and texts are
+	// those that were read from it.
+	mu    sync.Mutex
+	kept  map[string]bool
+	texts map[string]string
+	// desks are what ended legs had before them, by agent and task.
+	desks map[string]cleared
+}
+
+// rememberedTexts bounds what a host remembers of kept texts.
+const rememberedTexts = 4096
+
+// NewHost makes a host.
+func NewHost(o Options) *Host {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}, desks: map[string]cleared{}}
+}
+
+func (h *Host) at() agent.At { return agent.At{At: h.Now().UnixMilli()} }
+
+// keep stores a text once and returns its hash.
+func (h *Host) keep(ctx context.Context, tenant, text string) (string, error) {
+	hash := journal.HashOf(text)
+	key := tenant + "/" + hash
+	h.mu.Lock()
+	known := h.kept[key]
+	h.mu.Unlock()
+	if known {
+		return hash, nil
+	}
+	if err := h.Log.Keep(ctx, tenant, text); err != nil {
+		return "", err
+	}
+	h.remember(key, text)
+	return hash, nil
+}
+
+// text reads a kept text.
+func (h *Host) text(ctx context.Context, tenant, hash string) (string, error) {
+	key := tenant + "/" + hash
+	h.mu.Lock()
+	text, ok := h.texts[key]
+	h.mu.Unlock()
+	if ok {
+		return text, nil
+	}
+	text, err := h.Log.Text(ctx, tenant, hash)
+	if err != nil {
+		return "", err
+	}
+	h.remember(key, text)
+	return text, nil
+}
+
+func (h *Host) remember(key, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.texts) >= rememberedTexts {
+		h.kept, h.texts = map[string]bool{}, map[string]string{}
+	}
+	h.kept[key], h.texts[key] = true, text
+}
+
+// refused reports whether trying again cannot help.
+func refused(err error) bool {
+	switch chat.CodeOf(err) {
+	case chat.CodeInvalid, chat.CodeNotFound, chat.CodeDenied, chat.CodeConflict:
+		return true
+	case chat.CodeLimit, chat.CodeUnavailable, chat.CodeInternal:
+		return false
+	}
+	return false
+}
+
+// tokens estimates, on the large side, what a text takes of a context window.
+func tokens(text string) int64 { return int64(len(text)+2) / 3 }

@@ -1,0 +1,243 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// reports is what a parent's model reads of its children. Call is the spawn call that it answers,
+// empty for notices.
+func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes int64) (string, error) {
+	var keys []string
+	for _, task := range tasks {
+		in := journal.In{Task: task}
+		keys = append(keys, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key())
+	}
+	rows, err := l.desk.look(ctx, keys...)
+	if err != nil {
+		return "", err
+	}
+	var out []agent.Report
+	for _, task := range tasks {
+		in := journal.In{Task: task}
+		a, _ := rows[journal.Assigned{In: in}.Key()].(journal.Assigned)
+		r := agent.Report{
+			Task: task, Agent: a.Agent, Role: a.Role, Asked: a.Instruction, Earlier: call != "" && a.Call != call,
+		}
+		if f, ok := rows[journal.Finished{In: in}.Key()].(journal.Finished); ok {
+			r.Outcome = &agent.Outcome{}
+			if err := json.Unmarshal(f.Outcome, r.Outcome); err != nil {
+				return "", fmt.Errorf("read the outcome of %s: %w", task, err)
+			}
+			r.Text = f.Summary
+			if r.Outcome.Failed() {
+				r.Text, r.Partial = f.Message, f.Summary
+			}
+		}
+		out = append(out, r)
+	}
+	return agent.RenderReports(out, bytes)
+}
+
+// finished is the one end of this task, with the words of its result.
+func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, error) {
+	o := e.Outcome
+	row := journal.Finished{In: l.in.in()}
+	if o.Call != "" {
+		part, err := l.desk.call(ctx, l.in.Agent, o.Call)
+		if err != nil {
+			return nil, err
+		}
+		s := submission(part.Args)
+		row.Summary, row.Message, row.Result, row.Files = s.text(), s.Error, json.RawMessage(part.Args), s.files()
+	}
+	if o.Turn != 0 {
+		parts, err := l.desk.reply(ctx, l.in.Agent, o.Turn)
+		if err != nil {
+			return nil, err
+		}
+		row.Summary = journal.Words(parts)
+	}
+	switch {
+	case o.Partial != "":
+		part, err := l.desk.call(ctx, l.in.Agent, o.Partial)
+		if err != nil {
+			return nil, err
+		}
+		row.Summary = submission(part.Args).text()
+	case o.PartialTurn != 0 && row.Summary == "":
+		parts, err := l.desk.reply(ctx, l.in.Agent, o.PartialTurn)
+		if err != nil && !refused(err) {
+			return nil, err
+		}
+		row.Summary = journal.Words(parts)
+	}
+	l.tokens = tokens(row.Summary) + tokens(row.Message)
+	return closed(row, o)
+}
+
+// endedTask is the end of a child that never ran or did not let go.
+func (l *leg) endedTask(ctx context.Context, e agent.EndTask) ([]journal.Row, error) {
+	child, err := find[journal.Assigned](ctx, l, journal.Assigned{In: journal.In{Task: e.Task}}.Key())
+	if err != nil {
+		return nil, err
+	}
+	whose := l.in.Whose
+	whose.Agent, whose.Task = child.Agent, child.Task
+	return l.closedTree(ctx, whose, e.Outcome)
+}
+
+// closedTree ends a task and whatever is still open below it: the engine ends those runs together,
+// and none of them can write any more.
+func (h *Host) closedTree(ctx context.Context, whose Whose, o agent.Outcome) ([]journal.Row, error) {
+	rows, err := closed(journal.Finished{
+		In: whose.in(), Message: "The run was ended from outside before it handed in a result.",
+	}, o)
+	if err != nil {
+		return nil, err
+	}
+	state, err := h.Log.Snapshot(ctx, whose.Place)
+	if err != nil {
+		return nil, fmt.Errorf("read what is open below %s: %w", whose.Task, err)
+	}
+	for _, t := range state.Tasks {
+		if !strings.HasPrefix(t.Agent, whose.Agent+"/") || t.Status.Terminal() {
+			continue
+		}
+		below, err := closed(journal.Finished{In: journal.In{Agent: t.Agent, Task: t.ID}}, agent.Outcome{
+			Status: o.Status, Kind: o.Kind, Reason: o.Reason, By: o.By,
+		})
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, below...)
+	}
+	return rows, nil
+}
+
+// closed fills in what the core decided.
+func closed(row journal.Finished, o agent.Outcome) ([]journal.Row, error) {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	row.Status, row.ErrorKind, row.Reason, row.Iterations, row.Outcome = o.Status, o.Kind, o.Reason, o.Iterations, body
+	return []journal.Row{row}, nil
+}
+
+// submitted is what submit_result and submit_error carry.
+type submitted struct {
+	Summary     string          `json:"summary"`
+	Result      string          `json:"result"`
+	Details     json.RawMessage `json:"details"`
+	Error       string          `json:"error"`
+	Partial     string          `json:"partial"`
+	Modified    []string        `json:"files_modified"`
+	Created     []string        `json:"files_created"`
+	TestsRun    json.Number     `json:"tests_run"`
+	TestsPassed json.Number     `json:"tests_passed"`
+	Warnings    []string        `json:"warnings"`
+	Suggestions []string        `json:"suggestions"`
+}
+
+// submission reads what can be read of a submit call's arguments.
+func submission(args string) submitted {
+	var s submitted
+	if json.Unmarshal([]byte(args), &s) != nil {
+		var short struct {
+			Summary, Result, Error, Partial string
+		}
+		_ = json.Unmarshal([]byte(args), &short) // What does not fit stays empty; the row has it whole.
+		s = submitted{Summary: short.Summary, Result: short.Result, Error: short.Error, Partial: short.Partial}
+	}
+	return s
+}
+
+func (s submitted) files() []string { return append(append([]string{}, s.Modified...), s.Created...) }
+
+// text is the submission as a parent reads it.
+func (s submitted) text() string {
+	parts := []string{s.Summary, s.Result, s.Partial, detailText(s.Details)}
+	for _, list := range []struct {
+		name  string
+		items []string
+	}{
+		{"Files modified", s.Modified},
+		{"Files created", s.Created},
+		{"Warnings", s.Warnings},
+		{"Suggestions", s.Suggestions},
+	} {
+		if len(list.items) > 0 {
+			parts = append(parts, list.name+": "+strings.Join(list.items, "; "))
+		}
+	}
+	if s.TestsRun != "" && s.TestsRun != "0" {
+		parts = append(parts, fmt.Sprintf("Tests: %s of %s passed", s.TestsPassed, s.TestsRun))
+	}
+	var out []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// detailText is a text as it is, and anything else as JSON.
+func detailText(raw json.RawMessage) string {
+	var text string
+	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// Close records the end of a task whose run could not. What was recorded before stands.
+func (h *Host) Close(ctx context.Context, in CloseInput) (Ended, error) {
+	rows, err := h.closedTree(ctx, in.Whose, in.Outcome)
+	if err != nil {
+		return Ended{}, err
+	}
+	if _, err := h.Log.Append(ctx, in.Place, h.Now(), rows...); err != nil {
+		return Ended{}, err
+	}
+	row, err := find[journal.Finished](ctx, h.newLeg(LegInput{Whose: in.Whose}), rows[0].Key())
+	if err != nil {
+		return Ended{}, err
+	}
+	out := Ended{Tokens: tokens(row.Summary) + tokens(row.Message)}
+	return out, json.Unmarshal(row.Outcome, &out.Outcome)
+}
+
+// Confess records that an orchestrator's run broke after so many events: its turn has failed, and what
+// was open below it ends with it.
+func (h *Host) Confess(ctx context.Context, whose Whose, n int) error {
+	kind := chat.KindInternal
+	rows, err := h.closedTree(ctx, whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
+	if err != nil {
+		return err
+	}
+	rows[0] = journal.TurnEnded{
+		In: whose.in(), Serial: brokenSerial + n, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
+	}
+	_, err = h.Log.Append(ctx, whose.Place, h.Now(), rows...)
+	return err
+}
+
+// brokenSerial sets the ends of broken turns apart from those that the core numbers.
+const brokenSerial = 1 << 30
+
+// Kill ends a run, and those below it, that did not let go in time. Its books are closed already.
+func (h *Host) Kill(ctx context.Context, whose Whose) error {
+	err := h.Engine.TerminateWorkflow(ctx, WorkflowID(whose.Place, whose.Agent), "", "did not let go in time")
+	if notFound(err) {
+		return nil
+	}
+	return err
+}

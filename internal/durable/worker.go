@@ -1,0 +1,149 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Engine is a connection to Temporal.
+type Engine = client.Client
+
+// ConnectOptions say where the engine is.
+type ConnectOptions struct {
+	Address   string
+	Namespace string
+	Logger    *slog.Logger
+	// Codecs encode what is sent through the engine, failures included; for installations whose
+	// engine is run by somebody else.
+	Codecs []converter.PayloadCodec
+}
+
+// Connect reaches the engine.
+func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	options := client.Options{
+		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Logger),
+		DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), o.Codecs...),
+	}
+	options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: options.DataConverter, EncodeCommonAttributes: len(o.Codecs) > 0,
+	})
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("reach the engine at %s: %w", o.Address, err)
+	}
+	return c, nil
+}
+
+// WorkerOptions say what a worker serves.
+type WorkerOptions struct {
+	// Workspaces are those whose legs this worker carries out, beside agents without one.
+	Workspaces []string
+	// LegsOnly serves workspaces and leaves the agents' workflows to others.
+	LegsOnly bool
+	// Legs is how many legs run at the same time; zero means 200.
+	Legs int
+	// Deployment and Build turn versioning on: a run stays with the build it began on until it
+	// begins a new history.
+	Deployment, Build string
+}
+
+// Worker serves agents.
+type Worker struct {
+	workers []worker.Worker
+}
+
+// NewWorker makes a worker; Start starts it.
+func NewWorker(engine Engine, host *Host, o WorkerOptions) *Worker {
+	w := &Worker{}
+	if !o.LegsOnly {
+		w.add(engine, host, controlQueue, o)
+	}
+	for _, name := range o.Workspaces {
+		w.add(engine, host, legQueue(name), o)
+	}
+	return w
+}
+
+func (w *Worker) add(engine Engine, host *Host, queue string, o WorkerOptions) {
+	options := o.Engine()
+	options.DisableWorkflowWorker = queue != controlQueue
+	one := worker.New(engine, queue, options)
+	one.RegisterActivityWithOptions(host.Leg, activity.RegisterOptions{Name: activityLeg})
+	one.RegisterActivityWithOptions(host.Once, activity.RegisterOptions{Name: activityOnce})
+	if queue == controlQueue {
+		one.RegisterWorkflowWithOptions(host.Agent, workflow.RegisterOptions{Name: workflowAgent})
+		one.RegisterActivityWithOptions(host.Close, activity.RegisterOptions{Name: activityClose})
+		one.RegisterActivityWithOptions(host.Kill, activity.RegisterOptions{Name: activityKill})
+		one.RegisterActivityWithOptions(host.Confess, activity.RegisterOptions{Name: activityConfess})
+	}
+	w.workers = append(w.workers, one)
+}
+
+// Engine is how the engine's own worker is set up for these.
+func (o WorkerOptions) Engine() worker.Options {
+	if o.Legs == 0 {
+		o.Legs = 200
+	}
+	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+		InitialNumberOfPollers: 4, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 32,
+	})
+	options := worker.Options{
+		MaxConcurrentActivityExecutionSize: o.Legs, ActivityTaskPollerBehavior: pollers,
+		WorkflowTaskPollerBehavior: pollers, MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat,
+		StickyScheduleToStartTimeout: time.Second, WorkerStopTimeout: drainGrace + 5*time.Second,
+	}
+	if o.Build != "" {
+		options.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning: true, DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+			Version: worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.Build},
+		}
+	}
+	return options
+}
+
+// Start begins to serve.
+func (w *Worker) Start() error {
+	for i, one := range w.workers {
+		if err := one.Start(); err != nil {
+			for _, started := range w.workers[:i] {
+				started.Stop()
+			}
+			return fmt.Errorf("start worker: %w", err)
+		}
+	}
+	return nil
+}
+
+// Stop lets legs come to the end of what they have under way, and hands them over.
+func (w *Worker) Stop() {
+	done := make(chan struct{}, len(w.workers))
+	for _, one := range w.workers {
+		go func() {
+			one.Stop()
+			done <- struct{}{}
+		}()
+	}
+	for range w.workers {
+		<-done
+	}
+}
+
+func notFound(err error) bool {
+	var missing *serviceerror.NotFound
+	return errors.As(err, &missing)
+}

@@ -1,0 +1,397 @@
+package durable
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+)
+
+// How a run is carried out by the engine.
+const (
+	// rollOverAt is the number of history events from which an idle run starts a new history.
+	rollOverAt = 1500
+	// historyEnd is the number of events at which a turn is stopped before the engine ends the run.
+	historyEnd = 40_000
+	// legTimeout bounds one leg; whatever an agent may take is less.
+	legTimeout = 2 * time.Hour
+	// legSilence is how long a worker may be silent before its leg is given to another: long enough
+	// that one sign of life may be lost (the SDK waits a second for it), short enough that the work of
+	// a dead worker goes on within five seconds.
+	legSilence = 2500 * time.Millisecond
+	// taskTimeout is how long a worker may take to answer for a run before another is asked.
+	taskTimeout = 2 * time.Second
+)
+
+// run is one agent's workflow: the core's host between legs, and its hand in the engine.
+type run struct {
+	in     Begin
+	course course
+	// base is the last course small enough to travel; it never lies after what is recorded.
+	base course
+	// tail, moves and owed are what was taken in and not recorded, and what is left to do.
+	tail  []agent.Event
+	moves []Move
+	owed  []agent.Effect
+	bytes int
+
+	inbox  []Envelope
+	posted int
+	// stale means that nothing of the inbox can be taken in before something changes.
+	stale bool
+
+	selector workflow.Selector
+	leg      *legRun
+	again    bool
+	detour   bool
+	wake     int64
+	tasks    map[string]string
+	aborts   map[string]workflow.CancelFunc
+	tokens   int64
+	// unread are people's words that came too late.
+	unread []int64
+	broken error
+	fault  Fault
+}
+
+// legRun is a leg under way.
+type legRun struct {
+	// given is the place of the last mail that the leg knew of at its start.
+	given   int
+	flag    workflow.CancelFunc
+	flagged bool
+}
+
+// Agent is the workflow of one agent.
+func (h *Host) Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in, h.Fault) }
+
+// Agent is the workflow of one agent, outside a host.
+func Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in, nil) }
+
+// carry takes one agent from its first event to its last.
+func carry(ctx workflow.Context, in Begin, fault Fault) (Ended, error) {
+	r := &run{in: in, posted: in.Posted, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, fault: fault}
+	if in.Course != nil {
+		r.course, r.base = *in.Course, *in.Course
+	}
+	if r.tasks == nil {
+		r.tasks = map[string]string{}
+	}
+	r.selector = workflow.NewSelector(ctx)
+	err := workflow.SetQueryHandler(ctx, queryMail, func() ([]Envelope, error) {
+		return fitting(r.inbox, payloadBytes), nil
+	})
+	if err != nil {
+		return Ended{}, err
+	}
+	box := workflow.GetSignalChannel(ctx, signalMail)
+	r.selector.AddReceive(box, func(c workflow.ReceiveChannel, _ bool) {
+		var m Mail
+		c.Receive(ctx, &m)
+		r.post(m.Event)
+	})
+	for {
+		for r.selector.HasPending() {
+			r.selector.Select(ctx)
+		}
+		if err := r.progress(ctx); err != nil {
+			r.confess(ctx)
+			return Ended{}, err
+		}
+		switch {
+		case r.over() && len(r.unread) > 0:
+			seq := r.unread[0]
+			r.unread = r.unread[1:]
+			r.deliver(ctx, Root, agent.Undelivered{At: at(ctx), Seq: seq})
+			continue
+		case r.over():
+			r.point(PointEnded)
+			return Ended{Outcome: *r.course.State.Outcome, Tokens: r.tokens}, nil
+		case r.selector.HasPending():
+			continue
+		case r.rollsOver(ctx):
+			// A new history is the time to go over to a newer build, if runs are kept to theirs.
+			return Ended{}, workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
+				InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
+			}, workflowAgent, r.next())
+		}
+		r.setTimer(ctx)
+		r.selector.Select(ctx)
+	}
+}
+
+// confess records that an orchestrator's run cannot go on, so that nobody waits for it. A sub-agent's
+// parent learns of it from the engine.
+func (r *run) confess(ctx workflow.Context) {
+	if r.in.Parent != "" {
+		return
+	}
+	err := workflow.ExecuteActivity(chore(ctx), activityConfess, r.in.Whose, r.course.N).Get(ctx, nil)
+	if err != nil {
+		workflow.GetLogger(ctx).Error("cannot record that a run broke", "error", err)
+	}
+}
+
+// fitting is as much mail as so many bytes may carry.
+func fitting(mail []Envelope, bytes int) []Envelope {
+	for i, m := range mail {
+		if bytes -= len(m.Event) + 20; bytes < 0 {
+			return mail[:i]
+		}
+	}
+	return mail
+}
+
+// post puts an event into the mail.
+func (r *run) post(event json.RawMessage) {
+	r.posted++
+	r.inbox = append(r.inbox, Envelope{Index: r.posted, Event: event})
+	r.stale = false
+}
+
+// tell posts an event that the workflow itself has learnt.
+func (r *run) tell(e agent.Event) {
+	body, err := agent.MarshalEvent(e)
+	if err != nil {
+		r.broken = err
+		return
+	}
+	r.post(body)
+}
+
+// progress does all that can be done without waiting.
+func (r *run) progress(ctx workflow.Context) error {
+	for r.broken == nil {
+		if r.leg != nil {
+			r.flagLeg()
+			return nil
+		}
+		switch {
+		case r.again || r.course.State.Phase == agent.Unborn:
+			return r.startLeg(ctx)
+		case !r.unwritten() && slices.ContainsFunc(r.owed, forEngine):
+			i := slices.IndexFunc(r.owed, forEngine)
+			e := r.owed[i]
+			r.owed = slices.Delete(r.owed, i, i+1)
+			r.point(OrderPoint(e))
+			r.carryOut(ctx, e)
+		case len(r.inbox) > 0 && !r.stale && r.bytes < tailBytes:
+			r.point(PointMailRead)
+			r.readMail()
+		case len(r.owed)+len(r.moves) > 0 || r.bytes >= tailBytes || (len(r.tail) > 0 && r.settles(ctx)):
+			return r.startLeg(ctx)
+		case r.tooLong(ctx):
+			r.tell(agent.CancelRequested{At: at(ctx), ID: "history", Reason: agent.CancelHistory})
+		default:
+			return nil
+		}
+	}
+	return r.broken
+}
+
+// unwritten reports whether records are owed: nothing else happens before they are durable.
+func (r *run) unwritten() bool { return len(r.tail) > 0 && slices.ContainsFunc(r.owed, written) }
+
+// settles reports whether the run is about to end or to begin a new history, so that all it took in
+// must be recorded.
+func (r *run) settles(ctx workflow.Context) bool {
+	phase := r.course.State.Phase
+	return phase == agent.Done || (phase == agent.Idle && r.oldHistory(ctx))
+}
+
+// readMail gives the core what has arrived.
+func (r *run) readMail() {
+	var kept []Envelope
+	changed := false
+	for i, l := range r.inbox {
+		if r.bytes >= tailBytes {
+			kept = append(kept, r.inbox[i:]...)
+			break
+		}
+		e, err := agent.UnmarshalEvent(l.Event)
+		if err != nil {
+			r.broken = err
+			return
+		}
+		s, err := r.course.take(e)
+		switch {
+		case unsettled(err):
+			kept = append(kept, l)
+		case err == nil:
+			r.note(s, len(l.Event))
+			changed = true
+		default:
+			r.sendBack(e)
+		}
+	}
+	r.inbox = kept
+	r.stale = !changed
+}
+
+// sendBack remembers a person's words that came when the agent had finished.
+func (r *run) sendBack(e agent.Event) {
+	if c, ok := e.(agent.Corrected); ok && r.course.State.Phase == agent.Done {
+		r.unread = append(r.unread, c.Seq)
+	}
+}
+
+// note keeps what an event led to.
+func (r *run) note(s stride, bytes int) {
+	r.tail = append(r.tail, s.Event)
+	r.bytes += bytes + 100*len(s.Effects)
+	if s.Move != nil {
+		r.moves = append(r.moves, *s.Move)
+	}
+	r.owed = append(r.owed, s.Effects...)
+}
+
+// over reports whether the run has ended and everything about it is done.
+func (r *run) over() bool {
+	return r.course.State.Phase == agent.Done && r.leg == nil && len(r.owed) == 0 && len(r.tail) == 0
+}
+
+// setTimer has the run woken when the core wants to be. A timer that comes too early does no harm,
+// so one that is set is never taken back.
+func (r *run) setTimer(ctx workflow.Context) {
+	want := r.course.State.Wake
+	if r.leg != nil || want == 0 || (r.wake != 0 && r.wake <= want) {
+		return
+	}
+	r.wake = want
+	delay := max(time.UnixMilli(want).Sub(workflow.Now(ctx)), time.Millisecond)
+	r.selector.AddFuture(workflow.NewTimer(ctx, delay), func(f workflow.Future) {
+		if f.Get(ctx, nil) != nil || r.wake != want {
+			return
+		}
+		r.wake = 0
+		if r.leg == nil {
+			r.tell(agent.Ticked{At: at(ctx)})
+		}
+	})
+}
+
+// tooLong reports whether the engine's history is about to grow past its limit within a turn.
+func (r *run) tooLong(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetCurrentHistoryLength() > historyEnd &&
+		r.course.State.Phase != agent.Idle && r.course.State.Stop == nil && r.course.State.Phase != agent.Done
+}
+
+// rollsOver reports whether this is the time for a new history: nothing is under way, and what is
+// below runs on its own.
+func (r *run) rollsOver(ctx workflow.Context) bool {
+	if r.course.State.Phase != agent.Idle || r.leg != nil || len(r.owed)+len(r.tail)+len(r.inbox) > 0 ||
+		len(r.aborts) > 0 || r.base.N != r.course.N {
+		return false
+	}
+	return r.oldHistory(ctx)
+}
+
+// oldHistory reports whether an idle run should begin anew: its history is long, or there is a newer
+// build to run on.
+func (r *run) oldHistory(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetCurrentHistoryLength() > rollOverAt || info.GetContinueAsNewSuggested() ||
+		info.GetTargetWorkerDeploymentVersionChanged()
+}
+
+// next is what the new history begins with.
+func (r *run) next() Begin {
+	in := r.in
+	in.Course, in.Posted, in.Tasks = &r.course, r.posted, r.tasks
+	return in
+}
+
+// flagLeg tells a leg that there is mail.
+func (r *run) flagLeg() {
+	if r.leg.flagged || len(r.inbox) == 0 || r.inbox[len(r.inbox)-1].Index <= r.leg.given {
+		return
+	}
+	r.leg.flagged = true
+	r.leg.flag()
+}
+
+// startLeg hands the core over to a leg.
+func (r *run) startLeg(ctx workflow.Context) error {
+	in := LegInput{
+		Whose: r.in.Whose, Width: r.in.Width, Time: r.in.Time, Base: r.base, N: r.course.N, Moves: r.moves,
+		Mail: fitting(r.inbox, mailBytes), Again: r.again, Effects: r.in.LegEffects,
+	}
+	in.More = len(in.Mail) < len(r.inbox) && !r.stale
+	var err error
+	if in.Tail, err = encodeEvents(r.tail); err != nil {
+		return err
+	}
+	if in.Owed, err = encodeEffects(r.owed); err != nil {
+		return err
+	}
+	queue := r.in.queue()
+	if in.Detour = r.detour; in.Detour {
+		queue = controlQueue
+	}
+	legCtx, flag := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: legSilence,
+		WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
+		},
+	}))
+	r.point(PointLegStart)
+	r.leg = &legRun{flag: flag, given: r.posted}
+	r.selector.AddFuture(workflow.ExecuteActivity(legCtx, activityLeg, in), func(f workflow.Future) {
+		var out LegResult
+		err := f.Get(ctx, &out)
+		r.point(PointLegDone)
+		r.leg = nil
+		r.legDone(out, err)
+	})
+	return nil
+}
+
+// legDone takes the core back. A leg that was lost is run again: it finds what the lost one did.
+func (r *run) legDone(out LegResult, err error) {
+	var final *temporal.ApplicationError
+	switch {
+	case errors.As(err, &final) && final.NonRetryable():
+		r.broken = err
+		return
+	case err != nil:
+		r.again = true
+		// A leg that could be cancelled had not begun. If nobody serves the workspace, mail must not
+		// wait for somebody to come.
+		r.detour = temporal.IsCanceledError(err)
+		return
+	}
+	r.again, r.detour = false, false
+	events, err := decodeEvents(out.Events)
+	if err != nil {
+		r.broken = err
+		return
+	}
+	r.tail, r.moves, r.bytes = nil, nil, 0
+	for _, e := range events {
+		s, err := r.course.retake(e)
+		if err != nil {
+			r.broken = temporal.NewNonRetryableApplicationError("the leg and the workflow disagree", "broken", err)
+			return
+		}
+		r.owed = append(r.owed, s.Effects...)
+	}
+	r.owed = slices.DeleteFunc(r.owed, func(e agent.Effect) bool {
+		return !slices.Contains(out.Left, e.Key())
+	})
+	r.tokens = max(r.tokens, out.Tokens)
+	r.inbox = slices.DeleteFunc(r.inbox, func(m Envelope) bool { return slices.Contains(out.Took, m.Index) })
+	r.stale = false
+	if body, err := json.Marshal(r.course); err == nil && len(body) <= baseBytes {
+		r.base = r.course
+	}
+}
+
+func (r *run) point(p Point) { r.fault.at(p, r.in.Place, r.in.Task) }
+
+func at(ctx workflow.Context) agent.At { return agent.At{At: workflow.Now(ctx).UnixMilli()} }
