@@ -18,7 +18,7 @@ import (
 )
 
 // asProgram makes this binary the program instead of its test.
-const asProgram = "RETINUE_TEST_PROGRAM"
+const asProgram = "AS_RETINUE_PROGRAM"
 
 // programTimeout ends a program that should have ended by itself.
 const programTimeout = time.Minute
@@ -45,7 +45,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 
 func TestTheCommandsOfRetinueAreThere(t *testing.T) {
 	out, err := program(t, "--help").Output()
-	for _, name := range []string{"engine", "config", "doctor", "roles", "scripted", "version"} {
+	for _, name := range []string{"config", "doctor", "engine", "migrate", "roles", "run", "scripted", "up", "version", "worker"} {
 		if !regexp.MustCompile(`(?m)^  ` + name + ` `).Match(out) {
 			t.Errorf("no command %s: %v\n%s", name, err, out)
 		}

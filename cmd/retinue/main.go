@@ -7,4 +7,4 @@ import (
 	"github.com/retinue-dev/retinue/internal/cli"
 )
 
-func main() { os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr, cli.Program{})) }

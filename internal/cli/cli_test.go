@@ -13,7 +13,7 @@ import (
 // TestMain lets the scripts run retinue as a process of its own.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"retinue": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr)) },
+		"retinue": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr, Program{})) },
 	})
 }
 

@@ -1,10 +1,11 @@
 // Package cli is the command tree: it turns flags into settings and hands them to app. It decides
 // nothing and wires nothing. A command that ends well exits with 0, one that fails with 1, and one
-// that was called wrongly with 2.
+// that was called wrongly with 2; what else run says with its exit code is in docs/cli.md.
 package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/signal"
@@ -12,17 +13,48 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// The exit codes of every command.
+// The exit codes of every command. The last three are of run.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitPerson    = 3
+	exitLimit     = 4
+	exitCancelled = 130
 )
 
-// Root is the whole command tree, with the commands that a program adds of its own.
-func Root(extra ...*cobra.Command) *cobra.Command {
+// exit ends a command with a code of its own. With an error there is something to say.
+type exit struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// misused is an error that the caller made, found after the command began.
+func misused(format string, args ...any) error {
+	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// Program is what a build of retinue has beside the commands that all builds have.
+type Program struct {
+	// Engine starts a workflow engine in this process; nil means that there is none in it.
+	Engine   app.EngineStarter
+	Commands []*cobra.Command
+}
+
+// Root is the whole command tree of a program.
+func Root(p Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "retinue",
 		Short:         "One chat, many agents, nothing lost",
@@ -32,33 +64,46 @@ func Root(extra ...*cobra.Command) *cobra.Command {
 	root.AddCommand(
 		configCommand(),
 		doctorCommand(),
+		migrateCommand(),
 		rolesCommand(),
+		runCommand(p.Engine),
 		scriptedCommand(),
 		versionCommand(),
+		workerCommand(),
 	)
-	root.AddCommand(extra...)
+	if p.Engine != nil {
+		root.AddCommand(upCommand(p.Engine))
+	}
+	root.AddCommand(p.Commands...)
 	return root
 }
 
 // Run carries out one command line and returns its exit code. An interrupt or a request to
-// terminate ends the command's context. Extra commands are those of a program that has more in it.
-func Run(args []string, stdout, stderr io.Writer, extra ...*cobra.Command) int {
+// terminate ends the command's context.
+func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	root := Root(extra...)
+	root := Root(p)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	begun := watch(root)
-	switch err := root.ExecuteContext(ctx); {
+	err := root.ExecuteContext(ctx)
+	code := exitFailed
+	if own, ok := errors.AsType[*exit](err); ok {
+		code = own.code
+	}
+	switch {
 	case err == nil:
 		return exitOK
-	case *begun:
-		fmt.Fprintln(stderr, "retinue:", err)
-		return exitFailed
-	default:
+	case err.Error() == "":
+		return code
+	case !*begun:
 		fmt.Fprintf(stderr, "retinue: %v\nTry 'retinue --help'.\n", err)
 		return exitUsage
+	default:
+		fmt.Fprintln(stderr, "retinue:", err)
+		return code
 	}
 }
 

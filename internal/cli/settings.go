@@ -21,6 +21,11 @@ type settingsFlags struct {
 // mistake, so it is found before the command begins.
 func (f *settingsFlags) add(cmd *cobra.Command) {
 	cmd.PersistentFlags().StringVar(&f.project, "project", "", "root of the project (default: nearest folder with .retinue or .git)")
+	f.addSet(cmd)
+}
+
+// addSet gives a command the flag that changes settings.
+func (f *settingsFlags) addSet(cmd *cobra.Command) {
 	cmd.PersistentFlags().StringArrayVar(&f.set, "set", nil, "change one setting: --set tiers.fast=local/model")
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
 		for _, entry := range f.set {

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// attend brings what waits for a person before them, one thing at a time, or declines it when
+// nobody is there.
+func (e *errand) attend(ctx context.Context) {
+	pending := e.tree.Pending()
+	if e.asked != nil {
+		for _, p := range pending {
+			if key(p) == key(*e.asked) {
+				return
+			}
+		}
+		e.asked = nil
+		e.view.note("that has been settled meanwhile")
+	}
+	if !e.stopping.IsZero() {
+		return
+	}
+	for _, p := range pending {
+		if e.known[key(p)] {
+			continue
+		}
+		e.known[key(p)] = true
+		if e.lines == nil {
+			e.decline(ctx, p)
+			continue
+		}
+		e.asked = &p
+		e.view.ask(asking(p))
+		return
+	}
+}
+
+func key(p progress.Pending) string { return p.Question + "|" + p.Agent + "#" + p.Call }
+
+// decline says no in the place of somebody who is not there.
+func (e *errand) decline(ctx context.Context, p progress.Pending) {
+	e.declined++
+	var err error
+	if p.Question != "" {
+		err = e.site.Decline(ctx, e.conversation, p.Question, e.by)
+	} else {
+		err = e.site.Decide(ctx, e.conversation, e.by, p, app.VerdictNo)
+	}
+	e.complain(err)
+}
+
+// typed takes what the person wrote as the answer to what was asked.
+func (e *errand) typed(ctx context.Context, line string) {
+	if e.asked == nil {
+		return
+	}
+	p, line := *e.asked, strings.TrimSpace(line)
+	if p.Question == "" {
+		verdict, ok := verdictOf(line)
+		if !ok {
+			e.view.ask("y, a or n: ")
+			return
+		}
+		e.asked = nil
+		e.complain(e.site.Decide(ctx, e.conversation, e.by, p, verdict))
+		e.attend(ctx)
+		return
+	}
+	e.asked = nil
+	if line == "" {
+		e.complain(e.site.Decline(ctx, e.conversation, p.Question, e.by))
+		e.attend(ctx)
+		return
+	}
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(p.Options) {
+		line = p.Options[n-1]
+	}
+	e.complain(e.site.Answer(ctx, e.conversation, p.Question, e.by, line))
+	e.attend(ctx)
+}
+
+// complain shows why a person's word did not arrive. That an agent no longer waits is no reason.
+func (e *errand) complain(err error) {
+	if err != nil && chat.CodeOf(err) != chat.CodeConflict {
+		e.view.note("that did not arrive: " + err.Error())
+	}
+}
+
+func verdictOf(line string) (app.Verdict, bool) {
+	switch strings.ToLower(line) {
+	case "y", "yes":
+		return app.VerdictOnce, true
+	case "a", "always":
+		return app.VerdictAlways, true
+	case "n", "no":
+		return app.VerdictNo, true
+	}
+	return "", false
+}
+
+// asking is what the person is shown.
+func asking(p progress.Pending) string {
+	var b strings.Builder
+	if p.Question == "" {
+		fmt.Fprintf(&b, "%s (%s) wants to call %s %s\n", p.Role, p.Agent, p.Tool, progress.Short(p.Text, 2000))
+		b.WriteString("[y]es, [a]lways in this conversation, [n]o: ")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s (%s) asks: %s\n", p.Role, p.Agent, progress.Short(p.Text, 2000))
+	for i, option := range p.Options {
+		fmt.Fprintf(&b, "  %d  %s\n", i+1, progress.Short(option, 200))
+	}
+	b.WriteString("your answer (empty: decline): ")
+	return b.String()
+}

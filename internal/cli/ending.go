@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// ending is how run ended.
+type ending struct {
+	code int
+	// left means that the agents were not waited for.
+	left   bool
+	result result
+}
+
+// result is what run prints as JSON.
+type result struct {
+	Type         string          `json:"type"`
+	Conversation string          `json:"conversation"`
+	Status       chat.Status     `json:"status"`
+	Kind         chat.ErrorKind  `json:"error_kind,omitempty"`
+	Reason       string          `json:"reason,omitempty"`
+	Message      string          `json:"message,omitempty"`
+	Result       string          `json:"result"`
+	NeedsPerson  bool            `json:"needs_person,omitempty"`
+	Demo         bool            `json:"demo,omitempty"`
+	Usage        progress.Usage  `json:"usage"`
+	Cost         float64         `json:"cost"`
+	Agents       []resultOfAgent `json:"agents"`
+	Duration     int64           `json:"duration_ms"`
+	ExitCode     int             `json:"exit_code"`
+}
+
+// resultOfAgent is one agent in a result.
+type resultOfAgent struct {
+	Agent    string         `json:"agent_path"`
+	Parent   string         `json:"parent,omitempty"`
+	Role     string         `json:"role"`
+	Task     string         `json:"task,omitempty"`
+	Status   chat.Status    `json:"status"`
+	Kind     chat.ErrorKind `json:"error_kind,omitempty"`
+	Message  string         `json:"message,omitempty"`
+	Result   string         `json:"result,omitempty"`
+	Usage    progress.Usage `json:"usage"`
+	Duration int64          `json:"duration_ms"`
+}
+
+func (end ending) exit() error {
+	if end.code == exitOK {
+		return nil
+	}
+	return &exit{code: end.code}
+}
+
+// ended is the ending of a turn that came to its own end.
+func (e *errand) ended(end progress.End) ending {
+	person := e.tree.Unattended()+e.declined > 0 || len(e.tree.Pending()) > 0
+	code := codeOf(end, person)
+	r := e.sum(code)
+	r.Status, r.Kind, r.Reason, r.Message, r.NeedsPerson = end.Status, end.Kind, end.Reason, end.Message, person
+	r.Result = end.Answer
+	return ending{code: code, result: r}
+}
+
+// leave is the ending of a run that is not waited for.
+func (e *errand) leave(why string) ending {
+	e.view.note(why)
+	r := e.sum(exitCancelled)
+	r.Status, r.Kind, r.Message = chat.StatusCancelled, chat.KindCancelled, why
+	return ending{code: exitCancelled, left: true, result: r}
+}
+
+// codeOf is the exit code of a turn's end.
+func codeOf(end progress.End, person bool) int {
+	switch end.Kind {
+	case chat.KindCancelled:
+		return exitCancelled
+	case chat.KindMaxIterations, chat.KindBudgetExceeded, chat.KindTimedOut:
+		if person && end.Reason == "denials" {
+			return exitPerson
+		}
+		return exitLimit
+	case chat.KindAuth, chat.KindRateLimit, chat.KindNetwork, chat.KindServerError, chat.KindInvalidRequest,
+		chat.KindContentFilter, chat.KindContextExhausted, chat.KindSubAgentError, chat.KindSpawnFailed,
+		chat.KindNoResult, chat.KindInvalidResult, chat.KindQuestionLimit, chat.KindInternal:
+	}
+	switch {
+	case person:
+		return exitPerson
+	case end.Status == chat.StatusCompleted:
+		return exitOK
+	}
+	return exitFailed
+}
+
+// sum is the part of a result that does not depend on how it ended.
+func (e *errand) sum(code int) result {
+	r := result{
+		Type: "result", Conversation: e.conversation, Demo: e.flags.demo, Usage: e.tree.Spent(), ExitCode: code,
+		Duration: time.Since(e.began).Milliseconds(), Agents: []resultOfAgent{},
+	}
+	r.Cost = r.Usage.Cost
+	for _, a := range e.tree.Agents() {
+		r.Agents = append(r.Agents, resultOfAgent{
+			Agent: a.ID, Parent: a.Parent, Role: a.Role, Task: a.Task, Status: a.Status, Kind: a.Kind, Message: a.Message,
+			Result: a.Result, Usage: a.Spent(), Duration: elapsed(a, time.Now()).Milliseconds(),
+		})
+	}
+	return r
+}
+
+// show prints the end: the answer to the standard output, all else to the error stream.
+func (e *errand) show(end ending) error {
+	e.view.close(summary(end), time.Now())
+	switch e.flags.format {
+	case formatJSON:
+		if err := printJSON(e.out, end.result); err != nil {
+			return err
+		}
+	case formatStream:
+		if err := json.NewEncoder(e.out).Encode(end.result); err != nil {
+			return fmt.Errorf("write JSON: %w", err)
+		}
+	default:
+		if end.result.Result != "" {
+			if _, err := fmt.Fprintln(e.out, strings.TrimRight(end.result.Result, "\n")); err != nil {
+				return fmt.Errorf("write the answer: %w", err)
+			}
+		}
+	}
+	if end.left {
+		_, err := fmt.Fprintf(e.err, "look at it later with: retinue run%s --continue %s \"How far did you get?\"\n",
+			demoFlag(e.flags.demo), e.conversation)
+		return err
+	}
+	return nil
+}
+
+func demoFlag(demo bool) string {
+	if demo {
+		return " --demo"
+	}
+	return ""
+}
+
+// summary says in a line or two how it ended, and what to do if it did not end well.
+func summary(end ending) string {
+	r := end.result
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in %s", strings.ReplaceAll(string(r.Status), "_", " "), seconds(time.Duration(r.Duration)*time.Millisecond))
+	if n := len(r.Agents) - 1; n > 0 {
+		fmt.Fprintf(&b, ", %d sub-%s", n, plural(n, "agent"))
+	}
+	fmt.Fprintf(&b, ", %s tokens, %s", count(r.Usage.Input+r.Usage.Output), cost(r.Usage))
+	fmt.Fprintf(&b, "; conversation %s", r.Conversation)
+	if r.Demo {
+		b.WriteString("\n" + app.DemoLabel)
+	}
+	why := string(r.Kind)
+	if r.Reason != "" && r.Reason != why {
+		why += " (" + r.Reason + ")"
+	}
+	if r.Kind != "" && r.Kind != chat.KindCancelled {
+		b.WriteString("\n" + strings.TrimSuffix(why+": "+r.Message, ": "))
+	}
+	switch end.code {
+	case exitPerson:
+		b.WriteString("\na person was needed and nobody was there: run it in a terminal, or allow what it needs (see 'retinue roles explain')")
+	case exitLimit:
+		b.WriteString("\na limit was reached: raise --timeout, --max-cost or the role's limits, or go on with --continue " + r.Conversation)
+	}
+	return b.String()
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+const (
+	// redrawEvery is how often the screen is drawn anew, so that the clocks on it go on.
+	redrawEvery = 120 * time.Millisecond
+	// hintAfter is how long nothing may happen before a reason is offered.
+	hintAfter = 10 * time.Second
+	// stopPatience is how long agents that were told to stop are waited for.
+	stopPatience = 30 * time.Second
+	// overdue is how much longer than its timeout a run is waited for; the agents themselves stop at
+	// the timeout.
+	overdue = 30 * time.Second
+)
+
+// errand is one message on its way to its answer.
+type errand struct {
+	site         *site
+	flags        *runFlags
+	began        time.Time
+	by           string
+	conversation string
+	message      string
+	signals      <-chan os.Signal
+	in           io.Reader
+	out, err     io.Writer
+
+	tree *progress.Tree
+	view view
+	// lines is what is typed, nil when nobody is there.
+	lines <-chan string
+	asked *progress.Pending
+	known map[string]bool
+	// declined counts what this process declined because nobody is there.
+	declined int
+	stopping time.Time
+	hinted   bool
+	warned   string
+}
+
+// run says the prompt and waits for the end of the turn.
+func (e *errand) run(ctx context.Context, prompt string) (ending, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	after, err := e.begin(ctx, prompt)
+	if err != nil {
+		return ending{}, err
+	}
+	e.tree = progress.New(e.conversation, e.message)
+	e.known = map[string]bool{}
+	e.view = e.newView()
+	if !e.flags.headless {
+		e.lines = readLines(e.in)
+	}
+	updates := e.site.Follow(ctx, e.conversation, after)
+	if err := e.site.Say(ctx, e.conversation, e.message, e.by, prompt); err != nil {
+		return ending{}, err
+	}
+	end := e.follow(ctx, updates)
+	return end, e.show(end)
+}
+
+// begin opens the conversation, or finds the one to go on with, and says after which entry the news
+// begins.
+func (e *errand) begin(ctx context.Context, prompt string) (int64, error) {
+	e.message = app.NewID(e.began)
+	if e.conversation == "" {
+		e.conversation = app.NewID(e.began)
+		return 0, e.site.Begin(ctx, e.conversation, e.flags.talk(e.site, e.by, prompt))
+	}
+	standing, err := e.site.Find(ctx, e.conversation)
+	if err != nil {
+		return 0, fmt.Errorf("continue %s: %w", e.conversation, err)
+	}
+	if standing.Workspace != e.site.workspace {
+		return 0, misused("conversation %s works in %q: add --workspace %s", e.conversation, standing.Workspace, standing.Workspace)
+	}
+	return standing.Seq, nil
+}
+
+// follow waits for the end, shows what happens until then, and passes on what the person wants.
+func (e *errand) follow(ctx context.Context, updates <-chan progress.Update) ending {
+	ticker := time.NewTicker(redrawEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case u := <-updates:
+			e.news(u)
+			e.attend(ctx)
+		case <-e.signals:
+			if !e.stopping.IsZero() {
+				return e.leave("left at once: the agents were told to stop, and do so by themselves")
+			}
+			e.stop(ctx)
+		case line, ok := <-e.lines:
+			if !ok {
+				e.lines = nil
+				continue
+			}
+			e.typed(ctx, line)
+		case <-ticker.C:
+			e.hint()
+			if e.asked == nil {
+				e.view.draw(time.Now())
+			}
+		}
+		now := time.Now()
+		if end, over := e.tree.Ended(now); over {
+			return e.ended(end)
+		}
+		if !e.stopping.IsZero() && now.Sub(e.stopping) > stopPatience {
+			return e.leave("left: nobody confirms that the agents have stopped")
+		}
+		if limit := e.flags.timeout; limit > 0 && e.flags.headless && e.stopping.IsZero() && now.Sub(e.began) > limit+overdue {
+			e.stop(ctx)
+		}
+	}
+}
+
+func (e *errand) news(u progress.Update) {
+	if u.Err != nil && u.Err.Error() != e.warned {
+		e.warned = u.Err.Error()
+		e.view.note("the journal cannot be read just now, trying again: " + e.warned)
+	}
+	for _, entry := range u.Entries {
+		for _, event := range e.tree.Apply(entry) {
+			e.view.event(event)
+		}
+	}
+	if u.Draft != "" {
+		e.view.draft(u.Draft)
+	}
+}
+
+// stop cancels everything that is under way.
+func (e *errand) stop(ctx context.Context) {
+	e.stopping = time.Now()
+	e.asked = nil
+	e.view.note("stopping all agents; Ctrl-C again to leave at once")
+	if err := e.site.Cancel(ctx, e.conversation, app.NewID(e.stopping), e.by); err != nil {
+		e.view.note("the agents could not be told: " + err.Error())
+	}
+}
+
+// hint offers a reason when nothing happens.
+func (e *errand) hint() {
+	if e.hinted || e.tree.Stirred() || time.Since(e.began) < hintAfter {
+		return
+	}
+	e.hinted = true
+	switch {
+	case e.site.Works:
+		e.view.note("nothing has happened yet: the engine at " + e.site.Address + " may be busy or out of reach")
+	case e.site.workspace == "":
+		e.view.note("nothing has happened yet: is a worker running? Start 'retinue worker', or add --worker")
+	default:
+		e.view.note("nothing has happened yet: is a worker running for workspace " + e.site.workspace +
+			"? Start 'retinue worker --workspace NAME=DIR', or add --worker")
+	}
+}
+
+// readLines sends what is typed until the end of the input.
+func readLines(in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		for scanner.Scan() {
+			lines <- scanner.Text()
+		}
+	}()
+	return lines
+}

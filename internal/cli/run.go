@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"os/user"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/retinue-dev/retinue/internal/app"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	siteFlags
+	format    string
+	role      string
+	model     string
+	cost      float64
+	timeout   time.Duration
+	goOn      string
+	workspace string
+	headless  bool
+	worker    bool
+}
+
+// The output formats of run.
+const (
+	formatText   = "text"
+	formatJSON   = "json"
+	formatStream = "stream-json"
+)
+
+const runLong = `Give agents one task and wait for the answer.
+
+The main agent may hand parts of it to sub-agents, which work side by side. On a terminal each
+agent has a line: what it is, what it was asked, how it stands and what it does. The answer goes to
+the standard output, everything else to the error stream.
+
+With a terminal, agents may ask you questions and for approvals. Without one, or with --headless,
+nobody is there: questions are declined and calls that need an approval are denied.
+
+Ctrl-C stops all agents and waits for them; a second Ctrl-C leaves at once.
+
+Where it runs: on the engine that the settings name (engine.temporal_address), else on the one that
+'retinue up' runs on the same data folder, else, in the standalone build, on one of its own.
+
+Exit codes: 0 done, 1 failed, 2 called wrongly, 3 a person was needed and not there, 4 a limit was
+reached (time, cost, turns), 130 cancelled.`
+
+func runCommand(start app.EngineStarter) *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   `run "what to do" | -`,
+		Short: "Give agents one task and wait for the answer",
+		Long:  runLong,
+		Example: "  retinue run --demo \"Compare apples, pears and plums\"\n" +
+			"  retinue run --max-cost 0.50 --timeout 5m \"Find out why the login test is flaky\"\n" +
+			"  git diff | retinue run --output-format json - | jq -r .result",
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return f.check(cmd)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, f, start, args[0]) },
+	}
+	f.addSet(cmd)
+	f.addDemo(cmd)
+	f.addVerbose(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "output-format", formatText, "text, json (one object at the end) or stream-json (one object per line as it happens)")
+	flags.StringVar(&f.role, "role", "", "the role of the agent you talk to (default main)")
+	flags.StringVar(&f.model, "model", "", "a tier or provider/model instead of the role's own")
+	flags.Float64Var(&f.cost, "max-cost", 0, "the most that may be spent, in US dollars")
+	flags.DurationVar(&f.timeout, "timeout", 0, "the most that it may take, such as 90s or 10m; waiting for you does not count")
+	flags.StringVar(&f.workspace, "workspace", "",
+		"the folder that agents work in (default: nearest folder with .retinue or .git);\non an engine elsewhere, the name that its workers know it by, or NAME=DIR")
+	flags.StringVar(&f.goOn, "continue", "", "go on with this conversation")
+	flags.BoolVar(&f.headless, "headless", false, "nobody is there to answer or to approve (default when stdin is no terminal)")
+	flags.BoolVar(&f.worker, "worker", false, "carry the agents on in this process (default when everything is on this machine)")
+	return cmd
+}
+
+// check finds mistakes of the caller before anything is started.
+func (f *runFlags) check(cmd *cobra.Command) error {
+	switch f.format {
+	case formatText, formatJSON, formatStream:
+	default:
+		return fmt.Errorf("--output-format %s: it is text, json or stream-json", f.format)
+	}
+	if f.cost < 0 || f.timeout < 0 {
+		return errors.New("--max-cost and --timeout must not be negative")
+	}
+	if f.goOn != "" {
+		for _, name := range []string{"role", "model", "max-cost", "timeout"} {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is settled when a conversation begins: leave it out with --continue", name)
+			}
+		}
+	}
+	if !cmd.Flags().Changed("headless") {
+		f.headless = !isTerminal(cmd.InOrStdin())
+	}
+	return nil
+}
+
+func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string) (err error) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	began := time.Now()
+	if prompt, err = promptOf(cmd, prompt); err != nil {
+		return err
+	}
+	if f.demo {
+		fmt.Fprintln(cmd.ErrOrStderr(), app.DemoLabel)
+	}
+	started := f.starting(cmd.ErrOrStderr())
+	s, err := f.place(cmd, start)
+	started()
+	if err != nil {
+		if cmd.Context().Err() != nil {
+			return &exit{code: exitCancelled, err: errors.New("cancelled before anything began")}
+		}
+		return err
+	}
+	ctx := context.WithoutCancel(cmd.Context())
+	e := &errand{
+		site: s, flags: f, began: began, by: userName(), signals: signals, out: cmd.OutOrStdout(),
+		err: cmd.ErrOrStderr(), in: cmd.InOrStdin(), conversation: f.goOn,
+	}
+	end, err := e.run(ctx, prompt)
+	if end.left {
+		return end.exit() // a second Ctrl-C: nothing is waited for
+	}
+	err = errors.Join(err, s.close(ctx))
+	if err != nil {
+		return err
+	}
+	return end.exit()
+}
+
+// starting says on a terminal why nothing is to be seen yet; the function it returns takes that back.
+func (f *runFlags) starting(out io.Writer) func() {
+	if f.format != formatText || !isTerminal(out) {
+		return func() {}
+	}
+	fmt.Fprint(out, "starting…")
+	return func() { fmt.Fprint(out, "\r\x1b[J") }
+}
+
+// place opens the site that the flags speak of.
+func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, error) {
+	w := want{start: start, quiet: silent}
+	if cmd.Flags().Changed("worker") {
+		w.work = app.WorkNever
+		if f.worker {
+			w.work = app.WorkAlways
+		}
+	}
+	name := ""
+	if f.workspace != "" {
+		loaded, err := f.load(cmd)
+		if err != nil {
+			return nil, err
+		}
+		if loaded.Settings.Journal.DSN.IsZero() || strings.Contains(f.workspace, "=") || w.work == app.WorkAlways {
+			f.workspaces = []string{f.workspace}
+		} else {
+			name = f.workspace
+		}
+	}
+	s, err := f.open(cmd.Context(), cmd, w)
+	if err == nil && name != "" {
+		s.workspace = name
+	}
+	return s, err
+}
+
+// talk is the conversation to be begun.
+func (f *runFlags) talk(s *site, by, prompt string) app.Talk {
+	return app.Talk{
+		By: by, Title: title(prompt), Workspace: s.workspace, Role: f.role, Model: f.model, Headless: f.headless,
+		Cost: int64(math.Round(f.cost * 1e6)), Time: f.timeout,
+	}
+}
+
+// promptOf is what is said: the argument, or the standard input for "-".
+func promptOf(cmd *cobra.Command, arg string) (string, error) {
+	if arg == "-" {
+		text, err := io.ReadAll(cmd.InOrStdin())
+		if err != nil {
+			return "", fmt.Errorf("read the standard input: %w", err)
+		}
+		arg = string(text)
+	}
+	if strings.TrimSpace(arg) == "" {
+		return "", misused("there is nothing to do: write a task as the argument, or - to read it from the standard input")
+	}
+	return arg, nil
+}
+
+func title(prompt string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+	if runes := []rune(first); len(runes) > titleWidth {
+		return string(runes[:titleWidth])
+	}
+	return first
+}
+
+// titleWidth is the most that is kept of a prompt as a title.
+const titleWidth = 80
+
+// userName is who talks: the account's name, if there is one.
+func userName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "user"
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+// siteFlags are the flags of commands that agents work for.
+type siteFlags struct {
+	settingsFlags
+	workspaces []string
+	demo       bool
+	verbose    bool
+}
+
+func (f *siteFlags) addDemo(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.demo, "demo", false,
+		"ask a scripted model that is part of retinue instead of a real one, in a folder\nof its own; needs no key and costs nothing")
+}
+
+func (f *siteFlags) addVerbose(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "write what the parts log to the error stream")
+}
+
+// site is a place to work, with the settings that led to it.
+type site struct {
+	*app.Site
+	loaded config.Loaded
+	demo   *app.Demo
+	// workspace is the name of the one workspace of run and up.
+	workspace string
+}
+
+// want is what a command needs of a site.
+type want struct {
+	start app.EngineStarter
+	work  app.Work
+	alone bool
+	// quiet is the least that is logged when nobody asked for more.
+	quiet slog.Level
+	// file is where logs go instead of the error stream, in the data folder.
+	file string
+	// named means that workspaces have names of their own: NAME=DIR.
+	named bool
+}
+
+// silent is above every level.
+const silent = slog.Level(100)
+
+// open reads the settings and makes the place ready.
+func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *site, err error) {
+	folders, err := folders(f.workspaces)
+	if err != nil {
+		return nil, err
+	}
+	s = &site{}
+	if len(f.workspaces) == 1 && !w.named {
+		for s.workspace, f.project = range folders {
+		}
+	}
+	if s.loaded, err = f.load(cmd); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(ctx))
+		}
+	}()
+	if f.demo {
+		if s.demo, err = app.StartDemo(s.loaded.Settings, f.flags); err != nil {
+			return s, err
+		}
+		s.loaded = s.demo.Loaded
+		if s.workspace == "" {
+			s.workspace = s.demo.Workspace
+			folders[s.workspace] = s.workspace
+		}
+	}
+	if s.workspace == "" && !w.named && s.local() {
+		s.workspace = s.loaded.Project()
+		folders[s.workspace] = s.workspace
+	}
+	logger, err := f.logger(cmd.ErrOrStderr(), s.loaded.Settings.DataDir, w)
+	if err != nil {
+		return s, err
+	}
+	s.Site, err = app.OpenSite(ctx, app.SiteOptions{
+		Loaded: s.loaded, Demo: s.demo, Start: w.start, Workspaces: folders, Work: w.work, Alone: w.alone,
+		Logger: logger,
+	})
+	return s, err
+}
+
+// local reports whether everything is on this machine, where a folder's path is its name.
+func (s *site) local() bool { return s.loaded.Settings.Journal.DSN.IsZero() }
+
+func (s *site) close(ctx context.Context) error {
+	var errs error
+	if s.Site != nil {
+		errs = s.Site.Close()
+	}
+	if s.demo != nil {
+		errs = errors.Join(errs, s.demo.Close(ctx))
+	}
+	return errs
+}
+
+// logger writes to the error stream, or adds to a file.
+func (f *siteFlags) logger(out io.Writer, dir string, w want) (*slog.Logger, error) {
+	level := w.quiet
+	if f.verbose {
+		level = slog.LevelInfo
+	}
+	if w.file != "" && !f.verbose {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the data folder: %w", err)
+		}
+		file, err := os.OpenFile(filepath.Join(dir, w.file), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("open the log: %w", err)
+		}
+		out = file
+	}
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), nil
+}
+
+// folders reads workspaces: DIR, whose name is its path, or NAME=DIR.
+func folders(list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, entry := range list {
+		name, dir, named := strings.Cut(entry, "=")
+		if !named {
+			dir = entry
+		}
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("find the workspace: %w", err)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, misused("--workspace %s: there is no folder %s", entry, dir)
+		}
+		if !named {
+			name = dir
+		}
+		out[name] = dir
+	}
+	return out, nil
+}

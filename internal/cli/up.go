@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+// upCommand runs everything in one process.
+func upCommand(start app.EngineStarter) *cobra.Command {
+	flags := &siteFlags{}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run everything that agents need, in this one process",
+		Long: "Run the workflow engine, the journal and a worker in this process, until it is told to end.\n" +
+			"Nothing else needs to be installed. 'retinue run' finds it by the data folder.\n\n" +
+			"Everything is kept in the data folder (data_dir, see 'retinue config'). Whatever was under way\n" +
+			"when it ended, or was killed, goes on when it is started again.",
+		Example: "  retinue up --demo\n  retinue up --workspace ~/code/shop",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return up(cmd, flags, start) },
+	}
+	flags.addSet(cmd)
+	flags.addDemo(cmd)
+	flags.addVerbose(cmd)
+	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil,
+		"the folder that agents work in (default: nearest folder with .retinue or .git)")
+	return cmd
+}
+
+func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err error) {
+	ctx := cmd.Context()
+	began := time.Now()
+	if len(flags.workspaces) > 1 {
+		return misused("up works in one workspace: start 'retinue worker' for others")
+	}
+	s, err := flags.open(ctx, cmd, want{
+		start: start, work: app.WorkAlways, alone: true, quiet: slog.LevelWarn, file: upLog,
+	})
+	if err != nil {
+		return err
+	}
+	screen := newScreen(cmd.OutOrStdout())
+	if s.demo != nil {
+		screen.line("%s", screen.paint(yellow, app.DemoLabel))
+	}
+	screen.line("%s", screen.paint(bold, "retinue is up")+" after "+seconds(time.Since(began)))
+	engine := s.Address + ", named in the settings"
+	if s.Engine != nil {
+		engine = fmt.Sprintf("%s, in this process (%d)", s.Address, os.Getpid())
+	}
+	screen.rows([]row{
+		{label: "engine", value: engine},
+		{label: "journal", value: journalOf(s.loaded.Settings)},
+		{label: "data", value: s.loaded.Settings.DataDir},
+		{label: "workspace", value: s.workspace},
+		{label: "models", value: modelsOf(s.loaded.Settings)},
+		{label: "log", value: flags.logPlace(s.loaded.Settings.DataDir)},
+	})
+	screen.line("try  %s", tryThis(s.demo != nil))
+	screen.line("Ctrl-C ends it; what is under way goes on at the next start.")
+	<-ctx.Done()
+	began = time.Now()
+	screen.line("stopping: agents are handed over, then the engine ends")
+	if err := s.close(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	screen.line("stopped in %s", seconds(time.Since(began)))
+	return nil
+}
+
+// upLog is the file in the data folder that up logs to.
+const upLog = "up.log"
+
+func (f *siteFlags) logPlace(dir string) string {
+	if f.verbose {
+		return "the error stream"
+	}
+	return filepath.Join(dir, upLog)
+}
+
+func journalOf(s config.Settings) string {
+	if s.Journal.DSN.IsZero() {
+		return "SQLite in the data folder"
+	}
+	return "PostgreSQL, as the settings say"
+}
+
+func modelsOf(s config.Settings) string {
+	if s.Tiers == (config.Tiers{}) {
+		return "none: set tiers.fast, tiers.balanced and tiers.strong, or start with --demo"
+	}
+	return fmt.Sprintf("fast %s, balanced %s, strong %s", orNone(s.Tiers.Fast), orNone(s.Tiers.Balanced), orNone(s.Tiers.Strong))
+}
+
+func orNone(name string) string {
+	if name == "" {
+		return "(none)"
+	}
+	return name
+}
+
+func tryThis(demo bool) string {
+	if demo {
+		return `retinue run --demo "Compare apples, pears and plums"`
+	}
+	return `retinue run "What is in this folder?"`
+}

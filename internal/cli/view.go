@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// view shows a run while it goes on.
+type view interface {
+	// event tells of something that happened, draft of the orchestrator's words so far.
+	event(progress.Event)
+	draft(text string)
+	// draw is called now and then.
+	draw(now time.Time)
+	// note is a line from run itself; ask is a question to the person, who then types.
+	note(text string)
+	ask(text string)
+	// close shows the end.
+	close(summary string, now time.Time)
+}
+
+// newView picks the way to show a run: for programs, on a terminal, or as plain lines.
+func (e *errand) newView() view {
+	plain := &plainView{out: e.err, began: e.began}
+	if e.flags.format == formatStream {
+		return &streamView{plainView: plain, events: json.NewEncoder(e.out)}
+	}
+	file, isFile := e.err.(*os.File)
+	if e.flags.format == formatText && isFile && isTerminal(file) && os.Getenv("TERM") != "dumb" {
+		label := ""
+		if e.flags.demo {
+			label = app.DemoLabel
+		}
+		return &liveView{screen: newScreen(e.err), tree: e.tree, label: label, size: func() (int, int) {
+			width, height, err := term.GetSize(int(file.Fd()))
+			if err != nil || width < minWidth {
+				return max(width, minWidth), max(height, minHeight)
+			}
+			return width, max(height, minHeight)
+		}}
+	}
+	return plain
+}
+
+// plainView writes a line when something happens and never takes one back.
+type plainView struct {
+	out   io.Writer
+	began time.Time
+}
+
+func (v *plainView) line(at time.Time, format string, args ...any) {
+	fmt.Fprintf(v.out, "%7s  %s\n", seconds(max(at.Sub(v.began), 0)), fmt.Sprintf(format, args...))
+}
+
+// lineWidth is how much of a text a plain line shows.
+const lineWidth = 120
+
+func (v *plainView) event(e progress.Event) {
+	who := e.Agent
+	if e.Role != "" && e.Role != e.Agent {
+		who += " " + e.Role
+	}
+	switch e.Type {
+	case progress.MessageCompleted:
+		v.line(e.At, "%s: %s", who, progress.Short(e.Text, lineWidth))
+	case progress.AgentSpawned:
+		v.line(e.At, "%s is asked: %s", who, progress.Short(e.Text, lineWidth))
+	case progress.ToolCalled:
+		v.line(e.At, "%s calls %s", who, progress.Brief(e.Tool, string(e.Args)))
+	case progress.ToolDenied:
+		v.line(e.At, "%s: %s was denied", who, e.Tool)
+	case progress.AttemptFailed:
+		v.line(e.At, "%s: a model call failed: %s %s", who, e.Kind, progress.Short(e.Message, lineWidth))
+	case progress.AgentCompleted:
+		v.line(e.At, "%s is done: %s", who, progress.Short(e.Text, lineWidth))
+	case progress.AgentFailed, progress.AgentCancelled:
+		v.line(e.At, "%s %s: %s", who, e.Status, progress.Short(strings.TrimSpace(string(e.Kind)+" "+e.Message), lineWidth))
+	case progress.AgentWaiting:
+		v.line(e.At, "%s waits for %s", who, strings.ReplaceAll(e.Reason, "_", " "))
+	case progress.QuestionAsked:
+		v.line(e.At, "%s asks: %s", who, progress.Short(e.Text, lineWidth))
+	case progress.QuestionAnswered:
+		v.line(e.At, "answered by %s: %s", e.By, progress.Short(e.Text, lineWidth))
+	case progress.ApprovalRequested:
+		v.line(e.At, "%s wants approval of %s", who, progress.Brief(e.Tool, string(e.Args)))
+	case progress.ApprovalResolved, progress.ApprovalExpired:
+		v.line(e.At, "%s: approval %s", who, e.Reason)
+	case progress.MessageReceived, progress.AgentStarted, progress.AgentResumed, progress.ToolReturned,
+		progress.QuestionRelayed, progress.TurnCompleted, progress.TurnFailed, progress.TurnCancelled:
+	}
+}
+
+func (*plainView) draft(string)                  {}
+func (*plainView) draw(time.Time)                {}
+func (v *plainView) note(s string)               { fmt.Fprintln(v.out, s) }
+func (v *plainView) ask(s string)                { fmt.Fprint(v.out, s) }
+func (v *plainView) close(s string, _ time.Time) { fmt.Fprintln(v.out, s) }
+
+// streamView writes each event as JSON for programs, and notes for people beside it.
+type streamView struct {
+	*plainView
+	events *json.Encoder
+}
+
+func (v *streamView) event(e progress.Event) {
+	if err := v.events.Encode(e); err != nil {
+		v.note("write JSON: " + err.Error())
+	}
+}
+
+func (v *streamView) close(string, time.Time) {}

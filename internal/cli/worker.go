@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
+)
+
+// workerCommand carries agents on for conversations that others began.
+func workerCommand() *cobra.Command {
+	flags := &siteFlags{}
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Carry agents on: ask models, run tools",
+		Long: "Carry agents on until it is told to end. A worker needs the engine and the journal that the\n" +
+			"settings name. Start as many as you like, on as many machines: they share the work.\n\n" +
+			"Agents that work in a workspace are carried on by workers that have it. Give the same name to\n" +
+			"the same files on every machine.\n\n" +
+			"On SIGTERM or Ctrl-C it takes on nothing new, lets model calls and tools come to their end and\n" +
+			"hands the agents over to other workers, or to the next one that starts.",
+		Example: "  retinue worker --workspace shop=/srv/shop --workspace docs=/srv/docs",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return work(cmd, flags) },
+	}
+	flags.add(cmd)
+	flags.addVerbose(cmd)
+	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil, "a workspace and where it is here: NAME=DIR")
+	return cmd
+}
+
+func work(cmd *cobra.Command, flags *siteFlags) error {
+	ctx := cmd.Context()
+	s, err := flags.open(ctx, cmd, want{work: app.WorkAlways, quiet: slog.LevelWarn, named: true})
+	if err != nil {
+		return err
+	}
+	names, err := folders(flags.workspaces)
+	if err != nil {
+		return err
+	}
+	serves := "agents without a workspace"
+	if len(names) > 0 {
+		serves += " and those in " + strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "worker: ready, process %d, engine at %s; serves %s\n", os.Getpid(), s.Address, serves)
+	<-ctx.Done()
+	fmt.Fprintln(out, "worker: draining: takes on nothing new, hands over what is under way")
+	began := time.Now()
+	if err := s.close(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "worker: drained in %s; nothing is lost, other workers go on\n", seconds(time.Since(began)))
+	return err
+}
+
+// migrateCommand prepares the journal's database.
+func migrateCommand() *cobra.Command {
+	flags := &settingsFlags{}
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the journal's database up to date",
+		Long: "Make the tables of the journal, or bring them up to date, in the PostgreSQL database that\n" +
+			"journal.dsn names. Run it before the first start and before every upgrade; twice does no harm.\n\n" +
+			"It needs the right to make tables and, the first time, a role. Everything else connects as a\n" +
+			"member of the role retinue_app, which has neither: name the owner's address for this command only.",
+		Example: "  RETINUE_OWNER=postgres://owner@db/retinue retinue migrate --set 'journal.dsn={env:RETINUE_OWNER}'",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded, err := flags.load(cmd)
+			if err != nil {
+				return err
+			}
+			if err := app.Migrate(cmd.Context(), loaded.Settings, os.LookupEnv); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the journal is up to date")
+			return err
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}

@@ -1,0 +1,142 @@
+package progress
+
+import (
+	"context"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+)
+
+const (
+	// pollEvery is how often the journal is read without being told to.
+	pollEvery = 250 * time.Millisecond
+	// pageSize is how many entries are read at a time.
+	pageSize = 500
+)
+
+// Update is news of a conversation.
+type Update struct {
+	Entries []journal.Entry
+	// Draft is what the orchestrator has written of its next message so far.
+	Draft string
+	// Err says why the journal could not be read just now. Reading goes on.
+	Err error
+}
+
+// Follow sends what is recorded in a conversation after a sequence number until ctx ends, and drafts
+// of the orchestrator's replies where the bus brings them. The journal is the truth; notices only
+// say when to look.
+func Follow(ctx context.Context, log journal.Reader, bus live.Bus, place journal.Place, after int64) <-chan Update {
+	f := &follower{log: log, bus: bus, place: place, after: after, out: make(chan Update)}
+	go f.run(ctx)
+	return f.out
+}
+
+type follower struct {
+	log   journal.Reader
+	bus   live.Bus
+	place journal.Place
+	after int64
+	out   chan Update
+
+	message string
+	draft   live.Draft
+	parts   int
+}
+
+func (f *follower) run(ctx context.Context) {
+	defer close(f.out)
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		reader, err := f.bus.Subscribe(ctx, live.Topic(f.place))
+		if err != nil {
+			f.send(ctx, Update{Err: err})
+			reader = nil
+		}
+		f.read(ctx, reader, poll.C)
+		if reader != nil {
+			reader.Close()
+		}
+	}
+}
+
+// read follows until ctx or the reader ends.
+func (f *follower) read(ctx context.Context, reader *live.Reader, poll <-chan time.Time) {
+	var notices <-chan live.Notice
+	if reader != nil {
+		notices = reader.Notices()
+	}
+	f.catchUp(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll:
+			f.catchUp(ctx)
+			if reader == nil {
+				return
+			}
+		case notice, ok := <-notices:
+			if !ok {
+				return
+			}
+			f.notice(ctx, notice)
+		}
+	}
+}
+
+func (f *follower) notice(ctx context.Context, notice live.Notice) {
+	switch n := notice.(type) {
+	case live.Poke:
+		if n.Seq > f.after {
+			f.catchUp(ctx)
+		}
+	case live.Resync:
+		f.catchUp(ctx)
+	case live.Delta:
+		if journal.Depth(n.Agent) > 0 || n.Kind != chat.PartText {
+			return
+		}
+		if n.Message != f.message {
+			f.message, f.draft, f.parts = n.Message, live.Draft{}, 0
+		}
+		f.draft.Add(n)
+		f.parts = max(f.parts, n.Part+1)
+		text := ""
+		for i := range f.parts {
+			text += f.draft.Part(i)
+		}
+		f.send(ctx, Update{Draft: text})
+	}
+}
+
+// catchUp reads all that is recorded.
+func (f *follower) catchUp(ctx context.Context) {
+	for ctx.Err() == nil {
+		entries, err := f.log.Entries(ctx, f.place, f.after, pageSize)
+		if err != nil {
+			if ctx.Err() == nil {
+				f.send(ctx, Update{Err: err})
+			}
+			return
+		}
+		if len(entries) == 0 {
+			return
+		}
+		f.after = entries[len(entries)-1].Seq
+		f.send(ctx, Update{Entries: entries})
+		if len(entries) < pageSize {
+			return
+		}
+	}
+}
+
+func (f *follower) send(ctx context.Context, u Update) {
+	select {
+	case f.out <- u:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,61 @@
+package progress
+
+import (
+	"slices"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// person folds what is asked of a person, and its end.
+func (t *Tree) person(row journal.Row) []Event {
+	switch r := row.(type) {
+	case journal.Asked:
+		a := t.agent(r.Agent)
+		a.Doing = "asks: " + r.Text
+		t.asked[r.Question] = Pending{
+			Question: r.Question, Agent: r.Agent, Task: r.Task, Role: a.Role, Text: r.Text, Options: r.Options,
+		}
+		return []Event{{
+			Type: QuestionAsked, Agent: r.Agent, Role: a.Role, Question: r.Question, Text: r.Text, Options: r.Options,
+		}}
+	case journal.Relayed:
+		asked := t.asked[r.Question]
+		asked.Question = r.Question
+		t.pending = append(t.pending, asked)
+		return []Event{{
+			Type: QuestionRelayed, Agent: asked.Agent, Role: asked.Role, Question: r.Question, Text: asked.Text,
+			Options: asked.Options,
+		}}
+	case journal.Answered:
+		asked := t.asked[r.Question]
+		delete(t.asked, r.Question)
+		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool { return p.Question == r.Question })
+		if agent.AnswerBy(r.By) == agent.ByNobody {
+			t.unattended++
+		}
+		return []Event{{
+			Type: QuestionAnswered, Agent: asked.Agent, Role: asked.Role, Question: r.Question, Text: r.Text, By: r.By,
+		}}
+	case journal.Wanted:
+		a := t.agent(r.Agent)
+		a.Doing = "wants approval of " + Brief(r.Tool, string(r.Show))
+		t.pending = append(t.pending, Pending{
+			Call: r.Call, Hash: r.Hash, Agent: r.Agent, Task: r.Task, Role: a.Role, Tool: r.Tool, Text: string(r.Show),
+		})
+		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: r.Show}}
+	case journal.Closed:
+		a := t.agent(r.Agent)
+		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool {
+			return p.Question == "" && p.Agent == r.Agent && p.Call == r.Call
+		})
+		kind := ApprovalResolved
+		if agent.ApprovalStatus(r.Status) == agent.ApprovalExpired {
+			kind = ApprovalExpired
+			t.unattended++
+		}
+		return []Event{{Type: kind, Agent: r.Agent, Role: a.Role, Call: r.Call, Reason: r.Status, By: r.By}}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// demoLimit is how long it may take from nothing to a finished answer of three sub-agents.
+const demoLimit = 10 * time.Second
+
+func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
+	w := newWorkshop(t, "answer")
+	begun := time.Now()
+	up := w.retinue("up", "--demo")
+	rest := waiting(t, up, "Ctrl-C ends it")
+	ready := time.Since(begun)
+	got := finish(t, w.retinue("run", "--demo", "Compare apples, pears and plums"))
+	took := time.Since(begun)
+	t.Logf("up after %v, answered after %v", ready.Round(time.Millisecond), took.Round(time.Millisecond))
+	if diff := cmp.Diff(demoAnswer, got.Stdout); diff != "" || got.Code != exitDone || took > demoLimit {
+		t.Errorf("exit code %d after %v, answer (-want +got):\n%s\n%s", got.Code, took, diff, got.Stderr)
+	}
+
+	second := finish(t, w.retinue("up", "--demo"))
+	if second.Code != exitFailed || !strings.Contains(second.Stderr, "runs an engine on") {
+		t.Errorf("a second one: %+v", second)
+	}
+
+	if err := up.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	end := rest()
+	if end.Code != exitDone || end.Stderr != "" || !strings.Contains(end.Stdout, "stopped in 1.0s") ||
+		!strings.Contains(end.Stdout, "DEMO: scripted model, no real model is asked") {
+		t.Errorf("after SIGTERM: %+v", end)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "data", "demo", "engine.json")); !os.IsNotExist(err) {
+		t.Errorf("the engine's address is left behind: %v", err)
+	}
+}
+
+// TestRunGoesOnWhenUpIsKilled takes the engine away from under a run. The run goes on with it.
+func TestRunGoesOnWhenUpIsKilled(t *testing.T) {
+	w := newWorkshop(t, "unhurried")
+	up := w.retinue("up")
+	ended := waiting(t, up, "Ctrl-C ends it")
+	// The run works itself, so that somebody does when up is gone.
+	run := w.retinue("run", "--worker", "--output-format", "json", "What is it?")
+	var stdout, stderr bytes.Buffer
+	run.Stdout, run.Stderr = &stdout, &stderr
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second) // long enough to have begun, too short to have an answer
+	if err := up.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	ended()
+	begun := time.Now()
+	if err := run.Wait(); err != nil {
+		t.Errorf("%v\n%s%s", err, &stdout, &stderr)
+	}
+	t.Logf("answered %v after up was killed", time.Since(begun).Round(time.Millisecond))
+	var told struct{ Status, Result string }
+	if err := json.Unmarshal(stdout.Bytes(), &told); err != nil || told.Status != "completed" || told.Result != "In good time." {
+		t.Errorf("%v\n%s", err, &stdout)
+	}
+}
