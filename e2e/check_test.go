@@ -1,0 +1,217 @@
+//go:build services
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/durable/history"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// settle waits until everything that was begun has ended, and returns what was recorded.
+func (st *stage) settle(t *testing.T) []journal.Entry {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	var entries []journal.Entry
+	err := st.until(ctx, func() (bool, error) {
+		var err error
+		entries, err = st.entries(ctx)
+		open := map[string]bool{}
+		for _, e := range entries {
+			switch r := e.Row.(type) {
+			case journal.Assigned:
+				open[r.Task] = r.Task != durable.Root || st.closed
+			case journal.Finished:
+				delete(open, r.Task)
+			default:
+			}
+		}
+		for task := range open {
+			if open[task] {
+				return false, err
+			}
+		}
+		return true, err
+	})
+	if err != nil {
+		t.Errorf("a task has no end: %v", err)
+	}
+	return entries
+}
+
+// check holds the end of a scenario against what must be true of every one.
+func (st *stage) check(t *testing.T, entries []journal.Entry) {
+	t.Helper()
+	ctx := t.Context()
+	if err := journal.Verify(ctx, st.node.Log, st.place); err != nil {
+		t.Error(err)
+	}
+	for _, a := range st.provider.Meter().Attempts {
+		if a.Status >= 400 && a.Status < 500 && a.Fault == "" {
+			t.Errorf("the provider refused a request of role %s, turn %d, with %d: %s", a.Role, a.Turn, a.Status, a.Message)
+		}
+	}
+	checkBooks(t, entries)
+	posts, err := st.node.Log.Pending(ctx, time.Now().Add(time.Hour), 1000)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, p := range posts {
+		if p.Place == st.place {
+			t.Errorf("the engine was never told of %s", p.ID)
+		}
+	}
+	st.checkEngine(t, entries)
+}
+
+// checkBooks reports tasks without exactly one end and calls without exactly one result.
+func checkBooks(t *testing.T, entries []journal.Entry) {
+	t.Helper()
+	ends, results, voided := map[string]int{}, map[string]int{}, map[string]bool{}
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Finished:
+			ends[r.Task]++
+		case journal.Resulted:
+			results[r.Agent+"#"+r.Call]++
+		case journal.Voided:
+			voided[fmt.Sprint(r.Agent, "#", r.Turn)] = true
+		default:
+		}
+	}
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Assigned:
+			if r.Task != durable.Root && ends[r.Task] != 1 {
+				t.Errorf("task %s has %d ends", r.Task, ends[r.Task])
+			}
+		case journal.Spoke:
+			for _, p := range r.Message.Parts {
+				call := r.Agent + "#" + p.Call
+				if p.Kind == chat.PartToolUse && results[call] != 1 && !voided[fmt.Sprint(r.Agent, "#", r.Turn)] {
+					t.Errorf("call %s has %d results", call, results[call])
+				}
+			}
+		default:
+		}
+	}
+}
+
+// maxPayload is the most that one payload may have in the engine.
+const maxPayload = 16 << 10
+
+// checkEngine reads back what the engine keeps: nothing runs that should not, nothing is large, and
+// no text is in it.
+func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
+	t.Helper()
+	var runs []history.Run
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	err := st.until(ctx, func() (bool, error) {
+		var err error
+		if runs, err = history.Read(ctx, st.node.Client.Engine, durable.WorkflowID(st.place, durable.Root)); err != nil {
+			return false, err
+		}
+		for i, r := range runs {
+			if r.Open && (i > 0 || st.closed) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Errorf("a run of the engine is left open: %v", err)
+	}
+	snippets := snippetsOf(entries)
+	for i, r := range runs {
+		if want := map[bool]string{true: "open", false: "Completed"}[i == 0 && !st.closed]; r.End() != want {
+			t.Errorf("the run of %s is %s, not %s", r.Workflow, r.End(), want)
+		}
+		if n := r.Largest(); n > maxPayload {
+			t.Errorf("a payload in the history of %s has %d bytes", r.Workflow, n)
+		}
+		body, err := r.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := contained(body, snippets); found != "" {
+			t.Errorf("the history of %s holds the text %q", r.Workflow, found)
+		}
+	}
+	st.keep(t, runs)
+}
+
+// keep stores histories for later releases to be held against: all with long legs, and those of the
+// acceptance scenarios with short ones too.
+func (st *stage) keep(t *testing.T, runs []history.Run) {
+	t.Helper()
+	short := st.spec.LegEffects == 1 && !strings.HasPrefix(st.name, "R")
+	if *store == "" || st.stack.name != sqliteStack || short || t.Failed() {
+		return
+	}
+	for i, r := range runs {
+		r.Prune()
+		name := fmt.Sprintf("%s.%d.json.gz", st.place.Conversation, i)
+		if err := r.Store(filepath.Join(*store, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// plain is a stretch of text that looks the same in every encoding.
+var plain = regexp.MustCompile(`[A-Za-z0-9 ,.;'-]{18,}`)
+
+// snippetsOf are pieces of everything that people, models and files said.
+func snippetsOf(entries []journal.Entry) []string {
+	started := map[string]bool{}
+	var texts []string
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Said:
+			texts = append(texts, journal.Words(r.Parts))
+		case journal.Started:
+			started[r.Agent+"#"+r.Call] = true
+		case journal.Resulted:
+			if started[r.Agent+"#"+r.Call] && r.Status == journal.CallCompleted {
+				texts = append(texts, r.Text)
+			}
+		case journal.Asked:
+			texts = append(texts, r.Text)
+		case journal.Spoke:
+			if r.Message.Speaker == chat.Assistant {
+				for _, p := range r.Message.Parts {
+					texts = append(texts, p.Text, p.Args)
+				}
+			}
+		default:
+		}
+	}
+	var out []string
+	for _, text := range texts {
+		for _, s := range plain.FindAllString(text, 40) {
+			out = append(out, strings.TrimSpace(s)[:min(len(strings.TrimSpace(s)), 40)])
+		}
+	}
+	return out
+}
+
+// contained is the first snippet that is in a body, empty if none is.
+func contained(body []byte, snippets []string) string {
+	for _, s := range snippets {
+		if len(s) >= 16 && bytes.Contains(body, []byte(s)) {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,363 @@
+//go:build services
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+const (
+	// patience is how long anything that is waited for may take.
+	patience = 45 * time.Second
+	// glance is how often is looked whether it has come.
+	glance = 20 * time.Millisecond
+	// person is who talks.
+	person = "ada"
+)
+
+// stage is one scenario being played on one stack.
+type stage struct {
+	*scenario
+	stack    *stack
+	spec     nodeSpec
+	place    journal.Place
+	provider *provider
+	// node is what people use; workers are apart from it.
+	node    *app.Node
+	worker  *app.Node
+	process *exec.Cmd
+	logs    *logs
+	closed  bool
+}
+
+// newStage lays a scenario out on a stack.
+func newStage(t *testing.T, s *scenario, on *stack, legEffects int) *stage {
+	t.Helper()
+	st := &stage{scenario: s, stack: on, provider: newProvider(t, s.script), logs: &logs{}}
+	id := fmt.Sprintf("%s-%d", s.name, legEffects)
+	st.place = journal.Place{Tenant: app.LocalTenant, Conversation: id}
+	home := t.TempDir()
+	st.spec = on.spec()
+	st.spec.Home, st.spec.Folder, st.spec.Workspace = home, filepath.Join(home, "work"), "w-"+id
+	st.spec.Model, st.spec.LegEffects = st.provider.url, legEffects
+	files := map[string]string{
+		"managed/retinue.yaml":        fmt.Sprintf("trust: [%q]\n", st.spec.Folder),
+		"config/retinue/retinue.yaml": s.settings,
+	}
+	for name, text := range s.work {
+		files["work/"+name] = text
+	}
+	for name, text := range files {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(st.spec.Folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if st.node, err = st.spec.open(t.Context(), st.logs, on.control.Log); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		st.stopWorker(t)
+		closeNode(t, st.node)
+		if t.Failed() {
+			t.Logf("log:\n%s", st.logs)
+		}
+	})
+	st.startWorker(t)
+	return st
+}
+
+// startWorker begins to carry out legs, in this process or in one that can be killed.
+func (st *stage) startWorker(t *testing.T) {
+	t.Helper()
+	if !st.processes {
+		node, err := st.spec.open(t.Context(), st.logs, st.stack.control.Log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.worker = node
+		if err := node.Work(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	spec, err := json.Marshal(st.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), asWorker+"="+string(spec))
+	cmd.Stderr = st.logs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	st.process = cmd
+	if line, err := firstLine(bufio.NewReader(out), patience); line != "ready" {
+		t.Fatalf("the worker did not come up: %q %v\n%s", line, err, st.logs)
+	}
+}
+
+// stopWorker lets the worker hand over what it has.
+func (st *stage) stopWorker(t *testing.T) {
+	t.Helper()
+	if st.worker != nil {
+		closeNode(t, st.worker)
+		st.worker = nil
+	}
+	if st.process != nil {
+		stopProcess(t, st.process)
+		st.process = nil
+	}
+}
+
+// killWorker gives it no chance to say anything.
+func (st *stage) killWorker(t *testing.T) {
+	t.Helper()
+	if err := st.process.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = st.process.Wait() // that it was killed is known
+	st.process = nil
+}
+
+// act carries one command out.
+func (st *stage) act(t *testing.T, c command) error {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	switch c.verb {
+	case "open":
+		return st.open(ctx, c)
+	case "wait":
+		return st.wait(ctx, c)
+	case "kill":
+		st.killWorker(t)
+		return nil
+	case "drain":
+		st.stopWorker(t)
+		return nil
+	case "start":
+		st.startWorker(t)
+		return nil
+	case "pause":
+		length, err := time.ParseDuration(c.args[1])
+		if err != nil {
+			return err
+		}
+		return st.stack.pause(length)
+	case "both":
+		return st.both(ctx, c)
+	default:
+		return st.person(ctx, c)
+	}
+}
+
+func (st *stage) open(ctx context.Context, c command) error {
+	talk := app.Talk{By: person, Workspace: st.spec.Workspace}
+	for _, word := range c.args {
+		key, value, _ := strings.Cut(word, "=")
+		var err error
+		switch key {
+		case "headless":
+			talk.Headless = true
+		case "cost":
+			talk.Cost, err = strconv.ParseInt(value, 10, 64)
+		case "time":
+			talk.Time, err = time.ParseDuration(value)
+		default:
+			err = fmt.Errorf("there is no %q", key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return st.node.Open(ctx, st.place, talk)
+}
+
+// person is what people do. A decision or a message to somebody who has finished is no error here:
+// what became of it is in the journal.
+func (st *stage) person(ctx context.Context, c command) error {
+	client := st.node.Client
+	var err error
+	switch c.verb {
+	case "say", "reply", "decline":
+		m := durable.Message{
+			ID: c.args[0], By: person, Parts: []chat.Part{{Kind: chat.PartText, Text: c.text}}, Decline: c.verb == "decline",
+		}
+		if c.verb != "say" {
+			m.InReplyTo = c.args[2]
+		}
+		_, err = client.Say(ctx, st.place, m)
+	case "allow", "deny":
+		err = st.decide(ctx, c)
+	case "cancel":
+		task := ""
+		if len(c.args) == 3 {
+			task = c.args[2]
+		}
+		err = client.Cancel(ctx, st.place, c.args[0], person, task)
+	case "close":
+		st.closed = true
+		err = client.Close(ctx, st.place, person)
+	default:
+		return fmt.Errorf("nobody can %s", c.verb)
+	}
+	if chat.CodeOf(err) == chat.CodeConflict {
+		return nil
+	}
+	return err
+}
+
+func (st *stage) decide(ctx context.Context, c command) error {
+	in := journal.In{Agent: c.args[0], Task: c.args[0]}
+	entries, err := st.node.Log.Find(ctx, st.place, journal.Wanted{In: in, Call: c.args[1]}.Key())
+	if err != nil || len(entries) == 0 {
+		return fmt.Errorf("no approval of %v is open: %w", c.args, err)
+	}
+	wanted, ok := entries[0].Row.(journal.Wanted)
+	if !ok {
+		return fmt.Errorf("%v is no approval", c.args)
+	}
+	d := journal.Decided{
+		In: wanted.In, Call: wanted.Call, Hash: wanted.Hash, Allow: c.verb == "allow", By: person, Reason: c.text, Scope: "once",
+	}
+	if len(c.args) == 3 {
+		d.Scope = c.args[2]
+	}
+	return st.node.Client.Decide(ctx, st.place, d)
+}
+
+// both does two things at once.
+func (st *stage) both(ctx context.Context, c command) error {
+	first, second, ok := strings.Cut(c.text, " / ")
+	if !ok {
+		return fmt.Errorf("both needs two commands with a / between them")
+	}
+	done := make(chan error, 2)
+	for _, line := range []string{first, second} {
+		one, err := readCommand(c.line, line)
+		if err != nil {
+			return err
+		}
+		go func() { done <- st.person(ctx, one) }()
+	}
+	if err := <-done; err != nil {
+		return err
+	}
+	return <-done
+}
+
+// wait goes on when something has happened.
+func (st *stage) wait(ctx context.Context, c command) error {
+	word := c.args[1]
+	switch c.args[0] {
+	case "turn":
+		want, err := strconv.Atoi(word)
+		if err != nil {
+			return err
+		}
+		return st.until(ctx, func() (bool, error) {
+			n := 0
+			entries, err := st.entries(ctx)
+			for _, e := range entries {
+				if e.Row.Kind() == journal.KindTurnEnded {
+					n++
+				}
+			}
+			return n >= want, err
+		})
+	case "rule":
+		return st.waitRule(ctx, c)
+	case "row":
+		return st.until(ctx, func() (bool, error) {
+			entries, err := st.node.Log.Find(ctx, st.place, word)
+			return len(entries) > 0, err
+		})
+	case "no":
+		return st.waitQuiet(ctx, c)
+	}
+	return fmt.Errorf("there is no waiting for %s", c.args[0])
+}
+
+// waitRule waits until the model has been asked. The name of a rule may have several words, and the
+// last may be a number.
+func (st *stage) waitRule(ctx context.Context, c command) error {
+	words, times := c.args[1:], 1
+	if n, err := strconv.Atoi(words[len(words)-1]); err == nil && len(words) > 1 {
+		words, times = words[:len(words)-1], n
+	}
+	name := strings.Join(words, " ")
+	return st.until(ctx, func() (bool, error) { return st.provider.begun(name) >= times, nil })
+}
+
+// waitQuiet waits until nothing has been recorded for a while.
+func (st *stage) waitQuiet(ctx context.Context, c command) error {
+	quiet, err := time.ParseDuration(c.args[len(c.args)-1])
+	if err != nil {
+		return err
+	}
+	known, since := -1, time.Now()
+	return st.until(ctx, func() (bool, error) {
+		entries, err := st.entries(ctx)
+		if len(entries) != known {
+			known, since = len(entries), time.Now()
+		}
+		return time.Since(since) > quiet, err
+	})
+}
+
+func (st *stage) until(ctx context.Context, there func() (bool, error)) error {
+	ticker := time.NewTicker(glance)
+	defer ticker.Stop()
+	for {
+		if ok, err := there(); ok || (err != nil && ctx.Err() == nil) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it did not happen within %v", patience)
+		case <-ticker.C:
+		}
+	}
+}
+
+// entries are all rows of the conversation.
+func (st *stage) entries(ctx context.Context) ([]journal.Entry, error) {
+	var out []journal.Entry
+	for {
+		page, err := st.node.Log.Entries(ctx, st.place, int64(len(out)), journal.PageMaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, page...); len(page) < journal.PageMaxLimit {
+			return out, nil
+		}
+	}
+}

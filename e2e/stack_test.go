@@ -1,0 +1,231 @@
+//go:build services
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
+)
+
+const (
+	sqliteStack   = "sqlite"
+	postgresStack = "postgres"
+)
+
+// stack is everything below the agents: where records are kept, how deltas travel, and an engine.
+type stack struct {
+	name    string
+	engine  string
+	process *exec.Cmd
+	dir     string
+	// dsn and nats are empty for SQLite and the bus inside a process.
+	dsn, nats string
+	// control serves the agents' workflows of all scenarios; each has workers of its own for legs.
+	control *app.Node
+}
+
+// nodeSpec is what a node is made of, in a form that travels to a process of its own.
+type nodeSpec struct {
+	Engine     string
+	Data       string
+	DSN, NATS  string
+	Home       string
+	Workspace  string
+	Folder     string
+	Model      string
+	LegEffects int
+}
+
+// The names of variables that the settings refer to.
+const (
+	keyName  = "E2E_KEY"
+	dsnName  = "E2E_DSN"
+	natsName = "E2E_NATS"
+)
+
+// open connects a node. A spec without a workspace serves workflows and nothing else. The journal may
+// be shared by all nodes of a process.
+func (n nodeSpec) open(ctx context.Context, out *logs, shared journal.Log) (*app.Node, error) {
+	loaded, err := n.settings()
+	if err != nil {
+		return nil, err
+	}
+	o := app.NodeOptions{
+		Loaded: loaded, Log: shared, Engine: n.Engine, LegEffects: n.LegEffects, Logger: out.logger(),
+		Lookup: func(name string) (string, bool) {
+			value, ok := map[string]string{keyName: "key", dsnName: n.DSN, natsName: n.NATS}[name]
+			return value, ok
+		},
+	}
+	if n.Workspace != "" {
+		o.Workspaces, o.LegsOnly = map[string]string{n.Workspace: n.Folder}, true
+	}
+	return app.OpenNode(ctx, o)
+}
+
+func (n nodeSpec) settings() (config.Loaded, error) {
+	set := func(key, value string) config.Flag { return config.Flag{Name: "--set", Key: key, Value: value} }
+	flags := []config.Flag{
+		set("data_dir", n.Data),
+		set("providers.demo.kind", "anthropic"), set("providers.demo.base_url", n.Model),
+		set("providers.demo.key", "{env:"+keyName+"}"), set("providers.demo.concurrency", "64"),
+		set("providers.demo.requests_per_minute", "100000"),
+		set("tiers.fast", "demo/fast"), set("tiers.balanced", "demo/balanced"), set("tiers.strong", "demo/strong"),
+	}
+	if n.DSN != "" {
+		flags = append(flags, set("journal.dsn", "{env:"+dsnName+"}"), set("live.nats_url", "{env:"+natsName+"}"))
+	}
+	return config.LoadSettings(config.Inputs{
+		Managed: filepath.Join(n.Home, "managed"), Home: n.Home, ConfigHome: filepath.Join(n.Home, "config"),
+		DataHome: n.Data, Project: n.Folder, Environ: []string{}, Flags: flags,
+	})
+}
+
+// stacks starts what scenarios run on; it is there until the test ends.
+func stacks(t *testing.T, names ...string) []*stack {
+	t.Helper()
+	binary, err := filepath.Abs("../bin/retinue-full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		t.Fatalf("there is no engine to test with, run 'make engine': %v", err)
+	}
+	var out []*stack
+	for _, name := range names {
+		s := &stack{name: name, dir: t.TempDir()}
+		out = append(out, s)
+		args := []string{"--sqlite", filepath.Join(s.dir, "engine.db")}
+		if s.name == postgresStack {
+			s.prepare(t)
+			args = []string{"--postgres", database(t, "_visibility").DSN}
+		}
+		s.startEngine(t, binary, args)
+		spec := s.spec()
+		spec.Home, spec.Model = s.dir, "http://127.0.0.1:1"
+		if s.control, err = spec.open(t.Context(), &logs{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closeNode(t, s.control) })
+		if err := s.control.Work(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func (s *stack) spec() nodeSpec {
+	return nodeSpec{Engine: s.engine, Data: filepath.Join(s.dir, "data"), DSN: s.dsn, NATS: s.nats}
+}
+
+func (s *stack) prepare(t *testing.T) {
+	t.Helper()
+	d := database(t)
+	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
+		t.Fatal(err)
+	}
+	s.dsn, s.nats = d.As(postgres.Role), os.Getenv("RETINUE_TEST_NATS")
+	if s.nats == "" {
+		s.nats = "nats://127.0.0.1:4222"
+	}
+}
+
+func database(t *testing.T, beside ...string) postgrestest.Database {
+	t.Helper()
+	d, err := postgrestest.New(t.Context(), beside...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Drop(context.Background()); err != nil {
+			t.Errorf("a database is left behind: %v", err)
+		}
+	})
+	return d
+}
+
+// engineStart is how long an engine may take until it is ready.
+const engineStart = 90 * time.Second
+
+func (s *stack) startEngine(t *testing.T, binary string, args []string) {
+	t.Helper()
+	cmd := exec.Command(binary, append([]string{"engine"}, args...)...)
+	problems := &logs{}
+	cmd.Stderr = problems
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopProcess(t, cmd) })
+	line, err := firstLine(bufio.NewReader(out), engineStart)
+	_, address, ok := strings.Cut(line, "ready at ")
+	if err != nil || !ok {
+		t.Fatalf("the engine did not come up: %q %v\n%s", line, err, problems)
+	}
+	s.engine, _, _ = strings.Cut(address, ",")
+	s.process = cmd
+}
+
+// pause stops the engine in its tracks for a while.
+func (s *stack) pause(length time.Duration) error {
+	if err := s.process.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	time.Sleep(length)
+	return s.process.Process.Signal(syscall.SIGCONT)
+}
+
+// firstLine waits so long for a line.
+func firstLine(from *bufio.Reader, most time.Duration) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		line, err := from.ReadString('\n')
+		done <- read{strings.TrimSpace(line), err}
+	}()
+	select {
+	case r := <-done:
+		return r.line, r.err
+	case <-time.After(most):
+		return "", fmt.Errorf("nothing was said within %v", most)
+	}
+}
+
+// stopProcess ends a process gently, and after a while for good.
+func stopProcess(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // how it ended is of no use
+}
+
+func closeNode(t *testing.T, n *app.Node) {
+	t.Helper()
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
