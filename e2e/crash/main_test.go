@@ -1,0 +1,149 @@
+//go:build services
+
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// partVariable holds, as JSON, the part that a process of the test's binary plays.
+const partVariable = "RETINUE_CRASH_PART"
+
+// part is what a worker or a client is told.
+type part struct {
+	// Play is worker or client.
+	Play   string
+	Dir    string
+	Engine string
+	DSN    string
+	Model  string
+	// LegEffects is how many local effects a leg carries out; zero means any number.
+	LegEffects int
+	// Watch has every point noted that a process reaches, and the process die where a file says so.
+	Watch bool
+}
+
+func TestMain(m *testing.M) {
+	body := os.Getenv(partVariable)
+	if body == "" {
+		os.Exit(m.Run())
+	}
+	var p part
+	err := json.Unmarshal([]byte(body), &p)
+	if err == nil {
+		err = p.play()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func (p part) play() error {
+	if p.Play == "client" {
+		return p.client()
+	}
+	return p.worker()
+}
+
+// options are those of a node in this world.
+func (p part) options(log io.Writer) (app.NodeOptions, error) {
+	key := "providers.scripted."
+	loaded, err := config.LoadSettings(config.Inputs{
+		ConfigHome: filepath.Join(p.Dir, "config"), DataHome: p.Dir, Environ: []string{},
+		Flags: []config.Flag{
+			{Name: "--set", Key: "data_dir", Value: filepath.Join(p.Dir, "data")},
+			{Name: "--set", Key: "journal.dsn", Value: "{env:DSN}"},
+			{Name: "--set", Key: key + "kind", Value: "anthropic"},
+			{Name: "--set", Key: key + "base_url", Value: p.Model},
+			{Name: "--set", Key: key + "key", Value: "{env:KEY}"},
+			{Name: "--set", Key: key + "concurrency", Value: "500"},
+			{Name: "--set", Key: key + "requests_per_minute", Value: "1000000"},
+			{Name: "--set", Key: "tiers.fast", Value: "scripted/fast"},
+			{Name: "--set", Key: "tiers.balanced", Value: "scripted/balanced"},
+			{Name: "--set", Key: "tiers.strong", Value: "scripted/strong"},
+		},
+	})
+	if err != nil {
+		return app.NodeOptions{}, err
+	}
+	return app.NodeOptions{
+		Loaded: loaded, Engine: p.Engine, LegEffects: p.LegEffects, Tools: toolbox{file: p.ledger()},
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Lookup: func(name string) (string, bool) {
+			return map[string]string{"DSN": p.DSN, "KEY": "none"}[name], true
+		},
+		Fault: p.fault(),
+	}, nil
+}
+
+func (p part) ledger() string { return filepath.Join(p.Dir, "effects") }
+
+// carried is where a worker notes the legs that it carries.
+func (p part) carried(pid int) string { return filepath.Join(p.Dir, fmt.Sprintf("carried.%d", pid)) }
+
+// fault notes which legs a process carries, and ends it at the point where it is to die.
+func (p part) fault() durable.Fault {
+	return func(point durable.Point, place journal.Place, task string) {
+		if point == durable.PointLegBegin || point == durable.PointOnceBegin {
+			note(p.carried(os.Getpid()), "begin "+place.Conversation+" "+task)
+		}
+		if point == durable.PointLegEnd || point == durable.PointOnceEnd {
+			note(p.carried(os.Getpid()), "end "+place.Conversation+" "+task)
+		}
+		if p.Watch {
+			p.reach(point)
+		}
+	}
+}
+
+// reached is where all processes note the points that they reach, and fate where the test writes at
+// which one, and the how manieth time, the process that reaches it dies.
+func (p part) reached(point durable.Point) string {
+	return filepath.Join(p.Dir, "reached."+strings.ReplaceAll(string(point), "/", "."))
+}
+
+func (p part) fate() string { return filepath.Join(p.Dir, "fate") }
+
+// reach notes a point and ends the process if this is the time.
+func (p part) reach(point durable.Point) {
+	note(p.reached(point), "x")
+	fate, err := os.ReadFile(p.fate())
+	if err != nil {
+		return
+	}
+	info, err := os.Stat(p.reached(point))
+	if err != nil || string(fate) != fmt.Sprintf("%s %d", point, info.Size()/2) || os.Remove(p.fate()) != nil {
+		return
+	}
+	note(filepath.Join(p.Dir, "died"), string(fate))
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill()
+		select {}
+	}
+}
+
+// note appends a line in one write, so that it is there whole or not at all, and stays when the
+// writer is killed.
+func note(file, line string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close() //nolint:errcheck // nothing is buffered
+	if _, err := f.WriteString(line + "\n"); err != nil {
+		panic(err)
+	}
+}

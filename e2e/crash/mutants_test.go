@@ -1,0 +1,182 @@
+//go:build services
+
+package crash
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var play = flag.Bool("mutants", false, "build the host with each fault and play the scenarios against it, which takes minutes")
+
+// mutant is a fault in the host: each edit replaces what stands exactly once in a file. Seen is the
+// scenario that must notice.
+type mutant struct {
+	Name  string
+	Edits []edit
+	Seen  string
+}
+
+type edit struct {
+	File, Old, New string
+}
+
+// mutants is every fault that the host is seeded with.
+var mutants = []mutant{
+	{
+		Name: "acknowledged before it is committed", Seen: "database away",
+		Edits: []edit{{
+			"client.go", "	if err != nil {\n		return journal.Written{}, err\n	}\n	c.Fault.at(PointPosted",
+			"	if err != nil {\n		return journal.Written{}, nil\n	}\n	c.Fault.at(PointPosted",
+		}},
+	},
+	{
+		Name: "outbox not swept", Seen: "engine away",
+		Edits: []edit{{"client.go", "		err := c.redeliver(ctx, p)\n", "		_, err := p, error(nil)\n"}},
+	},
+	{
+		Name: "child id not deterministic", Seen: "undisturbed",
+		Edits: []edit{{
+			"order.go", "WorkflowID: WorkflowID(r.in.Place, e.Agent), ParentClosePolicy",
+			"WorkflowID: WorkflowID(r.in.Place, e.Agent) + time.Now().String(), ParentClosePolicy",
+		}},
+	},
+	{
+		Name: "result recorded twice", Seen: "sleeper",
+		Edits: []edit{{"../journal/plan.go", "fenced := b.fenced(known)", "fenced := b.fenced(nil)"}},
+	},
+	{
+		Name: "step recorded without its rows", Seen: "die after an append",
+		Edits: []edit{{
+			"leg.go", "	rows := append(slices.Clone(end.rows), journal.Stepped{In: l.in.in(), N: s.N, Event: body, Mail: mail})\n",
+			"	rows := slices.Clone(end.rows)\n" +
+				"	if err := l.record(ctx, []journal.Row{journal.Stepped{In: l.in.in(), N: s.N, Event: body, Mail: mail}}); err != nil {\n" +
+				"		return err\n	}\n",
+		}},
+	},
+	{
+		Name: "leg does not fold on retry", Seen: "die after an append",
+		Edits: []edit{{"leg.go", "if again || l.in.N == 0 || l.course.N < from {", "if l.course.N < from {"}},
+	},
+	{
+		Name: "once tool retried", Seen: "die after a once tool",
+		Edits: []edit{
+			{"order.go", "MaximumAttempts: 1}", "MaximumAttempts: 3}"},
+			{"runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"},
+		},
+	},
+	{
+		Name: "mail dropped at the end of a leg", Seen: "chatter",
+		Edits: []edit{{
+			"workflow.go", "r.inbox = slices.DeleteFunc(r.inbox, func(m Envelope) bool { return slices.Contains(out.Took, m.Index) })",
+			"r.inbox = nil",
+		}},
+	},
+}
+
+// TestEveryMutantFits shows, without building anything, that each mutant still has its place in the
+// source.
+func TestEveryMutantFits(t *testing.T) {
+	for _, m := range mutants {
+		for _, e := range m.Edits {
+			source, err := os.ReadFile(e.path(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(source), e.Old); n != 1 || e.Old == e.New {
+				t.Errorf("%s: its place occurs %d times in %s", m.Name, n, e.File)
+			}
+		}
+	}
+}
+
+// TestMutants plays to each mutant the scenario that must notice it.
+func TestMutants(t *testing.T) {
+	if !*play {
+		t.Skip("run make crash/mutants")
+	}
+	caught, seeded := 0, 0
+	for _, m := range mutants {
+		if !strings.Contains(m.Name, *only) {
+			continue
+		}
+		seeded++
+		out, failed := m.play(t)
+		if !failed {
+			t.Errorf("NOT CAUGHT  %s", m.Name)
+			continue
+		}
+		caught++
+		t.Logf("caught by %-22q %s: %s", m.Seen, m.Name, complaint(out))
+	}
+	t.Logf("%d caught / %d seeded", caught, seeded)
+}
+
+// complaint is the first thing that a failed test said.
+func complaint(out string) string {
+	for line := range strings.Lines(out) {
+		if at, text, ok := strings.Cut(strings.TrimSpace(line), "_test.go:"); ok && !strings.Contains(at, " ") {
+			_, text, _ = strings.Cut(text, ": ")
+			return text
+		}
+	}
+	return strings.TrimSpace(out)
+}
+
+// play builds the mutant and has its scenario played.
+func (m mutant) play(t *testing.T) (string, bool) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "crash.test")
+	out, err := exec.Command("go", "test", "-tags", "services", "-c", "-overlay", m.overlay(t, dir), "-o", binary, ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s does not build, so it proves nothing: %v\n%s", m.Name, err, out)
+	}
+	run := "^TestScenarios$/^" + strings.ReplaceAll(m.Seen, " ", "_") + "$"
+	out, err = exec.Command(binary, "-test.run", run, "-scenarios", "-test.timeout=300s").CombinedOutput() //nolint:gosec // just built
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
+		return string(out), true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), false
+}
+
+func (e edit) path(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(repository(t), "internal", "durable", e.File)
+}
+
+// overlay writes the changed files and the list that the go command takes.
+func (m mutant) overlay(t *testing.T, dir string) string {
+	t.Helper()
+	replace := map[string]string{}
+	for _, e := range m.Edits {
+		original := e.path(t)
+		source, err := os.ReadFile(original)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := filepath.Join(dir, filepath.Base(e.File))
+		if err := os.WriteFile(changed, []byte(strings.Replace(string(source), e.Old, e.New, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[original] = changed
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

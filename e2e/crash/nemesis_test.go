@@ -1,0 +1,136 @@
+//go:build services
+
+package crash
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// fault is something that is done to a process.
+type fault string
+
+// The faults.
+const (
+	killWorker   fault = "kill worker"
+	killClient   fault = "kill client"
+	killEngine   fault = "kill engine"
+	killPostgres fault = "kill postgres"
+	pauseWorker  fault = "pause worker"
+	pauseEngine  fault = "pause engine"
+)
+
+// struck is a fault that was done: when, until when the process was away, and which legs it
+// carried.
+type struck struct {
+	Fault    fault
+	At, Back time.Time
+	Carried  []string
+}
+
+// nemesis does faults to a world.
+type nemesis struct {
+	*load
+	chance *rand.Rand
+	mu     sync.Mutex
+	done   []struck
+}
+
+// plan draws the order of faults.
+func (n *nemesis) plan(counts map[fault]int) []fault {
+	var out []fault
+	for _, f := range []fault{killWorker, killClient, killEngine, killPostgres, pauseWorker, pauseEngine} {
+		for range counts[f] {
+			out = append(out, f)
+		}
+	}
+	n.chance.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// strike does the faults of a plan, spread evenly with some chance over the time. Whatever a fault
+// takes away comes back while the next ones happen; the engine and the database wait for each other,
+// so that each is there most of the time.
+func (n *nemesis) strike(ctx context.Context, plan []fault, over time.Duration) {
+	begin, step := time.Now(), over/time.Duration(len(plan))
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	busy := map[*process]*sync.Mutex{}
+	for _, p := range append(append([]*process{n.engine, n.postgres}, n.workers...), n.clients...) {
+		busy[p] = &sync.Mutex{}
+	}
+	store := &sync.Mutex{}
+	for i, f := range plan {
+		at := time.Duration(i)*step + time.Duration(n.chance.Int64N(int64(step)))
+		worker, client := n.workers[n.chance.IntN(len(n.workers))], n.clients[n.chance.IntN(len(n.clients))]
+		pause := 3*time.Second + time.Duration(n.chance.Int64N(int64(3*time.Second)))
+		wait(ctx, time.Until(begin.Add(at)))
+		wg.Go(func() {
+			p := map[fault]*process{
+				killWorker: worker, pauseWorker: worker, killClient: client, killEngine: n.engine, pauseEngine: n.engine,
+				killPostgres: n.postgres,
+			}[f]
+			if p == n.engine || p == n.postgres {
+				store.Lock()
+				defer store.Unlock()
+			}
+			busy[p].Lock()
+			defer busy[p].Unlock()
+			n.do(f, p, pause)
+		})
+	}
+}
+
+// do does one fault.
+func (n *nemesis) do(f fault, p *process, pause time.Duration) {
+	s := struck{Fault: f}
+	switch f {
+	case pauseWorker, pauseEngine:
+		s.At = time.Now()
+		p.signal(syscall.SIGSTOP)
+		time.Sleep(pause)
+		p.signal(syscall.SIGCONT)
+	case killWorker:
+		pid := p.pid()
+		p.kill()
+		s.At, s.Carried = time.Now(), n.carriedBy(pid)
+		n.revive(p)
+	case killClient, killEngine, killPostgres:
+		s.At = time.Now()
+		p.kill()
+		n.revive(p)
+	}
+	s.Back = time.Now()
+	n.mu.Lock()
+	n.done = append(n.done, s)
+	n.mu.Unlock()
+}
+
+// carriedBy are the legs that a worker had begun and not ended.
+func (n *nemesis) carriedBy(pid int) []string {
+	text, err := os.ReadFile(n.part.carried(pid))
+	if err != nil {
+		return nil
+	}
+	open := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		what, whose, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if what == "begin" {
+			open[whose]++
+		} else {
+			open[whose]--
+		}
+	}
+	var out []string
+	for whose, n := range open {
+		if n > 0 {
+			out = append(out, whose)
+		}
+	}
+	return out
+}

@@ -1,0 +1,214 @@
+//go:build services
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+var (
+	each = flag.Int("each", 0, "at how many of the times that a point is reached the process dies; zero skips the test")
+	only = flag.String("only", "", "only points, or mutants, whose name contains this")
+)
+
+// killWithin is how long a run may take whose process dies once.
+const killWithin = 40 * time.Second
+
+// TestPoints lets a process die once at every named point of a run of depth 2 that asks a question
+// and uses tools, and compares what was said in the end with a run that nothing disturbed.
+//
+// Covers: P1, P2, P4, P6, P7.
+func TestPoints(t *testing.T) {
+	if *each == 0 {
+		t.Skip("run make crash/points")
+	}
+	for _, effects := range []int{1, 0} {
+		t.Run(fmt.Sprintf("effects=%d", effects), func(t *testing.T) {
+			t.Parallel()
+			testPoints(t, effects)
+		})
+	}
+}
+
+func testPoints(t *testing.T, effects int) {
+	w := newWorld(t, worldOptions{Workers: 1, LegEffects: effects, Watch: true})
+	l := &load{world: w, ledger: newLedger()}
+	l.startClients(1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for _, p := range []*process{w.workers[0], l.clients[0]} {
+		go w.supervise(ctx, p)
+	}
+	want := l.tree(t, "undisturbed")
+	times := l.times(t)
+	if again := l.tree(t, "again"); again != want {
+		t.Fatalf("two undisturbed runs differ, so nothing can be compared:\n%s", cmp.Diff(want, again))
+	}
+	chance, died, missed := rand.New(rand.NewPCG(*seed, 7)), 0, 0
+	for _, point := range slices.Sorted(keys(times)) {
+		if !strings.Contains(string(point), *only) {
+			continue
+		}
+		for _, n := range draw(chance, times[point]) {
+			name := strings.ReplaceAll(fmt.Sprintf("%s.%d", point, n), "/", ".")
+			began := time.Now()
+			got, dead := l.kill(t, name, point, n)
+			switch {
+			case !dead:
+				missed++
+				t.Logf("%-28s was not reached %d times", point, n)
+			case got != want:
+				t.Errorf("%s, time %d: after the kill it ended otherwise:\n%s", point, n, cmp.Diff(want, got))
+			default:
+				died++
+				t.Logf("%-28s time %2d of %2d: the same after %v", point, n, times[point], time.Since(began).Round(100*time.Millisecond))
+			}
+		}
+	}
+	var v verdict
+	l.judgeEffects(t, &v)
+	for _, b := range v.Broken {
+		t.Error(b)
+	}
+	if m := l.model.Meter(); m.Refused > 0 {
+		t.Errorf("the model refused %d requests", m.Refused)
+	}
+	t.Logf("%d points, %d kills with the same end, %d not reached; seed %d", len(times), died, missed, *seed)
+}
+
+func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
+	return func(yield func(K) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// draw picks the first time and some others.
+func draw(chance *rand.Rand, times int) []int {
+	out := []int{1}
+	for len(out) < min(*each, times) {
+		if n := 2 + chance.IntN(times-1); !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// times counts how often each point was reached.
+func (l *load) times(t *testing.T) map[durable.Point]int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(l.dir, "reached.*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[durable.Point]int{}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(filepath.Base(file), "reached.")
+		out[durable.Point(strings.Replace(name, ".", "/", 1))] = int(info.Size() / 2)
+	}
+	return out
+}
+
+// kill plays the tree and has a process die when it reaches the point the n-th time.
+func (l *load) kill(t *testing.T, name string, point durable.Point, n int) (string, bool) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(l.dir, "reached.*"))
+	for _, file := range append(files, filepath.Join(l.dir, "died")) {
+		_ = os.Remove(file)
+	}
+	if err := os.WriteFile(l.part.fate(), fmt.Appendf(nil, "%s %d", point, n), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := l.tree(t, name)
+	_ = os.Remove(l.part.fate())
+	_, err := os.Stat(filepath.Join(l.dir, "died"))
+	return got, err == nil
+}
+
+// tree plays one run and returns what was said in it.
+func (l *load) tree(t *testing.T, conv string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), killWithin)
+	defer cancel()
+	l.do(ctx, 0, job{ID: conv + "o", Do: "open", Conv: conv})
+	l.do(ctx, 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: "tree x"})
+	if !l.quiet(ctx, conv) {
+		return fmt.Sprintf("not over after %s: %v", killWithin, l.unrest(t.Context(), conv))
+	}
+	if err := journal.Verify(ctx, l.node.Log, placeOf(conv)); err != nil {
+		return err.Error()
+	}
+	return l.said(t, conv)
+}
+
+// facts are what differs from run to run: times, and what is counted from texts with times in them.
+var facts = regexp.MustCompile(`"(duration_ms|usage)":(\d+|\{[^}]*\})`)
+
+// lost begins what the model is told of a call that must not be repeated and whose worker died.
+const lost = "The worker was lost"
+
+// said is every transcript and every end, as text. A call whose worker was killed may have an unknown
+// end; that is left out here and counted elsewhere.
+func (l *load) said(t *testing.T, conv string) string {
+	t.Helper()
+	ctx, place := t.Context(), placeOf(conv)
+	s, err := l.node.Log.Snapshot(ctx, place)
+	if err != nil {
+		return err.Error()
+	}
+	var out strings.Builder
+	for _, a := range s.Agents {
+		messages, err := l.node.Log.Transcript(ctx, place, a.ID, journal.Page{Limit: journal.PageMaxLimit})
+		if err != nil {
+			return err.Error()
+		}
+		for _, m := range messages {
+			for i, p := range m.Parts {
+				if p.Kind == chat.PartToolResult && strings.HasPrefix(p.Text, lost) {
+					m.Parts[i].Text, m.Parts[i].Failed = "stamped", false
+				}
+			}
+			if m.Speaker == chat.User {
+				m.ID = "" // Its number depends on what else the core had to say, and when.
+			}
+			body, err := json.Marshal(m.Message)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "%s %s\n", a.ID, body)
+		}
+	}
+	for _, task := range s.Tasks {
+		fmt.Fprintln(&out, task.ID, task.Status, task.Kind)
+	}
+	for _, q := range s.Questions {
+		fmt.Fprintln(&out, q.ID, q.Status, q.By)
+	}
+	plain := strings.ReplaceAll(out.String(), `\"`, `"`)
+	return facts.ReplaceAllString(plain, `"$1":0`)
+}

@@ -1,0 +1,197 @@
+//go:build services
+
+package crash
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is one that may be killed and started again.
+type process struct {
+	t     *testing.T
+	name  string
+	log   string
+	make  func() *exec.Cmd
+	heard func(line string)
+	// probe tells whether a process that does not say so is ready.
+	probe func() bool
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	exited chan struct{}
+}
+
+// start runs the process and returns when it says that it is ready.
+func (p *process) start() {
+	p.t.Helper()
+	cmd := p.make()
+	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // the process has its own
+	cmd.Stderr = log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	ready, exited := make(chan struct{}), make(chan struct{})
+	p.mu.Lock()
+	p.cmd, p.in, p.exited = cmd, in, exited
+	p.mu.Unlock()
+	go func() {
+		defer close(exited)
+		p.read(out, ready)
+		_ = cmd.Wait()
+	}()
+	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
+		select {
+		case <-ready:
+			return
+		case <-exited:
+			return
+		case <-time.After(30 * time.Millisecond):
+			if p.probe != nil && p.probe() {
+				return
+			}
+		}
+	}
+	p.t.Errorf("%s is not ready after %s; see %s", p.name, 2*patience, p.log)
+}
+
+// read hears what the process says. The engine says where it is ready.
+func (p *process) read(out io.Reader, ready chan struct{}) {
+	lines, first := bufio.NewScanner(out), true
+	for lines.Scan() {
+		if first && strings.Contains(lines.Text(), "ready") {
+			first = false
+			close(ready)
+			continue
+		}
+		if p.heard != nil {
+			p.heard(lines.Text())
+		}
+	}
+}
+
+func (p *process) pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
+
+// alive reports whether the process is running.
+func (p *process) alive() bool {
+	p.mu.Lock()
+	exited := p.exited
+	p.mu.Unlock()
+	select {
+	case <-exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// signal sends a signal to the process as it is now.
+func (p *process) signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil {
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
+// kill ends the process and waits until it is gone.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	p.mu.Lock()
+	exited := p.exited
+	p.mu.Unlock()
+	if exited != nil {
+		<-exited
+	}
+}
+
+// write sends a line to the process. One that was killed does not hear it.
+func (p *process) write(v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = p.in.Write(append(body, '\n'))
+}
+
+// newProcess makes a process that is killed at the end of the test.
+func (w *world) newProcess(name string, cmd func() *exec.Cmd, heard func(string)) *process {
+	p := &process{t: w.t, name: name, log: filepath.Join(w.dir, name+".log"), make: cmd, heard: heard}
+	w.t.Cleanup(func() {
+		p.signal(syscall.SIGCONT)
+		p.kill()
+	})
+	return p
+}
+
+// play makes a process of the test's own binary.
+func (w *world) play(name, what string, heard func(string)) *process {
+	return w.newProcess(name, func() *exec.Cmd {
+		p := w.part
+		p.Play = what
+		body, err := json.Marshal(p)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		cmd := exec.Command(w.binary)
+		cmd.Env = append(os.Environ(), partVariable+"="+string(body), "GOMEMLIMIT=400MiB")
+		return cmd
+	}, heard)
+}
+
+// repository is the root of this repository.
+func repository(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// engineBinary is the program with the engine inside.
+func engineBinary(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("RETINUE_TEST_FULL")
+	if path == "" {
+		path = filepath.Join(repository(t), "bin", "retinue-full")
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(fmt.Errorf("no engine to test with, run 'make engine': %w", err))
+	}
+	return path
+}

@@ -1,0 +1,246 @@
+//go:build services
+
+package crash
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+var scenarios = flag.Bool("scenarios", false, "play the short scenarios, each against a world of its own")
+
+// overWithin is how long a scenario may take once nothing is away any more.
+const overWithin = 25 * time.Second
+
+// TestScenarios plays short runs in which one thing goes wrong at one time: the faults that the host
+// is seeded with must each be seen in one of them.
+func TestScenarios(t *testing.T) {
+	if !*scenarios {
+		t.Skip("run make crash/mutants")
+	}
+	for _, s := range []struct {
+		name    string
+		workers int
+		play    func(*testing.T, *load)
+	}{
+		{"undisturbed", 1, func(t *testing.T, l *load) { t.Helper() }},
+		{"database away", 1, databaseAway},
+		{"database away at a reply", 1, databaseAwayAtReply},
+		{"engine away", 1, engineAway},
+		{"sleeper", 2, sleeper},
+		{"die after an append", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, durable.PointLegAppended, 1, 5, 6) }},
+		{"die after a once tool", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, durable.PointOnceRan, 1) }},
+		{"die with a result on record", 1, resultOnRecord},
+		{"chatter", 1, chatter},
+		{"engine sleeps", 1, engineSleeps},
+	} {
+		t.Run(s.name, func(t *testing.T) { scenario(t, s.workers, s.play) })
+	}
+}
+
+// scenario plays one, and has a tree played after it that must go as ever.
+func scenario(t *testing.T, workers int, play func(*testing.T, *load)) {
+	t.Helper()
+	w := newWorld(t, worldOptions{Workers: workers, Watch: true})
+	l := &load{world: w, ledger: newLedger()}
+	l.startClients(1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	for _, p := range append(w.workers, l.clients...) {
+		go w.supervise(ctx, p)
+	}
+	play(t, l)
+	if !t.Failed() {
+		l.tree(t, "last")
+		l.convs = append(l.convs, "last")
+	}
+	open := l.drain(t.Context(), overWithin)
+	v := l.judge(t, nil)
+	for _, what := range append(v.Broken, open...) {
+		t.Error(what)
+	}
+	if v.Refused > 0 {
+		t.Errorf("the model refused %d requests", v.Refused)
+	}
+}
+
+// conversation is where the scenarios talk.
+const conversation = "c"
+
+// begin opens the conversation, which the verdict will look at.
+func (l *load) begin(t *testing.T) {
+	t.Helper()
+	l.do(t.Context(), 0, job{ID: "open", Do: "open", Conv: conversation})
+	l.convs = append(l.convs, conversation)
+}
+
+// databaseAway has people talk while there is no database.
+func databaseAway(t *testing.T, l *load) {
+	t.Helper()
+	l.begin(t)
+	l.postgres.kill()
+	acked := make(chan bool)
+	for i := range 3 {
+		go func() {
+			id := fmt.Sprintf("m%d", i)
+			acked <- l.do(t.Context(), 0, job{ID: id, Do: "say", Conv: conversation, Text: "plain " + id})
+		}()
+	}
+	time.Sleep(time.Second)
+	l.revive(l.postgres)
+	for range 3 {
+		<-acked
+	}
+}
+
+// databaseAwayAtReply has the database away when the model hands out work to a role that the worker has
+// never seen.
+func databaseAwayAtReply(t *testing.T, l *load) {
+	t.Helper()
+	l.begin(t)
+	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "late 1 m"})
+	for l.model.Meter().Running == 0 && t.Context().Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	l.postgres.kill()
+	for l.model.Meter().Running > 0 && t.Context().Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	time.Sleep(500 * time.Millisecond)
+	l.revive(l.postgres)
+}
+
+// engineAway has people talk while there is no engine, and nobody say it again.
+func engineAway(t *testing.T, l *load) {
+	t.Helper()
+	l.begin(t)
+	l.engine.kill()
+	acked := make(chan bool)
+	go func() { acked <- l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "fan 3 m"}) }()
+	select {
+	case <-acked:
+		l.revive(l.engine)
+	case <-time.After(overWithin):
+		t.Error("nothing is acknowledged while the engine is away")
+		l.revive(l.engine)
+		<-acked
+	}
+}
+
+// sleeper puts a worker to sleep in the middle of a model call, for so long that another takes over
+// and both come to an end.
+func sleeper(t *testing.T, l *load) {
+	t.Helper()
+	l.begin(t)
+	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "linger 1 m"})
+	if w := l.carrier(t); w != nil {
+		time.Sleep(500 * time.Millisecond)
+		w.signal(syscall.SIGSTOP)
+		time.Sleep(4500 * time.Millisecond)
+		w.signal(syscall.SIGCONT)
+	}
+}
+
+// carrier finds the worker that has begun to work for the first sub-agent.
+func (l *load) carrier(t *testing.T) *process {
+	t.Helper()
+	n := &nemesis{load: l}
+	for deadline := time.Now().Add(overWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for _, w := range l.workers {
+			if slices.Contains(n.carriedBy(w.pid()), conversation+" main/1.0.0") {
+				return w
+			}
+		}
+	}
+	t.Error("no worker was seen with the slow call")
+	return nil
+}
+
+// engineSleeps puts the engine to sleep while a tool runs that must not be run twice. It is not for so
+// long that the engine gives the tool up.
+func engineSleeps(t *testing.T, l *load) {
+	t.Helper()
+	l.begin(t)
+	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "labour 1 m"})
+	for deadline := time.Now().Add(overWithin); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(l.part.ledger()); err == nil {
+			break
+		}
+	}
+	l.engine.signal(syscall.SIGSTOP)
+	time.Sleep(2300 * time.Millisecond)
+	l.engine.signal(syscall.SIGCONT)
+	ctx, cancel := context.WithTimeout(t.Context(), overWithin)
+	defer cancel()
+	l.quiet(ctx, conversation)
+	if got := l.said(t, conversation); !strings.Contains(got, `"text":"stamped"`) || strings.Contains(got, `"failed":true`) {
+		t.Errorf("the tool ran to its end, but the model was told otherwise:\n%s", got)
+	}
+}
+
+// dies plays trees in which a worker dies.
+func dies(t *testing.T, l *load, point durable.Point, times ...int) {
+	t.Helper()
+	want := l.tree(t, "undisturbed")
+	l.convs = append(l.convs, "undisturbed")
+	for _, n := range times {
+		conv := fmt.Sprint("die", n)
+		got, dead := l.kill(t, conv, point, n)
+		l.convs = append(l.convs, conv)
+		if !dead {
+			t.Errorf("%s was not reached %d times", point, n)
+		}
+		if got != want {
+			t.Errorf("%s, time %d: after the kill it ended otherwise:\n%s", point, n, cmp.Diff(want, got))
+			return
+		}
+	}
+}
+
+// resultOnRecord has a worker die when the result of a tool that must not be run twice is recorded and
+// nobody was told: the model reads what is on record.
+func resultOnRecord(t *testing.T, l *load) {
+	t.Helper()
+	_, dead := l.kill(t, "die", durable.PointOnceEnd, 1)
+	l.convs = append(l.convs, "die")
+	call, err := l.node.Log.Transcript(t.Context(), placeOf("die"), "main/1.0.1", journal.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range call {
+		for _, p := range m.Parts {
+			if p.Kind == chat.PartToolResult {
+				got = append(got, p.Text)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"stamped", "Accepted."}, got); !dead || diff != "" {
+		t.Errorf("died: %v; what the model was told of its calls (-want +got):\n%s", dead, diff)
+	}
+}
+
+// chatter sends messages all through a turn.
+func chatter(t *testing.T, l *load) {
+	t.Helper()
+	l.begin(t)
+	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "fan 8 m"})
+	for i := range 60 {
+		id := fmt.Sprintf("m%d", i)
+		l.do(t.Context(), 0, job{ID: id, Do: "say", Conv: conversation, Text: "plain " + id})
+		time.Sleep(20 * time.Millisecond)
+	}
+}

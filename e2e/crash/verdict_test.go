@@ -1,0 +1,295 @@
+//go:build services
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// verdict is what a run came to.
+type verdict struct {
+	Conversations, Acked, Lost, Doubled int
+	Agents, Missing, Unfinished         int
+	Ends                                map[string]int
+	Turns                               map[string]int
+	Once, Repeats, Indeterminate        int
+	Idempotent, Rerun                   int
+	Requests, Refused                   int
+	Open                                []string
+	Broken                              []string
+	Resume                              []time.Duration
+	ResumeAlone                         []time.Duration
+	Slow                                []string
+	TailOK, TailErrors                  int
+}
+
+// drain waits until nothing is open, for as long as it may take.
+func (l *load) drain(ctx context.Context, most time.Duration) []string {
+	deadline := time.Now().Add(most)
+	for {
+		open := l.open(ctx)
+		if len(open) == 0 || time.Now().After(deadline) {
+			return open
+		}
+		wait(ctx, 500*time.Millisecond)
+	}
+}
+
+// open lists what is under way, by the journal and by the engine.
+func (l *load) open(ctx context.Context) []string {
+	var out []string
+	for _, conv := range l.convs {
+		for _, what := range l.unrest(ctx, conv) {
+			out = append(out, conv+": "+what)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	running, err := l.node.Client.Running(ctx)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, id := range running {
+		if !strings.HasSuffix(id, "/"+durable.Root) {
+			out = append(out, id+" is open in the engine")
+		}
+	}
+	return out
+}
+
+// judge holds the journal against the ledgers.
+func (l *load) judge(t *testing.T, done []struck) verdict {
+	t.Helper()
+	v := verdict{Conversations: len(l.convs), Ends: map[string]int{}, Turns: map[string]int{}}
+	steps := map[string][]time.Time{}
+	for _, conv := range l.convs {
+		l.judgeOne(t, conv, &v, steps)
+	}
+	l.judgeEffects(t, &v)
+	m := l.model.Meter()
+	v.Requests = m.Requests
+	for _, a := range m.Attempts {
+		if a.Status == 400 && a.Message != halfSent {
+			v.Refused++
+			v.Broken = append(v.Broken, "the model refused a request: "+a.Message)
+		}
+	}
+	for _, s := range done {
+		v.resumed(s, done, steps)
+	}
+	slices.Sort(v.Resume)
+	slices.Sort(v.ResumeAlone)
+	return v
+}
+
+// judgeOne holds one conversation against the ledger of promises.
+func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string][]time.Time) {
+	t.Helper()
+	ctx, place := t.Context(), placeOf(conv)
+	if err := journal.Verify(ctx, l.node.Log, place); err != nil {
+		v.Broken = append(v.Broken, fmt.Sprintf("verify %s: %v", conv, err))
+	}
+	letters, err := l.letters(ctx, conv)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, j := range l.ledger.done {
+		if j.Conv != conv || j.Do != "say" {
+			continue
+		}
+		v.Acked++
+		n := 0
+		for _, text := range letters {
+			if text == j.Text {
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+			v.Lost++
+			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s is lost", j.ID, conv))
+		case n > 1:
+			v.Doubled++
+			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s is there %d times", j.ID, conv, n))
+		}
+	}
+	v.rows(ctx, t, l.node.Log, conv, steps)
+}
+
+// rows counts what the rows of a conversation say.
+func (v *verdict) rows(
+	ctx context.Context, t *testing.T, log journal.Log, conv string, steps map[string][]time.Time,
+) {
+	t.Helper()
+	c := tally{
+		spawned: map[string]bool{}, ended: map[string]int{}, turns: map[string]string{}, replies: map[string]int{},
+	}
+	for after := int64(0); ; {
+		entries, err := log.Entries(ctx, placeOf(conv), after, journal.PageMaxLimit)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			after = e.Seq
+			c.row(v, e.Row)
+			if step, ok := e.Row.(journal.Stepped); ok {
+				stepped(steps, conv, step.Task, e.At)
+			}
+		}
+	}
+	for turn, n := range c.replies {
+		if n > 1 {
+			v.Broken = append(v.Broken, fmt.Sprintf("%s of %s has %d replies on record", turn, conv, n))
+		}
+	}
+	for task := range c.spawned {
+		v.Agents++
+		if c.ended[task] != 1 {
+			v.Missing++
+			v.Broken = append(v.Broken, fmt.Sprintf("%s of %s has %d outcomes", task, conv, c.ended[task]))
+		}
+	}
+}
+
+// tally is what one conversation's rows come to.
+type tally struct {
+	spawned map[string]bool
+	ended   map[string]int
+	// turns says which turn a model call was for, and replies how many each got.
+	turns   map[string]string
+	replies map[string]int
+}
+
+func (c tally) row(v *verdict, row journal.Row) {
+	//nolint:gochecksumtype // the others are not counted
+	switch r := row.(type) {
+	case journal.Requested:
+		if r.Turn > 0 {
+			c.turns[r.Task+"#"+r.Call] = fmt.Sprintf("%s, turn %d", r.Task, r.Turn)
+		}
+	case journal.Responded:
+		if turn, ok := c.turns[r.Task+"#"+r.Call]; ok && r.Status == chat.StatusCompleted {
+			c.replies[turn]++
+		}
+	case journal.Assigned:
+		if r.Task != durable.Root {
+			c.spawned[r.Task] = true
+		}
+	case journal.Finished:
+		c.ended[r.Task]++
+		v.Ends[strings.TrimSpace(string(r.Status)+" "+r.Reason)]++
+	case journal.TurnEnded:
+		v.Turns[strings.TrimSpace(string(r.Status)+" "+r.Reason)]++
+	case journal.Resulted:
+		if r.Status == journal.CallFailed && !strings.HasPrefix(r.Text, lost) {
+			v.Broken = append(v.Broken, fmt.Sprintf("call %s of %s failed: %s", r.Call, r.Agent, r.Text))
+		}
+	case journal.Wanted:
+		v.Broken = append(v.Broken, fmt.Sprintf("call %s of %s waits for a person", r.Call, r.Agent))
+	case journal.Stepped:
+		event, err := agent.UnmarshalEvent(r.Event)
+		if done, ok := event.(agent.ToolDone); err == nil && ok && done.Result == agent.ToolIndeterminate {
+			v.Indeterminate++
+		}
+	}
+}
+
+// stepped notes a step of a task for it and for all above it.
+func stepped(steps map[string][]time.Time, conv, task string, at time.Time) {
+	for i := len(task); i > 0; i = strings.LastIndexByte(task[:i], '/') {
+		whose := conv + " " + task[:i]
+		steps[whose] = append(steps[whose], at)
+	}
+}
+
+// judgeEffects reads the ledger of what tools did.
+func (l *load) judgeEffects(t *testing.T, v *verdict) {
+	t.Helper()
+	text, err := os.ReadFile(l.part.ledger())
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	seen := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		class, call, _ := strings.Cut(line, " ")
+		seen[line]++
+		again := seen[line] > 1
+		switch chat.EffectClass(class) {
+		case chat.ClassOnce:
+			if v.Once++; again {
+				v.Repeats++
+				v.Broken = append(v.Broken, fmt.Sprintf("%s ran %d times", call, seen[line]))
+			}
+		case chat.ClassIdempotent:
+			if v.Idempotent++; again {
+				v.Rerun++
+			}
+		case chat.ClassPure, chat.ClassReconcilable:
+		}
+	}
+}
+
+// resumed measures how long the tasks that a killed worker carried stood still: until the next step
+// of theirs or of one below them. Alone are those that had an engine, a database and workers all the
+// while.
+func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) {
+	if s.Fault != killWorker {
+		return
+	}
+	for _, whose := range s.Carried {
+		at := steps[whose]
+		slices.SortFunc(at, time.Time.Compare)
+		i := slices.IndexFunc(at, func(x time.Time) bool { return x.After(s.At) })
+		if i < 0 {
+			continue
+		}
+		took := at[i].Sub(s.At)
+		v.Resume = append(v.Resume, took)
+		var others []string
+		for _, o := range all {
+			again := o.Fault == killWorker && !slices.Contains(o.Carried, whose)
+			if o.At != s.At && o.Fault != killClient && !again && o.At.Before(at[i]) && o.Back.Add(settling).After(s.At) {
+				others = append(others, fmt.Sprintf("%s at %v for %v", o.Fault, o.At.Sub(s.At).Round(100*time.Millisecond),
+					o.Back.Sub(o.At).Round(100*time.Millisecond)))
+			}
+		}
+		if len(others) == 0 {
+			v.ResumeAlone = append(v.ResumeAlone, took)
+		}
+		if took > resumeWithin {
+			v.Slow = append(v.Slow, fmt.Sprintf("%s stood still for %v: %v", whose, took.Round(100*time.Millisecond), others))
+		}
+	}
+}
+
+// halfSent is what the model says to a request whose sender died in the middle of it.
+const halfSent = "The request could not be read"
+
+// settling is how long a fault is felt after what it took away is back.
+const settling = 2 * time.Second
+
+// percentile of sorted times.
+func percentile(of []time.Duration, p float64) time.Duration {
+	if len(of) == 0 {
+		return 0
+	}
+	return of[min(int(float64(len(of))*p), len(of)-1)]
+}
