@@ -1,0 +1,177 @@
+//go:build services
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// flat is how far the cost of one may differ from the mean of all.
+const flat = 0.15
+
+// How far growth is followed, in full and in CI.
+var (
+	fullSiblings, smallSiblings = []int{8, 32, 128, 512, 1000}, []int{4, 16, 48}
+	fullTurns, smallTurns       = []int{10, 50, 100, 200, 400, 800, 1200, 1600, 2000}, []int{10, 50, 90}
+)
+
+// window makes a transcript be shortened every few dozen turns.
+const window = 4_000
+
+// What the engine may keep of a long talk.
+const (
+	historyLimit = 4 << 20
+	payloadLimit = 16 << 10
+)
+
+// TestSiblings measures what a sub-agent costs by how many others there are.
+func TestSiblings(t *testing.T) {
+	counts := smallSiblings
+	if *full {
+		counts = fullSiblings
+	}
+	var curves []curve
+	eachStore(t, func(t *testing.T, s *store) {
+		var shapes []Shape
+		for _, n := range counts {
+			shapes = append(shapes, Shape{Talks: 1, Agents: n, Calls: 5})
+		}
+		model, address := model(t, append(shapes, warmUp))
+		worker := start(t, s.setup(t, "retinue", address))
+		s.measure(worker, model, Order{Do: "run", Shape: warmUp, Name: "warm"})
+		load := curve{name: s.name}
+		for _, shape := range shapes {
+			// Few agents are measured several times over: what is counted has a resolution of 10 ms.
+			again := max(1, 64/shape.Agents)
+			var c cost
+			for i := range again {
+				one := s.measure(worker, model, Order{Do: "run", Shape: shape, Name: fmt.Sprintf("%s-%d", shape, i)})
+				c.wall, c.worker, c.engine = c.wall+one.wall, c.worker+one.worker, c.engine+one.engine
+				c.database += one.database
+			}
+			each := time.Duration(shape.Agents * again)
+			parent := read(t, s.engine, agentID(fmt.Sprintf("%s-0", shape)), "")
+			t.Logf("%-8s %4d siblings: each %5.1f ms of CPU (worker %.1f, engine %.1f, database %.1f), %5.1f ms wall; "+
+				"parent: %d events, %d bytes, largest payload %d", s.name, shape.Agents, ms(c.cpu()/each), ms(c.worker/each),
+				ms(c.engine/each), ms(c.database/each), ms(c.wall/each), parent.events, parent.bytes, parent.payload)
+			load.add(float64(shape.Agents), ms(c.cpu()/each))
+			if parent.bytes > historyLimit || parent.payload > payloadLimit {
+				t.Errorf("the orchestrator of %d has a history of %d bytes and a payload of %d", shape.Agents, parent.bytes, parent.payload)
+			}
+		}
+		curves = append(curves, load)
+		load.judge(t, s.name+", CPU per sub-agent")
+	})
+	draw(t, "growth-siblings.svg", plot{
+		title: "What a sub-agent costs, by the number of its siblings", x: "siblings", y: "CPU ms per sub-agent", log: true,
+		curves: curves,
+	})
+}
+
+// TestTurns measures what a turn costs by how many there were, and reads back what the engine keeps.
+func TestTurns(t *testing.T) {
+	marks := smallTurns
+	if *full {
+		marks = fullTurns
+	}
+	var curves []curve
+	eachStore(t, func(t *testing.T, s *store) {
+		model, address := model(t, nil)
+		setup := s.setup(t, "retinue", address)
+		setup.Window = window
+		worker := start(t, setup)
+		load, first, sent := curve{name: s.name}, []float64{}, []float64{}
+		done := 0
+		for _, mark := range marks {
+			worker.do(Order{Do: "talk", Name: "long-0", Turns: max(0, mark-done-chunk)}, new(Chunk))
+			done = max(done, mark-chunk)
+			before, was := cost{worker: cpu(worker.pid), engine: cpu(s.pid), database: s.backends.total()}, done
+			var c Chunk
+			worker.do(Order{Do: "talk", Name: "long-0", Turns: mark - done}, &c)
+			done = mark
+			after := cost{worker: cpu(worker.pid), engine: cpu(s.pid), database: s.backends.total()}
+			used := after.cpu() - before.cpu()
+			share := func(d time.Duration) float64 { return ms(d) / float64(mark-was) }
+			load.add(float64(mark), share(used))
+			first, sent = append(first, c.First...), append(sent, c.Sent...)
+			t.Logf("%-8s turn %4d: %5.1f ms of CPU (worker %.1f, engine %.1f, database %.1f), %5.1f ms wall (median)", s.name, mark,
+				share(used), share(after.worker-before.worker), share(after.engine-before.engine),
+				share(after.database-before.database), median(c.Turns))
+		}
+		curves = append(curves, load)
+		t.Logf("%s: a model is asked %.1f ms after a message (median); the first token is with a reader %.2f ms after the "+
+			"provider sent it (median), %.2f ms (p95); model CPU %.1f s", s.name, median(sent), median(first), quantile(first, 0.95),
+			cpu(model.pid).Seconds())
+		if got, most := median(first), 15.0; got > most {
+			t.Errorf("the first token comes %.1f ms after the provider's; at most %.0f are allowed", got, most)
+		}
+		load.judge(t, s.name+", CPU per turn")
+		readBack(t, s, "long")
+	})
+	draw(t, "growth-turns.svg", plot{
+		title: "What a turn costs, by the turns before it", x: "turn", y: "CPU ms per turn", curves: curves,
+	})
+}
+
+// chunk is how many turns are measured together: enough for a transcript to be shortened among them.
+const chunk = 40
+
+// readBack reads every history of a talk from the engine and holds it against the limits.
+func readBack(t *testing.T, s *store, name string) {
+	t.Helper()
+	id, histories, events, bytes, payload := agentID(name), 0, 0, 0, 0
+	for run := firstRun(t, s.engine, id); run != ""; {
+		r := read(t, s.engine, id, run)
+		histories++
+		events, bytes, payload = max(events, r.events), max(bytes, r.bytes), max(payload, r.payload)
+		run = r.next
+	}
+	t.Logf("%s: the talk has %d histories of at most %d events and %d bytes; the largest payload has %d bytes", s.name,
+		histories, events, bytes, payload)
+	if bytes > historyLimit || payload > payloadLimit {
+		t.Errorf("a history has %d bytes and a payload %d; at most %d and %d are allowed", bytes, payload, historyLimit, payloadLimit)
+	}
+}
+
+// judge fails when a curve is not flat: when a point is further from the mean than allowed.
+func (c curve) judge(t *testing.T, what string) {
+	t.Helper()
+	allowed := flat
+	if !*full {
+		allowed = 1
+	}
+	mean := 0.0
+	for _, p := range c.points {
+		mean += p.y / float64(len(c.points))
+	}
+	for _, p := range c.points {
+		if p.y > mean*(1+allowed) || p.y < mean*(1-allowed) {
+			t.Errorf("%s: %.1f ms at %.0f, the mean of all is %.1f: not flat within %.0f %%", what, p.y, p.x, mean, 100*allowed)
+		}
+	}
+}
+
+func median(values []float64) float64 { return quantile(values, 0.5) }
+
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+func draw(t *testing.T, file string, p plot) {
+	t.Helper()
+	if *plots == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*plots, file), []byte(p.svg()), 0o600); err != nil {
+		t.Error(err)
+	}
+}

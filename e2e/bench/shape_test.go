@@ -1,0 +1,119 @@
+//go:build services
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Shape is a tree of agents: so many conversations, whose orchestrator has so many sub-agents at
+// once, of which each makes so many model calls. All but the last ask for one tool.
+type Shape struct {
+	Talks, Agents, Calls int
+}
+
+func (s Shape) String() string { return fmt.Sprintf("%dx%dx%d", s.Talks, s.Agents, s.Calls) }
+
+// agents is how many sub-agents there are, and modelCalls how often a model is called.
+func (s Shape) agents() int     { return s.Talks * s.Agents }
+func (s Shape) modelCalls() int { return s.agents()*s.Calls + 2*s.Talks }
+
+// request is what a person says to have the shape made.
+func (s Shape) request() string { return fmt.Sprintf("fan out %d of %d", s.Agents, s.Calls) }
+
+// The requests that make no tree.
+const (
+	plainTurn = "go on"
+	slowTree  = "fan out slowly"
+)
+
+// slowAgents is how many agents work until they are stopped.
+const slowAgents = 64
+
+// script is what the model answers: the orchestrator hands out, a worker reads and submits.
+func script(shapes []Shape) string {
+	var b strings.Builder
+	b.WriteString("name: bench\nchunk: 64\nrules:\n")
+	seen := map[string]bool{}
+	spawn := func(text, task string, n int) {
+		if seen[text] {
+			return
+		}
+		seen[text] = true
+		fmt.Fprintf(&b, "  - when: {role: main, text: '^%s$', results: false}\n    reply:\n"+
+			"      calls:\n        - tool: spawn_agents\n          args:\n            tasks:\n", text)
+		for i := range n {
+			fmt.Fprintf(&b, "              - {role: worker, task: '%s, number %d'}\n", task, i+1)
+		}
+		fmt.Fprintf(&b, "  - when: {role: main, text: '^%s$', results: true}\n    reply: {text: All is done.}\n", text)
+	}
+	for _, s := range shapes {
+		spawn(s.request(), fmt.Sprintf("make %d calls", s.Calls), s.Agents)
+		if text := fmt.Sprintf("^make %d calls", s.Calls); !seen[text] {
+			seen[text] = true
+			fmt.Fprintf(&b, "  - when: {role: worker, text: '%s', turn: %d}\n    reply:\n      calls:\n"+
+				"        - tool: submit_result\n          args: {summary: It is done., details: Nothing was found.}\n", text, s.Calls-1)
+		}
+	}
+	spawn(slowTree, "take your time", slowAgents)
+	b.WriteString("  - when: {role: worker, text: '^take your time'}\n    reply: {delay: 60s, text: Nobody waits for this.}\n" +
+		"  - when: {role: main, text: '^" + plainTurn + "', results: false, tools: [read_file]}\n    reply:\n      calls:\n" +
+		"        - tool: read_file\n          args: {path: note.md}\n" +
+		"  - when: {role: worker}\n    reply:\n      calls:\n        - tool: read_file\n          args: {path: note.md}\n" +
+		"default:\n  text: That is how it stands at this point of the talk.\n")
+	return b.String()
+}
+
+// The roles of the benchmark: limits that let every shape through.
+const (
+	mainRole = `---
+name: main
+description: Hands the work out.
+mode: primary
+model: strong
+tools: [read_file]
+can_delegate_to: [worker]
+max_agents: 1000
+max_parallel: 1000
+max_tasks_per_call: 1000
+max_duration: 1h
+max_iterations: 100
+---
+role: main
+
+Hand the work out.
+`
+	workerRole = `---
+name: worker
+description: Reads a file and reports.
+mode: subagent
+model: balanced
+tools: [read_file]
+max_duration: 1h
+max_iterations: 100
+---
+role: worker
+
+Read the file and report.
+`
+)
+
+// furnish fills a workspace.
+func furnish(folder string) error {
+	for name, text := range map[string]string{
+		".retinue/agents/main.md": mainRole, ".retinue/agents/worker.md": workerRole,
+		"note.md": "A note of a few words, to be read again and again.\n",
+	} {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
