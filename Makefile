@@ -3,12 +3,17 @@
 GO         ?= go
 LINT       := bin/golangci-lint
 SQLC       := $(CURDIR)/bin/sqlc
+WORKFLOWS  := bin/workflowcheck
 CORE       := ./internal/agent
 COVER_MIN  ?= 95
 SEEDS      ?= 20000
 SEED       ?=
 RUNS       ?= 25
+MINUTES    ?= 4
+EACH       ?= 1
 FUZZTIME   ?= 60s
+SIZE       ?= full
+ROUNDS     ?= 3
 RACE_PKGS  ?= ./...
 # The module with the engine's server takes twelve minutes of CPU to build. Whatever is built in it is
 # built with the same settings, so that it is built once.
@@ -17,12 +22,12 @@ ENGINE     := cd standalone && CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -tri
 FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.*)$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help check engine fmt fmt-check lint lint/engine archtest test test/engine test/services \
-	test/chaos bench/journal fuzz race cover trace sim mutants generate generate-check report tools ci \
-	clean
+.PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
+	test/services e2e histories replay workflowcheck test/chaos crash crash/points crash/mutants bench/journal \
+	bench/engine fuzz race cover trace sim mutants generate generate-check report tools ci clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z\/-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9\/-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: fmt-check lint archtest test report ## before every commit: under two minutes, no services
 
@@ -47,11 +52,31 @@ test: ## unit, property and script tests
 engine: ## build bin/retinue-full, the program with the workflow engine inside
 	$(ENGINE) $(GO) build -ldflags "-s -w" -o ../bin/retinue-full .
 
+lean: ## build bin/retinue, the program for workers and clients, without an engine
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/retinue ./cmd/retinue
+
+report/binaries: lean engine ## size, start time and memory of both programs
+	@bash .ci/binaries.sh
+
 test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RETINUE_TEST_POSTGRES)
 	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -timeout 20m ./...
 
 test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
 	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
+
+e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine)
+	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 ./e2e
+
+histories: ## store the engine's histories of all scenarios anew; old ones are what replay is for
+	rm -f internal/durable/testdata/histories/*
+	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 ./e2e \
+		-histories $(CURDIR)/internal/durable/testdata/histories
+
+replay: ## stored histories on today's code, and on changed code that must be noticed
+	$(GO) test ./internal/durable -run '^TestReplay' -count=1 -v -seeded
+
+workflowcheck: $(WORKFLOWS) ## workflow code depends on its history only; a seeded clock is found
+	@bash .ci/workflowcheck.sh
 
 test/chaos: ## every fault of the plan RUNS times on both model wires
 	$(GO) test ./internal/model/chaos -count=1 -timeout 30m -runs=$(RUNS)
@@ -63,9 +88,22 @@ fuzz: ## front matter, transcripts, both streams and paths of tools, FUZZTIME ea
 	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzOpenAIStream$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./internal/tool/builtin -run '^$$' -fuzz '^FuzzResolve$$' -fuzztime $(FUZZTIME)
 
+crash: ## kill workers, clients, engine and database under load: SEED= to play one again, MINUTES= of faults
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) -seed=$(or $(SEED),0)
+
+crash/points: ## die at every named point of a run, EACH times, and compare what was said in the end
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestPoints$$' -each=$(EACH) -seed=$(or $(SEED),0)
+
+crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants
+
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \
 		-timeout 20m -run '^TestFigures$$' -figures
+
+bench/engine: ## agents next to the bare engine on both stores, growth, cancel; SIZE=small is CI's
+	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 90m -rounds $(ROUNDS) \
+		$(if $(filter small,$(SIZE)),,-full -plots $(CURDIR)/docs)
 
 race: ## all tests under the race detector (RACE_PKGS= to narrow)
 	$(GO) test -race $(RACE_PKGS)
@@ -110,10 +148,14 @@ $(LINT): tools/go.mod tools/go.sum
 $(SQLC): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/sqlc-dev/sqlc/cmd/sqlc
 
+$(WORKFLOWS): tools/go.mod tools/go.sum
+	$(GO) build -modfile=tools/go.mod -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck
+
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools engine fmt-check lint lint/engine generate-check archtest test \
-		cover trace test/engine test/services bench/journal test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants fuzz \
-		'sim SEEDS=1000000'
+	@bash .ci/steps.sh tools engine fmt-check lint lint/engine generate-check archtest test cover trace \
+		workflowcheck replay test/engine test/services e2e bench/journal 'bench/engine SIZE=small' crash \
+		crash/points crash/mutants test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants 'fuzz FUZZTIME=30s' \
+		'sim SEEDS=400000'
 
 clean: ## remove what the targets above made
 	rm -rf bin

@@ -31,6 +31,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"a tool adapter sees only its port", "internal/tool/mcp/a.go", "./internal/durable"},
 	{"durable hosts the core over the ports", "internal/durable/a.go", "./internal/api"},
 	{"api speaks HTTP over journal and live", "internal/api/a.go", "./internal/durable"},
+	{"progress reads journal and live", "internal/progress/a.go", "./internal/durable"},
 	{"config is plain data", "internal/config/a.go", "./internal/model"},
 	{"only app imports adapters", "standalone/a.go", "./internal/journal/sqlite"},
 	{"only app imports adapters", "internal/durable/a.go", "./internal/model/scripted"},

@@ -24,7 +24,8 @@ var (
 
 	// support are all packages that exist to test others; nothing that ships may lean on them.
 	support = slices.Concat(coreSupport, []string{
-		"./internal/journal/journaltest/...", "./internal/live/livetest/...",
+		"./internal/durable/history/...", "./internal/journal/journaltest/...",
+		"./internal/journal/postgres/postgrestest/...", "./internal/live/livetest/...",
 	})
 
 	// adapters are the folders that each know one technology.
@@ -149,6 +150,15 @@ var outerRules = []Rule{
 		Why: "commands leave through an interface api declares; the engine behind it is app's choice",
 	},
 	{
+		Name: "progress reads journal and live",
+		From: []string{"./internal/progress/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/agent", "./internal/chat", "./internal/journal", "./internal/live",
+		},
+		Why: "what people are shown is a fold of what is recorded; of the core it takes names, and it decides nothing",
+	},
+	{
 		Name:  "config is plain data",
 		From:  []string{"./internal/config/..."},
 		Deny:  []string{"./..."},
@@ -180,15 +190,16 @@ var edgeRules = []Rule{
 	{
 		Name:   "only durable imports the engine's SDK",
 		From:   []string{"./..."},
-		Except: []string{"./internal/durable/...", "./standalone/..."},
+		Except: []string{"./internal/durable/...", "./standalone/...", "./e2e/bench"},
 		Deny:   []string{"go.temporal.io/..."},
 		Tests:  true,
-		Why:    "the engine is an interpreter of effects; nothing else may depend on how it works",
+		Why: "the engine is an interpreter of effects; nothing else may depend on how it works but what " +
+			"measures it",
 	},
 	{
 		Name:   "only journal adapters know SQL",
 		From:   []string{"./..."},
-		Except: []string{"./internal/journal/*", "./standalone/engine"},
+		Except: []string{"./internal/journal/*", "./standalone/engine", "./e2e/bench"},
 		Deny:   sqlDrivers,
 		Tests:  true,
 		Why: "the journal is the only home of content, and its rows have one writer per kind; the engine " +
@@ -212,7 +223,8 @@ var edgeRules = []Rule{
 		From: []string{"./cmd/...", "./internal/cli/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/cli/...", "./internal/app", "./internal/config", "./internal/tui", "./client",
+			"./internal/cli/...", "./internal/app", "./internal/chat", "./internal/config",
+			"./internal/progress", "./internal/tui", "./client",
 		},
 		Why: "flags become settings and settings become an app; nothing is wired by hand on the way",
 	},
