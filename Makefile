@@ -153,7 +153,7 @@ $(WORKFLOWS): tools/go.mod tools/go.sum
 
 ci: ## everything, cheapest first, with a table of timings
 	@bash .ci/steps.sh tools engine fmt-check lint lint/engine generate-check archtest test cover trace \
-		workflowcheck replay test/engine test/services e2e bench/journal 'bench/engine SIZE=small' crash \
+		workflowcheck replay test/engine test/services e2e bench/journal crash \
 		crash/points crash/mutants test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants 'fuzz FUZZTIME=30s' \
 		'sim SEEDS=400000'
 
