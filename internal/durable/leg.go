@@ -22,6 +22,8 @@ const (
 	beat = 500 * time.Millisecond
 	// mailPoll is how often a leg that knows of mail looks for more.
 	mailPoll = 250 * time.Millisecond
+	// mailTimeout is how long it waits for an answer: what lands meanwhile waits to be recorded.
+	mailTimeout = time.Second
 	// drainGrace is how long a worker that stops waits for what its legs have under way.
 	drainGrace = 10 * time.Second
 	// recordPatience is how long a leg tries to record what it has in hand.
@@ -303,7 +305,9 @@ func (l *leg) wake() (<-chan time.Time, func()) {
 
 // fetchMail asks the workflow for what has arrived.
 func (l *leg) fetchMail(ctx context.Context) error {
-	value, err := l.Engine.QueryWorkflow(ctx, WorkflowID(l.in.Place, l.in.Agent), "", queryMail)
+	asking, cancel := context.WithTimeout(ctx, mailTimeout)
+	defer cancel()
+	value, err := l.Engine.QueryWorkflow(asking, WorkflowID(l.in.Place, l.in.Agent), "", queryMail)
 	if err != nil {
 		l.Logger.WarnContext(ctx, "cannot read mail", "agent", l.in.Agent, "error", err)
 		return nil // It is asked for again soon, and the workflow keeps it.
