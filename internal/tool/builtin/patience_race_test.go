@@ -5,4 +5,4 @@ package builtin_test
 import "time"
 
 // patience is longer where every access to memory is watched.
-const patience = 2 * time.Second
+const patience = time.Second

@@ -4,5 +4,5 @@ package builtin_test
 
 import "time"
 
-// patience is how long a cancelled call may go on. It is 100 ms on a machine of its own.
-const patience = 200 * time.Millisecond
+// patience is how long a cancelled call may go on.
+const patience = 100 * time.Millisecond
