@@ -10,6 +10,7 @@ SEEDS      ?= 20000
 SEED       ?=
 RUNS       ?= 25
 MINUTES    ?= 4
+RESUME     ?= 5s
 EACH       ?= 1
 FUZZTIME   ?= 60s
 SIZE       ?= full
@@ -89,7 +90,8 @@ fuzz: ## front matter, transcripts, both streams and paths of tools, FUZZTIME ea
 	$(GO) test ./internal/tool/builtin -run '^$$' -fuzz '^FuzzResolve$$' -fuzztime $(FUZZTIME)
 
 crash: ## kill workers, clients, engine and database under load: SEED= to play one again, MINUTES= of faults
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) -seed=$(or $(SEED),0)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) \
+		-resume=$(RESUME) -seed=$(or $(SEED),0)
 
 crash/points: ## die at every named point of a run, EACH times, and compare what was said in the end
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestPoints$$' -each=$(EACH) -seed=$(or $(SEED),0)
@@ -153,7 +155,7 @@ $(WORKFLOWS): tools/go.mod tools/go.sum
 
 ci: ## everything, cheapest first, with a table of timings
 	@bash .ci/steps.sh tools engine fmt-check lint lint/engine generate-check archtest test cover trace \
-		workflowcheck replay test/engine test/services e2e bench/journal crash \
+		workflowcheck replay test/engine test/services e2e bench/journal 'crash RESUME=10s' \
 		crash/points crash/mutants test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants 'fuzz FUZZTIME=30s' \
 		'sim SEEDS=400000'
 

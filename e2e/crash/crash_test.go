@@ -14,6 +14,7 @@ import (
 var (
 	seed    = flag.Uint64("seed", 0, "draws load and faults; zero means the time")
 	minutes = flag.Float64("minutes", 0, "how long faults go on; zero skips the test")
+	resume  = flag.Duration("resume", 5*time.Second, "how long a killed worker's tasks may stand still, for 95 of 100")
 )
 
 const (
@@ -23,10 +24,6 @@ const (
 	agentsPerMinute = 225
 	// drainWithin is how long what is open may take to end when the faults have stopped.
 	drainWithin = 60 * time.Second
-	// resumeWithin is how long a killed worker's tasks should stand still at most, for 95 of 100, and
-	// resumeNever what fails the run: on a machine that others use too, the first is a figure.
-	resumeWithin = 5 * time.Second
-	resumeNever  = 10 * time.Second
 )
 
 // faultsPerRun are those of a run of four minutes; longer ones have more.
@@ -123,10 +120,7 @@ func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
 	if v.Refused > 0 {
 		t.Errorf("the model refused %d requests", v.Refused)
 	}
-	switch p95 := percentile(v.ResumeAlone, 0.95); {
-	case p95 > resumeNever:
-		t.Errorf("tasks of a killed worker stand still for %v in 5 of 100 cases, at most %v is allowed", p95, resumeNever)
-	case p95 > resumeWithin:
-		t.Logf("TARGET MISSED: resume p95 is %v, wanted %v", p95, resumeWithin)
+	if p95 := percentile(v.ResumeAlone, 0.95); p95 > *resume {
+		t.Errorf("tasks of a killed worker stand still for %v in 5 of 100 cases, at most %v is allowed", p95, *resume)
 	}
 }

@@ -274,7 +274,7 @@ func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) 
 		if len(others) == 0 {
 			v.ResumeAlone = append(v.ResumeAlone, took)
 		}
-		if took > resumeWithin {
+		if took > *resume {
 			v.Slow = append(v.Slow, fmt.Sprintf("%s stood still for %v: %v", whose, took.Round(100*time.Millisecond), others))
 		}
 	}
