@@ -33,7 +33,7 @@ type Part struct {
 	Kind PartKind `json:"kind"`
 	// Text is the text, the thinking, or the content of a tool result.
 	Text string `json:"text,omitempty"`
-	// Call is the id that ties a tool_use to its tool_result.
+	// Call is the id that ties a tool_use to its tool_result, and an image to the result that it is of.
 	Call string `json:"call,omitempty"`
 	// Tool is the name of the tool that a tool_use asks for.
 	Tool string `json:"tool,omitempty"`
@@ -152,6 +152,9 @@ func validateParts(msg Message, open []string) (map[string]bool, error) {
 			}
 			if msg.Speaker != User {
 				return nil, invalid("message %s has an image part from the assistant", msg.ID)
+			}
+			if p.Call != "" && !answered[p.Call] {
+				return nil, invalid("message %s has an image of call %q, whose result is not there", msg.ID, p.Call)
 			}
 		case PartToolUse:
 			if msg.Speaker != Assistant || p.Tool == "" || !Object(p.Args) {

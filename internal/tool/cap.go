@@ -1,18 +1,13 @@
 package tool
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
-// Spill keeps texts that are too long for a model.
-type Spill interface {
-	// Keep stores the whole text of a call's result and returns where. Keeping it again under the
-	// same call is no error.
-	Keep(ctx context.Context, call, text string) (string, error)
-}
+// OutputPrefix stands before the name of a call where a path can stand: the whole of what it gave.
+const OutputPrefix = "output:"
 
 // DefaultCap is the most bytes of one result that a model reads.
 const DefaultCap = 32 << 10
@@ -21,24 +16,23 @@ const DefaultCap = 32 << 10
 const markBytes = 80
 
 // shape makes a result's text fit to be recorded and read.
-func (s *Set) shape(ctx context.Context, call Call, r Result) (Result, error) {
+func (s *Set) shape(call Call, r Result) Result {
+	if s.options.Redact != nil {
+		r.Text = s.options.Redact(r.Text)
+	}
 	r.Text = clean(r.Text)
 	if strings.TrimSpace(r.Text) == "" {
 		r.Text = "(no output)"
 	}
 	if len(r.Text) <= s.options.Cap {
-		return r, nil
+		return r
 	}
 	kept := "The rest is not kept: ask for less."
-	if s.options.Spill != nil {
-		where, err := s.options.Spill.Keep(ctx, call.ID, r.Text)
-		if err != nil {
-			return Result{}, fmt.Errorf("keep the output of call %s: %w", call.ID, err)
-		}
-		r.Whole, kept = where, "The whole is kept as "+where+"."
+	if call.Name != "" {
+		r.Whole, kept = r.Text, "The whole is kept: read_file reads it as "+OutputPrefix+call.Name+"."
 	}
 	r.Text = headAndTail(r.Text, max(s.options.Cap-len(kept)-markBytes, 2), kept)
-	return r, nil
+	return r
 }
 
 // headAndTail cuts the middle out of a text, at ends of lines where there are any nearby.

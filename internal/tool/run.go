@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,40 +12,41 @@ import (
 )
 
 // Run checks a call, runs it and bounds what comes back. What goes wrong in the tool is a result that
-// the model reads. An error means that there is no result to record: ctx ended, or the spill could
-// not keep the text.
+// the model reads. A tool may set the end itself, when it has more to say of a failure than an error
+// does; facts count however it ended. An error means that there is no result to record: ctx ended.
 func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
-	if err := s.Check(call); err != nil {
+	call, e, err := s.admit(call)
+	if err != nil {
 		return failed(err), nil
 	}
-	e := s.entries[s.byName[call.Tool]]
-	call.Tool = e.Name
 	bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
-	r, err := guard(bounded, e.tool, call)
+	r, err := guard(bounded, call, e.tool.Run)
 	switch {
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("run %s: %w", e.Name, context.Cause(ctx))
 	case err == nil:
-		r.End = EndOK
+		r.End = cmp.Or(r.End, EndOK)
 	case errors.Is(err, context.DeadlineExceeded) && bounded.Err() != nil:
-		r = Result{End: EndTimedOut, Text: fmt.Sprintf(
+		r = Result{End: EndTimedOut, Facts: r.Facts, Text: fmt.Sprintf(
 			"%s was stopped after %s. Ask for less: a smaller folder, a narrower pattern.", e.Name, e.Timeout)}
 	default:
+		facts := r.Facts
 		r = failed(err)
+		r.Facts = facts
 	}
-	return s.shape(ctx, call, r)
+	return s.shape(call, r), nil
 }
 
 // guard runs a tool and makes an error out of a panic.
-func guard(ctx context.Context, t Tool, call Call) (r Result, err error) {
+func guard(ctx context.Context, call Call, run func(context.Context, Call) (Result, error)) (r Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.ErrorContext(ctx, "tool panicked", "call", call.ID, "tool", call.Tool, "stack", string(debug.Stack()))
 			err = fmt.Errorf("%s broke down inside; another call may work", call.Tool)
 		}
 	}()
-	return t.Run(ctx, call)
+	return run(ctx, call)
 }
 
 // failed is the result of a call that went wrong.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,8 +33,12 @@ type entry struct {
 type Options struct {
 	// Cap is the most bytes of a result that the model reads; zero means DefaultCap.
 	Cap int
-	// Spill keeps the whole of what is over the cap; without one the middle is lost.
-	Spill Spill
+	// Redact takes out of a result what must not surface, before it is capped or kept; nil takes out
+	// nothing.
+	Redact func(text string) string
+	// Marked reports whether a text has a mark in it that Redact has put in the place of something. Tools
+	// that write do not take it: what it stands for would be lost.
+	Marked func(text string) bool
 }
 
 var namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -82,7 +87,11 @@ func check(t Tool) (entry, error) {
 		if e.Writes {
 			return e, fmt.Errorf("tool %s: what writes is not pure", e.Name)
 		}
-	case chat.ClassIdempotent, chat.ClassReconcilable, chat.ClassOnce:
+	case chat.ClassReconcilable:
+		if _, ok := t.(Prober); !ok {
+			return e, fmt.Errorf("tool %s: what can be reconciled has a probe", e.Name)
+		}
+	case chat.ClassIdempotent, chat.ClassOnce:
 	default:
 		return e, fmt.Errorf("tool %s: %q is no effect class", e.Name, e.Class)
 	}
@@ -96,6 +105,11 @@ func check(t Tool) (entry, error) {
 	var err error
 	if e.schema, err = s.Resolve(nil); err != nil {
 		return e, fmt.Errorf("tool %s: resolve schema: %w", e.Name, err)
+	}
+	for theirs, ours := range e.Synonyms {
+		if s.Properties[theirs] != nil || ours != "" && s.Properties[ours] == nil {
+			return e, fmt.Errorf("tool %s: %s cannot stand for %q", e.Name, theirs, ours)
+		}
 	}
 	e.takes = takes(&s)
 	return e, nil
@@ -149,11 +163,18 @@ const longestProblem = 600
 
 // Check holds a call against the set and its tool's schema. The error tells the model what to change.
 func (s *Set) Check(call Call) error {
+	_, _, err := s.admit(call)
+	return err
+}
+
+// admit checks a call and gives it our names, of the tool and of the arguments.
+func (s *Set) admit(call Call) (Call, entry, error) {
 	i, ok := s.byName[call.Tool]
 	if !ok {
-		return &chat.Error{Code: chat.CodeNotFound, Message: fmt.Sprintf("there is no tool %q here: call one that you were offered", call.Tool)}
+		return call, entry{}, &chat.Error{Code: chat.CodeNotFound, Message: fmt.Sprintf("there is no tool %q here: call one that you were offered", call.Tool)}
 	}
 	e := s.entries[i]
+	call.Tool = e.Name
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(call.Args))
 	err := dec.Decode(&value)
@@ -161,11 +182,49 @@ func (s *Set) Check(call Call) error {
 		err = errors.New("there is more after the first JSON value")
 	}
 	if err == nil {
+		call.Args, err = e.translate(call.Args, value)
+	}
+	if err == nil {
 		err = e.schema.Validate(value)
 	}
 	if err != nil {
-		return Refuse("the arguments of %s do not fit: %s; it takes %s",
+		return call, e, Refuse("the arguments of %s do not fit: %s; it takes %s",
 			e.Name, shorten(clean(err.Error()), longestProblem), e.takes)
 	}
-	return nil
+	if e.Writes && s.options.Marked != nil && s.options.Marked(string(call.Args)) {
+		return call, e, Refuse("the arguments of %s hold a mark such as [secret:NAME], which stands for a secret that you are not "+
+			"shown: leave the place where it is alone, edit around it, or use the variable of that name", e.Name)
+	}
+	return call, e, nil
+}
+
+// translate renames synonyms, in the decoded arguments and in a copy of their text. Arguments
+// without any stay as they were written, byte by byte.
+func (e entry) translate(args json.RawMessage, value any) (json.RawMessage, error) {
+	object, ok := value.(map[string]any)
+	if !ok || !slices.ContainsFunc(slices.Collect(maps.Keys(e.Synonyms)), func(name string) bool {
+		_, used := object[name]
+		return used
+	}) {
+		return args, nil
+	}
+	var texts map[string]json.RawMessage
+	if err := json.Unmarshal(args, &texts); err != nil {
+		return nil, err
+	}
+	for _, theirs := range slices.Sorted(maps.Keys(e.Synonyms)) {
+		given, used := object[theirs]
+		if !used {
+			continue
+		}
+		if ours := e.Synonyms[theirs]; ours != "" {
+			if _, twice := object[ours]; twice {
+				return nil, fmt.Errorf("%s and %s are the same argument: give one", ours, theirs)
+			}
+			object[ours], texts[ours] = given, texts[theirs]
+		}
+		delete(object, theirs)
+		delete(texts, theirs)
+	}
+	return json.Marshal(texts)
 }

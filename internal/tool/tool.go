@@ -32,7 +32,10 @@ type Definition struct {
 	Description string
 	// Schema is the JSON Schema of the arguments, of type object.
 	Schema json.RawMessage
-	Class  chat.EffectClass
+	// Synonyms are arguments as other programs call them, each with our name for it, or with none if
+	// it is of no use here. Models that learned those succeed; the schema does not offer them.
+	Synonyms map[string]string
+	Class    chat.EffectClass
 	// Writes and Network say what authority a call takes. What neither writes nor reaches the
 	// network needs no approval.
 	Writes  bool
@@ -50,6 +53,24 @@ type Call struct {
 	ID   string
 	Tool string
 	Args json.RawMessage
+	// Seen is the hash of what the caller was last shown of a file under any of these paths, before this
+	// call, or of what it wrote there itself; empty if it never was. Nil means that nobody keeps track.
+	Seen func(paths ...string) (hash string, err error)
+	// Patch finds what an agent below the caller left. Nil means that nobody keeps patches.
+	Patch func(agent string) (Patch, error)
+	// Name is how the model may name the call later, to read all that it gave; empty if that is not kept.
+	// Output finds the whole of what an earlier call of that name gave.
+	Name   string
+	Output func(name string) (string, error)
+}
+
+// Patch is what an agent changed in a tree of its own.
+type Patch struct {
+	// Tree names the tree, for those who know what it was copied from.
+	Tree string
+	// Text is as git writes it; Files are the paths in it.
+	Text  string
+	Files []string
 }
 
 // Decode reads the arguments of a call into a struct.
@@ -74,23 +95,29 @@ const (
 type Result struct {
 	// Text is what the model will read: never empty, valid UTF-8 without NUL, within the cap.
 	Text string
-	// End is set by Set.Run.
+	// End is set by Set.Run, unless the tool did.
 	End End
-	// Read lists the files that the text rests on, for receipts.
-	Read []File
-	// Whole is where the spill keeps the text if the cap has shortened it.
+	// Facts are what the call did, as the tool saw it, whatever a model will say of it.
+	Facts Facts
+	// Whole is the text before the cap shortened it, for the host to keep; empty if it did not.
 	Whole string
+	// Images are what the model will look at, after the text.
+	Images []Image
 }
 
-// Tokens estimates, on the large side, what the result takes of a context window.
-func (r Result) Tokens() int64 { return int64(len(r.Text)+2) / 3 }
+// Image is a picture that a model can look at.
+type Image struct {
+	// Type is image/png, image/jpeg, image/gif or image/webp.
+	Type string
+	Data []byte
+}
 
-// File is a fact about a file: its path in the workspace and what it held.
-type File struct {
-	Path string `json:"path"`
-	// Hash is the SHA-256 of the whole content, in hexadecimal.
-	Hash  string `json:"hash"`
-	Bytes int64  `json:"bytes"`
+// imageTokens is what one image may take: providers scale down what would take more.
+const imageTokens = 1600
+
+// Tokens estimates, on the large side, what the result takes of a context window.
+func (r Result) Tokens() int64 {
+	return int64(len(r.Text)+2)/3 + imageTokens*int64(len(r.Images))
 }
 
 // Refuse makes the error of a call that cannot be carried out as asked; the model reads the text.

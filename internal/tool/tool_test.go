@@ -41,7 +41,7 @@ func say(name string, run func(context.Context, tool.Call) (tool.Result, error),
 func speak(_ context.Context, call tool.Call) (tool.Result, error) {
 	var args struct{ Text string }
 	err := call.Decode(&args)
-	return tool.Result{Text: args.Text, Read: []tool.File{{Path: call.Tool}}}, err
+	return tool.Result{Text: args.Text, Facts: tool.Facts{Read: []tool.File{{Path: call.Tool}}}}, err
 }
 
 func newSet(t *testing.T, o tool.Options, tools ...tool.Tool) *tool.Set {
@@ -119,6 +119,7 @@ func TestArgumentsAreCheckedBeforeTheToolSeesThem(t *testing.T) {
 
 func TestWhateverAToolDoesIsAResult(t *testing.T) {
 	quick := func(d *tool.Definition) { d.Timeout = time.Millisecond }
+	did := tool.Facts{Commands: []tool.Command{{Line: "x", Exit: 1}}}
 	s := newSet(t, tool.Options{},
 		say("fine", speak, func(d *tool.Definition) { d.Aliases = []string{"Fine"} }),
 		say("panics", func(context.Context, tool.Call) (tool.Result, error) { panic("secret") }),
@@ -130,19 +131,32 @@ func TestWhateverAToolDoesIsAResult(t *testing.T) {
 			<-ctx.Done()
 			return tool.Result{}, ctx.Err()
 		}, quick),
+		say("says_how", func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Text: "x", End: tool.EndFailed, Facts: did}, nil
+		}),
+		say("did", func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Text: "lost", Facts: did}, errors.New("no luck")
+		}),
+		say("late", func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{Text: "lost", Facts: did}, ctx.Err()
+		}, quick),
 		say("quiet", func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: " \n"}, nil }),
 		say("dirty", func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{Text: "a\x00b\xffc"}, nil
 		}),
 	)
 	for name, want := range map[string]tool.Result{
-		"Fine":    {Text: "x", End: tool.EndOK, Read: []tool.File{{Path: "fine"}}},
-		"panics":  {Text: "panics broke down inside; another call may work", End: tool.EndFailed},
-		"fails":   {Text: "no luck", End: tool.EndFailed},
-		"refuses": {Text: "try b", End: tool.EndFailed},
-		"hangs":   {Text: "hangs was stopped after 1ms. Ask for less: a smaller folder, a narrower pattern.", End: tool.EndTimedOut},
-		"quiet":   {Text: "(no output)", End: tool.EndOK},
-		"dirty":   {Text: "a\uFFFDb\uFFFDc", End: tool.EndOK},
+		"Fine":     {Text: "x", End: tool.EndOK, Facts: tool.Facts{Read: []tool.File{{Path: "fine"}}}},
+		"panics":   {Text: "panics broke down inside; another call may work", End: tool.EndFailed},
+		"fails":    {Text: "no luck", End: tool.EndFailed},
+		"refuses":  {Text: "try b", End: tool.EndFailed},
+		"hangs":    {Text: "hangs was stopped after 1ms. Ask for less: a smaller folder, a narrower pattern.", End: tool.EndTimedOut},
+		"says_how": {Text: "x", End: tool.EndFailed, Facts: did},
+		"did":      {Text: "no luck", End: tool.EndFailed, Facts: did},
+		"late":     {Text: "late was stopped after 1ms. Ask for less: a smaller folder, a narrower pattern.", End: tool.EndTimedOut, Facts: did},
+		"quiet":    {Text: "(no output)", End: tool.EndOK},
+		"dirty":    {Text: "a\uFFFDb\uFFFDc", End: tool.EndOK},
 	} {
 		got, err := s.Run(t.Context(), tool.Call{ID: "1.0", Tool: name, Args: json.RawMessage(`{"text":"x"}`)})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -163,51 +177,34 @@ func TestACancelledCallHasNoResult(t *testing.T) {
 	}
 }
 
-type shelf struct {
-	kept map[string]string
-	err  error
-}
-
-func (s shelf) Keep(_ context.Context, call, text string) (string, error) {
-	if s.err != nil {
-		return "", s.err
-	}
-	s.kept[call] = text
-	return "shelf/" + call, nil
-}
-
 func TestALongOutputKeepsItsHeadAndTail(t *testing.T) {
 	var whole strings.Builder
 	for i := range 500 {
 		whole.WriteString(strings.Repeat("é", i%7) + " line\n")
 	}
-	put := shelf{kept: map[string]string{}}
 	say := say("say", func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: whole.String()}, nil })
-	call := tool.Call{ID: "3.1", Tool: "say", Args: json.RawMessage(`{"text":"x"}`)}
+	call := tool.Call{ID: "3.1", Name: "main#3.1", Tool: "say", Args: json.RawMessage(`{"text":"x"}`)}
 	const limit = 1000
-	got, err := newSet(t, tool.Options{Cap: limit, Spill: put}, say).Run(t.Context(), call)
+	got, err := newSet(t, tool.Options{Cap: limit}, say).Run(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)
 	}
 	head, rest, _ := strings.Cut(got.Text, "\n[")
 	mark, tail, _ := strings.Cut(rest, "]\n")
 	switch {
-	case put.kept["3.1"] != whole.String() || got.Whole != "shelf/3.1":
-		t.Errorf("the whole is not on the shelf: %q", got.Whole)
+	case got.Whole != whole.String():
+		t.Errorf("the whole is not there: %q", got.Whole)
 	case len(got.Text) > limit || !utf8.ValidString(got.Text):
 		t.Errorf("%d bytes are over the cap, or broken", len(got.Text))
 	case !strings.HasPrefix(whole.String(), head) || !strings.HasSuffix(whole.String(), tail) || len(tail) < limit/5:
 		t.Errorf("head or tail is not the text's own:\n%s", got.Text)
-	case !strings.HasSuffix(mark, "left out here. The whole is kept as shelf/3.1."):
+	case !strings.HasSuffix(mark, "left out here. The whole is kept: read_file reads it as output:main#3.1."):
 		t.Errorf("mark %q", mark)
 	}
 
+	call.Name = ""
 	lost, err := newSet(t, tool.Options{Cap: limit}, say).Run(t.Context(), call)
 	if err != nil || lost.Whole != "" || !strings.Contains(lost.Text, "The rest is not kept: ask for less.") {
-		t.Errorf("without a spill: %v %s", err, lost.Text)
-	}
-	full := errors.New("disk full")
-	if _, err := newSet(t, tool.Options{Cap: limit, Spill: shelf{err: full}}, say).Run(t.Context(), call); !errors.Is(err, full) {
-		t.Errorf("a spill that failed gave %v", err)
+		t.Errorf("where nothing is kept: %v %s", err, lost.Text)
 	}
 }

@@ -108,7 +108,7 @@ func TestFactsNameWhatWasRead(t *testing.T) {
 		{"grep", `{"pattern":"absent"}`, nil},
 		{"read_file", `{"path":"logo.png"}`, nil},
 	} {
-		if diff := cmp.Diff(c.want, ask(t, s, c.tool, c.args).Read); diff != "" {
+		if diff := cmp.Diff(c.want, ask(t, s, c.tool, c.args).Facts.Read); diff != "" {
 			t.Errorf("%s %s: %s", c.tool, c.args, diff)
 		}
 	}
@@ -146,7 +146,7 @@ func TestDefinitionsOfReadingTools(t *testing.T) {
 			t.Errorf("%s is more than a reading tool: %+v", d.Name, d)
 		}
 	}
-	want := map[string]string{"glob": "Glob", "grep": "Grep", "list_dir": "LS", "read_file": "Read", "think": ""}
+	want := map[string]string{"glob": "Glob", "grep": "Grep", "list_dir": "LS", "read_file": "Read", "think": "", "todo": "TodoWrite"}
 	if diff := cmp.Diff(want, aliases); diff != "" {
 		t.Error(diff)
 	}

@@ -131,20 +131,27 @@ func lateness(t *testing.T, s *tool.Set, after time.Duration, call tool.Call) ti
 	return time.Since(deadline)
 }
 
+// BenchmarkGrep searches 20,000 files by ourselves and with ripgrep, side by side.
 func BenchmarkGrep(b *testing.B) {
-	s := openSet(b, forest(b, 10_000))
-	for name, args := range map[string]string{
-		"literal": `{"pattern":"needle123\\b"}`,
-		"regexp":  `{"pattern":"[nm]eedle12[0-9]$","output":"files"}`,
-		"absent":  `{"pattern":"nowhere"}`,
+	ours, with := bothWays(b, forest(b, 20_000))
+	for _, c := range []struct{ name, args string }{
+		{"literal", `{"pattern":"needle123\\b"}`},
+		{"regexp", `{"pattern":"[nm]eedle12[0-9]$","output":"files"}`},
+		{"case", `{"pattern":"NEEDLE123","ignore_case":true}`},
+		{"absent", `{"pattern":"nowhere"}`},
 	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if r := ask(b, s, "grep", args); r.End != tool.EndOK {
-					b.Fatal(r.Text)
+		for _, way := range []struct {
+			name string
+			set  *tool.Set
+		}{{"ours", ours}, {"ripgrep", with}} {
+			b.Run(c.name+"/"+way.name, func(b *testing.B) {
+				for b.Loop() {
+					if r := ask(b, way.set, "grep", c.args); r.End != tool.EndOK {
+						b.Fatal(r.Text)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

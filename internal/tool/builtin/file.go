@@ -6,10 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"syscall"
 
@@ -131,16 +129,8 @@ func copyAll(ctx context.Context, to io.Writer, from io.ReaderAt) error {
 	}
 }
 
-// sniffed is how much of a file tells text from binary, as git looks at it.
-const sniffed = 8000
-
 // binary says what kind of binary a content is; of text it says nothing.
-func binary(data []byte) string {
-	if bytes.IndexByte(data[:min(len(data), sniffed)], 0) < 0 {
-		return ""
-	}
-	return http.DetectContentType(data)
-}
+func binary(data []byte) string { return tool.Binary(data) }
 
 // refuseBinary is the answer to whoever wants to read what is not text.
 func refuseBinary(name, kind string, size int) error {
@@ -148,4 +138,4 @@ func refuseBinary(name, kind string, size int) error {
 }
 
 // atLine ends an answer that is not complete.
-func atLine(format string, args ...any) string { return fmt.Sprintf("["+format+"]\n", args...) }
+func atLine(format string, args ...any) string { return tool.Note(format, args...) }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -51,6 +53,9 @@ func openSet(t testing.TB, dir string) *tool.Set {
 	w, err := builtin.Open(dir)
 	must(t, err)
 	t.Cleanup(func() { must(t, w.Close()) })
+	if always {
+		w.AlwaysRipgrep()
+	}
 	s, err := tool.NewSet(tool.Options{}, w.Tools()...)
 	must(t, err)
 	return s
@@ -84,5 +89,27 @@ func golden(t *testing.T, name, got string) {
 	must(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-) against what came (+); -update writes it again:\n%s", file, diff)
+	}
+}
+
+// growth is by how much the heap grew at most while something ran, seen every millisecond.
+func growth(run func()) uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, stats.HeapAlloc
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run()
+	}()
+	for {
+		select {
+		case <-done:
+			return most - before
+		case <-time.After(time.Millisecond):
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+		}
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -81,7 +82,7 @@ func (t glob) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 
 // namePattern is a pattern for paths below a folder.
 type namePattern struct {
-	re *regexp.Regexp
+	text string
 	// below is the folder and a slash; nothing for the workspace.
 	below string
 	// anywhere means that the pattern speaks of the last part of a path.
@@ -107,17 +108,51 @@ func (w *Workspace) namePattern(pattern, base string) (namePattern, error) {
 	if slices.Contains(strings.Split(text, "/"), "..") {
 		return p, tool.Refuse("a pattern holds no ..: give the folder as path")
 	}
-	re, err := globDialect.compile(text)
-	if err != nil {
-		return p, tool.Refuse("%s is %v. Known are *, **, ?, [a-z], {a,b}; put \\ before one of these to mean itself", show(pattern), err)
+	if !doublestar.ValidatePattern(text) {
+		return p, tool.Refuse("%s is not a pattern: a [ without its ], a { without its }, or a \\ at its end. "+
+			"Known are *, **, ?, [a-z], {a,b}; put \\ before one of these to mean itself", show(pattern))
 	}
-	p.re = re
+	if len(text) > patternBytes || alternatives(text) > patternChoices {
+		return p, tool.Refuse("the pattern is too large: it may have %d bytes, and stand for %d choices of {a,b}", patternBytes, patternChoices)
+	}
+	p.text = text
 	return p, nil
+}
+
+// patternBytes and patternChoices keep the time that one name takes far below what a cancelled call
+// may go on for: braces are tried one after another, so every further pair doubles the time.
+const (
+	patternBytes   = 500
+	patternChoices = 64
+)
+
+// alternatives is the product of the choices that the braces of a pattern give.
+func alternatives(pattern string) int {
+	total := 1
+	var open []int
+	for i := 0; i < len(pattern) && total <= patternChoices; i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			open = append(open, 1)
+		case ',':
+			if len(open) > 0 {
+				open[len(open)-1]++
+			}
+		case '}':
+			if len(open) > 0 {
+				total *= open[len(open)-1]
+				open = open[:len(open)-1]
+			}
+		}
+	}
+	return total
 }
 
 func (p namePattern) fits(name string) bool {
 	if p.anywhere {
-		return p.re.MatchString(path.Base(name))
+		return doublestar.MatchUnvalidated(p.text, path.Base(name))
 	}
-	return p.re.MatchString(strings.TrimPrefix(name, p.below))
+	return doublestar.MatchUnvalidated(p.text, strings.TrimPrefix(name, p.below))
 }

@@ -24,6 +24,7 @@ func (grep) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "grep", Aliases: []string{"Grep"}, Description: grepText,
 		Class: chat.ClassPure, Timeout: searchTimeout,
+		Synonyms: map[string]string{"-i": "ignore_case", "-C": "context", "-n": ""}, // lines have their numbers anyway
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
@@ -77,6 +78,9 @@ func (t grep) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if !info.IsDir() {
 		return t.one(ctx, &s, base)
 	}
+	if s.cleared, err = t.cleared(ctx, &s, base, fits); err != nil {
+		return tool.Result{}, err
+	}
 	k := walker{w: t.w, visit: func(root *os.Root, name string, e fs.DirEntry) error {
 		if !e.Type().IsRegular() || !fits(name) {
 			return nil
@@ -86,7 +90,7 @@ func (t grep) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := k.walk(ctx, base); err != nil {
 		return tool.Result{}, err
 	}
-	return tool.Result{Text: s.text() + k.remark(), Read: s.read}, nil
+	return tool.Result{Text: s.text() + k.remark(), Facts: tool.Facts{Read: s.read}}, nil
 }
 
 // one searches the file that a model named, and says why if that cannot be done.
@@ -108,7 +112,7 @@ func (t grep) one(ctx context.Context, s *search, name string) (tool.Result, err
 	}
 	s.files++
 	s.add(name, fact)
-	return tool.Result{Text: s.text(), Read: s.read}, nil
+	return tool.Result{Text: s.text(), Facts: tool.Facts{Read: s.read}}, nil
 }
 
 // expression compiles what is looked for.
@@ -143,6 +147,11 @@ func (s *search) file(ctx context.Context, root *os.Root, name string) error {
 		s.unread = append(s.unread, name)
 		return nil
 	}
+	if s.passes(f, name) {
+		_ = f.Close() // nothing was written
+		s.files++
+		return nil
+	}
 	fact, err := read(ctx, f, func(data []byte) bool { return s.look(ctx, data) })
 	_ = f.Close() // nothing was written
 	if ctx.Err() != nil {
@@ -155,4 +164,14 @@ func (s *search) file(ctx context.Context, root *os.Root, name string) error {
 	s.files++
 	s.add(name, fact)
 	return nil
+}
+
+// passes reports whether a file need not be read: nothing in it matches. Of one that may have a line that
+// is too long for us it has to be said whether it does.
+func (s *search) passes(f *os.File, name string) bool {
+	if !s.cleared[name] {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Size() <= searchedBytes
 }

@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"net"
 	"os"
 	"path/filepath"
@@ -75,7 +76,7 @@ func TestNoPathLeadsOutOfTheWorkspace(t *testing.T) {
 			{"grep", strings.TrimSuffix(quote("path", p), "}") + `,"pattern":"."}`},
 		} {
 			r := ask(t, s, call.tool, call.args)
-			if r.End != tool.EndFailed || strings.Contains(r.Text, secret) || strings.Contains(r.Text, "root:x:") || r.Read != nil {
+			if r.End != tool.EndFailed || strings.Contains(r.Text, secret) || strings.Contains(r.Text, "root:x:") || r.Facts.Read != nil {
 				t.Errorf("%s %q: %s\n%.300s", call.tool, p, r.End, r.Text)
 			}
 		}
@@ -133,7 +134,13 @@ func TestDevicesAndProcInsideTheWorkspaceDoNotHang(t *testing.T) {
 	}
 }
 
-func TestALinkSwappedMeanwhileIsNotFollowedOut(t *testing.T) {
+// races is how often a link is raced, twice each: make escape asks for 20,000 calls.
+var races = flag.Int("races", 5000, "how often links are swapped while tools read")
+
+func TestALinkSwappedMeanwhileIsNotFollowedOut(t *testing.T) { raceLinks(t, *races) }
+
+func raceLinks(t *testing.T, calls int) {
+	t.Helper()
 	dir, s := hostile(t)
 	name := filepath.Join(dir, "swapped")
 	must(t, os.Mkdir(name, 0o755))
@@ -149,8 +156,8 @@ func TestALinkSwappedMeanwhileIsNotFollowedOut(t *testing.T) {
 			_ = os.Rename(name+".kept", name)
 		}
 	}()
-	calls, seen := 5000, 0
-	for range calls {
+	seen, total, patience := 0, 0, time.Now().Add(20*time.Second)
+	for total < 2*calls || (seen == 0 || seen == total) && time.Now().Before(patience) {
 		for _, call := range []struct{ tool, args string }{
 			{"read_file", `{"path":"swapped/secret.txt"}`}, {"grep", `{"pattern":".","path":"swapped"}`},
 		} {
@@ -158,15 +165,16 @@ func TestALinkSwappedMeanwhileIsNotFollowedOut(t *testing.T) {
 			if strings.Contains(r.Text, secret) {
 				t.Fatalf("%s got out", call.tool)
 			}
-			if r.End == tool.EndOK && len(r.Read) > 0 {
+			total++
+			if r.End == tool.EndOK && len(r.Facts.Read) > 0 {
 				seen++
 			}
 		}
 	}
 	stop()
 	<-done
-	if seen == 0 || seen == 2*calls {
-		t.Errorf("%d of %d calls saw the folder: the race did not happen", seen, 2*calls)
+	if seen == 0 || seen == total {
+		t.Errorf("%d of %d calls saw the folder: the race did not happen", seen, total)
 	}
 }
 
@@ -186,7 +194,7 @@ func FuzzResolve(f *testing.F) {
 				if err != nil || strings.Contains(r.Text, secret) || strings.Contains(r.Text, "root:x:") || strings.Contains(r.Text, "broke down") {
 					t.Fatalf("%s %q: %v %.300s", name, given, err, r.Text)
 				}
-				for _, file := range r.Read {
+				for _, file := range r.Facts.Read {
 					if strings.HasPrefix(file.Path, "..") || strings.HasPrefix(file.Path, "/") {
 						t.Fatalf("%q was read as %q", given, file.Path)
 					}

@@ -7,10 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -177,9 +174,4 @@ func distance(a, b string) int {
 }
 
 // show writes a path so that it stays on one line.
-func show(name string) string {
-	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return name
-	}
-	return strconv.Quote(name)
-}
+func show(name string) string { return tool.Show(name) }

@@ -6,3 +6,6 @@ import "time"
 
 // patience is how long a cancelled call may go on.
 const patience = 100 * time.Millisecond
+
+// watched means that the race detector is at work.
+const watched = false

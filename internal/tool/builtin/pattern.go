@@ -8,17 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// dialect is how a pattern of file names is written.
+// dialect is how a pattern of an ignore file is read. These are ours and not go-git's, which was held
+// against git by the tests of this package and reads [!a], []a] and [[:digit:]] in another way than
+// git. Patterns of models are doublestar's.
 type dialect struct {
-	// braces means that {a,b} stands for a or b.
-	braces bool
 	// loose means that ** right after the text before the first wildcard counts as if it stood
 	// after a slash. Git sets that text aside before it looks at a pattern with a slash.
 	loose bool
 }
 
 var (
-	globDialect     = dialect{braces: true}
 	nameDialect     = dialect{}
 	anchoredDialect = dialect{loose: true}
 )
@@ -30,7 +29,6 @@ var errPattern = errors.New("not a pattern")
 // whatever the pattern.
 func (d dialect) compile(pattern string) (*regexp.Regexp, error) {
 	var out strings.Builder
-	open := 0
 	for i := 0; i < len(pattern); {
 		switch c := pattern[i]; {
 		case c == '*':
@@ -62,25 +60,11 @@ func (d dialect) compile(pattern string) (*regexp.Regexp, error) {
 			_, size := utf8.DecodeRuneInString(pattern[i+1:])
 			out.WriteString(regexp.QuoteMeta(pattern[i+1 : i+1+size]))
 			i += 1 + size
-		case d.braces && c == '{':
-			out.WriteString("(?:")
-			open++
-			i++
-		case open > 0 && c == ',':
-			out.WriteString("|")
-			i++
-		case open > 0 && c == '}':
-			out.WriteString(")")
-			open--
-			i++
 		default:
 			_, size := utf8.DecodeRuneInString(pattern[i:])
 			out.WriteString(regexp.QuoteMeta(pattern[i : i+size]))
 			i += size
 		}
-	}
-	if open > 0 {
-		return nil, fmt.Errorf("%w: a { without its }", errPattern)
 	}
 	re, err := regexp.Compile(`(?s)\A(?:` + out.String() + `)\z`)
 	if err != nil {

@@ -28,6 +28,7 @@ func (readFile) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "read_file", Aliases: []string{"Read"}, Description: readFileText,
 		Class: chat.ClassPure, Timeout: readTimeout,
+		Synonyms: map[string]string{"file_path": "path"},
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
@@ -48,6 +49,14 @@ func (t readFile) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	}{Offset: 1, Limit: readLines}
 	if err := call.Decode(&args); err != nil {
 		return tool.Result{}, err
+	}
+	if output, ok := strings.CutPrefix(args.Path, tool.OutputPrefix); ok && call.Output != nil {
+		whole, err := call.Output(output)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		text, err := page(args.Path, []byte(whole), args.Offset, args.Limit)
+		return tool.Result{Text: text}, err
 	}
 	name, err := t.w.resolve(args.Path)
 	if err != nil {
@@ -73,7 +82,7 @@ func (t readFile) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 		return tool.Result{}, err
 	}
 	fact.Path = name
-	return tool.Result{Text: text, Read: []tool.File{fact}}, nil
+	return tool.Result{Text: text, Facts: tool.Facts{Read: []tool.File{fact}}}, nil
 }
 
 // page shows some lines of a text with their numbers, and says how to see the others.
@@ -121,14 +130,4 @@ func remarks(data []byte, lines [][]byte) string {
 }
 
 // cutLine shows at most so many bytes of a line, from a place in it.
-func cutLine(line []byte, from, most int) string {
-	line = bytes.TrimSuffix(line, []byte("\r"))
-	text := strings.ToValidUTF8(string(line[from:min(len(line), from+most)]), "\uFFFD")
-	if from > 0 {
-		text = "…" + text
-	}
-	if rest := len(line) - from - most; rest > 0 {
-		text += fmt.Sprintf("… (%d bytes more)", rest)
-	}
-	return text
-}
+func cutLine(line []byte, from, most int) string { return tool.CutLine(line, from, most) }

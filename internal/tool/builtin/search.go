@@ -25,6 +25,8 @@ type search struct {
 	prefix  string
 	output  string
 	context int
+	// cleared are files that are known to hold no match.
+	cleared map[string]bool
 
 	// data, hits and long are of the file looked at last; long means that a line was not searched
 	// to its end.

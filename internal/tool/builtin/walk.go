@@ -76,6 +76,22 @@ func (k *walker) descend(ctx context.Context, root *os.Root, dir string, rules r
 	return nil
 }
 
+// Files visits every regular file of the workspace, in the order of the paths, without .git and what git
+// ignores. Links are not followed.
+func (w *Workspace) Files(ctx context.Context, visit func(name string, info fs.FileInfo) error) error {
+	k := walker{w: w, visit: func(root *os.Root, name string, e fs.DirEntry) error {
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		info, err := root.Lstat(e.Name())
+		if err != nil {
+			return nil //nolint:nilerr // it has just been removed
+		}
+		return visit(name, info)
+	}}
+	return k.walk(ctx, ".")
+}
+
 // miss notes a folder that could not be read. One that has just been removed is not missed.
 func (k *walker) miss(ctx context.Context, dir string, err error) error {
 	if ctx.Err() != nil {

@@ -1,0 +1,34 @@
+package tool
+
+// Matter is something that a call is about: a file, a page, a command of a shell line.
+type Matter struct {
+	// Forms are the texts that a rule may know it by.
+	Forms []string
+	// Hidden means that the texts do not tell all of it: no rule for some calls allows it.
+	Hidden bool
+}
+
+// About is what a call is about, for rules and for the person who is asked.
+type About struct {
+	Matters []Matter
+	// Pattern is what a person may approve for later calls too; empty if each must be looked at.
+	Pattern string
+}
+
+// Accountable is a tool that can say what a call is about. Of others, rules know only the name.
+type Accountable interface {
+	About(call Call) About
+}
+
+// About asks a tool what a call is about. What does not fit the schema is about something hidden; it
+// is never run.
+func (s *Set) About(call Call) About {
+	call, e, err := s.admit(call)
+	if err != nil {
+		return About{Matters: []Matter{{Forms: []string{""}, Hidden: true}}}
+	}
+	if a, ok := e.tool.(Accountable); ok {
+		return a.About(call)
+	}
+	return About{}
+}

@@ -1,0 +1,168 @@
+package command_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/tool"
+	"github.com/retinue-dev/retinue/internal/tool/command"
+)
+
+// TestEveryCommandOfALineIsFound takes lines apart. A ? before a command means that a part of it is
+// known only when it runs.
+func TestEveryCommandOfALineIsFound(t *testing.T) {
+	for line, want := range map[string][]string{
+		"git status":                             {"git status"},
+		"git status; rm -rf build":               {"git status", "rm -rf build"},
+		"cd src && go test ./... || echo no":     {"cd src", "go test ./...", "echo no"},
+		"cat a | tee b | wc -l":                  {"cat a", "tee b", "wc -l"},
+		"(cd x; rm y) & sleep 1":                 {"cd x", "rm y", "sleep 1"},
+		"echo $(curl example.org)":               {"?echo $(curl example.org)", "curl example.org"},
+		"echo `id`":                              {"?echo $(id)", "id"},
+		`echo "a $(rm b) c"`:                     {"?echo a $(rm b) c", "rm b"},
+		"cat <<E\n$(id)\nE":                      {"cat", "id"},
+		"cat <<'E'\n$(id)\nE":                    {"cat"},
+		"diff <(ls a) <(rm b)":                   {"?diff <(ls a) <(rm b)", "ls a", "rm b"},
+		"ls() { rm -rf x; }; ls":                 {"rm -rf x", "ls"},
+		"if test -f a; then rm a; fi":            {"test -f a", "rm a"},
+		"for f in *; do rm $f; done":             {"?rm $f"},
+		"while read -r l; do sh -c \"$l\"; done": {"read -r l", "?sh -c $l"},
+		`\rm -rf x`:                              {"rm -rf x"},
+		`"r"m 'a b'`:                             {"rm a b"},
+		`r\m x`:                                  {"rm x"},
+		"$CMD x":                                 {"?$CMD x"},
+		"${X:-rm} x":                             {"?${X:-rm} x"},
+		"{rm,-rf,x}":                             {"?{rm,-rf,x}"},
+		"$'\\x72m' x":                            {"?\\x72m x"},
+		"echo x > out.txt":                       {"echo x", "> out.txt"},
+		"echo x >> $HOME/.bashrc":                {"echo x", "?> $HOME/.bashrc"},
+		"make 2>&1 >/dev/null":                   {"make"},
+		"make >&log":                             {"make", "> log"},
+		"make >&$X 2>&-":                         {"make", "?> $X"},
+		"make &> log":                            {"make", "> log"},
+		"PATH=/tmp ls":                           {"PATH=/tmp ls"},
+		"PATH=/tmp; ls":                          {"PATH=/tmp", "ls"},
+		"X=$(id) ls":                             {"?X=$(id) ls", "id"},
+		"export PATH=/tmp; ls":                   {"export PATH=/tmp", "ls"},
+		"declare -x LD_PRELOAD=a.so":             {"declare -x LD_PRELOAD=a.so"},
+		"[[ -n $(id) ]] && ls":                   {"id", "ls"},
+		"(( $(id) ))":                            {"id"},
+		"/bin/rm -rf x":                          {"/bin/rm -rf x"},
+		"a\\\nb c":                               {"ab c"},
+		"echo ''":                                {"echo ''"},
+		"time -p go build":                       {"go build"},
+		"! grep x y":                             {"grep x y"},
+		"coproc nc -l 1":                         {"nc -l 1"},
+		"case x in x) rm y;; esac":               {"rm y"},
+		"echo a#b # rm c":                        {"echo a#b"},
+		"":                                       nil,
+	} {
+		l := command.Parse(line)
+		var got []string
+		for _, c := range l.Commands {
+			text := c.Text
+			if c.Hidden {
+				text = "?" + text
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || l.Problem != "" {
+			t.Errorf("%q: problem %q, commands (-want +got):\n%s", line, l.Problem, diff)
+		}
+	}
+}
+
+func TestALineThatCannotBeReadHasNoCommands(t *testing.T) {
+	for _, line := range []string{"echo 'x", "if true", "$(", "a && ", "cat <<E", strings.Repeat("echo a; ", 10_000)} {
+		if l := command.Parse(line); l.Problem == "" || len(l.Commands) > 0 || l.Pattern() != "" {
+			t.Errorf("%.20q: %+v", line, l)
+		}
+	}
+}
+
+func TestWhatMayBeAllowedForLaterCalls(t *testing.T) {
+	for line, want := range map[string]string{
+		"go test ./...":                  "go test *",
+		"git status -s":                  "git status *",
+		"git -C x status":                "git -C x status",
+		"git -c core.pager=sh log":       "",
+		"git push origin main":           "",
+		"npm test":                       "npm test *",
+		"npm exec evil":                  "",
+		"go run .":                       "",
+		"go test -exec sudo ./...":       "",
+		"./gradlew build":                "./gradlew build",
+		"ls -la":                         "ls -la",
+		"ls && wc -l a":                  "ls\nwc -l a",
+		"ls && rm a":                     "",
+		"ls > a":                         "",
+		"X=1 ls":                         "X=1 ls",
+		"echo $HOME":                     "",
+		"sh -c ls":                       "",
+		"/usr/bin/python3.11 x.py":       "",
+		"python3 x.py":                   "",
+		"env ls":                         "",
+		"xargs rm":                       "",
+		"find . -name x":                 "find . -name x",
+		"find . -exec rm {} +":           "",
+		"busybox ls":                     "",
+		"sudo ls":                        "",
+		"eval ls":                        "",
+		". ./x":                          "",
+		"tar -xf a --to-command=sh":      "",
+		"sed -i s/a/b/ c":                "",
+		"rm a":                           "",
+		"/bin/rm a":                      "",
+		"":                               "",
+		"ls; ls() { ls; }; trap ls EXIT": "",
+	} {
+		if got := command.Parse(line).Pattern(); got != want {
+			t.Errorf("%q: %q may be allowed, want %q", line, got, want)
+		}
+	}
+}
+
+func TestARuleKnowsAProgramByItsBareNameToo(t *testing.T) {
+	got := command.Parse("/usr/bin/git push origin").Commands[0].Forms()
+	if diff := cmp.Diff([]string{"/usr/bin/git push origin", "git push origin"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := command.Parse("git push").Commands[0].Forms(); len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestWhatALineIsAbout(t *testing.T) {
+	want := tool.About{Matters: []tool.Matter{
+		{Forms: []string{"ls -l"}}, {Forms: []string{"/bin/rm $X", "rm $X"}, Hidden: true},
+	}}
+	if diff := cmp.Diff(want, command.About("ls -l; /bin/rm $X")); diff != "" {
+		t.Error(diff)
+	}
+	unreadable := tool.About{Matters: []tool.Matter{{Forms: []string{"ls '"}, Hidden: true}}}
+	if diff := cmp.Diff(unreadable, command.About("ls '")); diff != "" {
+		t.Error(diff)
+	}
+	if got := command.About("go test ./...").Pattern; got != "go test *" {
+		t.Errorf("pattern %q", got)
+	}
+}
+
+// FuzzParse looks for lines that break the reading of them, and for patterns that say less than they
+// should: whatever may be allowed for later has no hidden part.
+func FuzzParse(f *testing.F) {
+	for _, line := range []string{"git status; rm x", "echo $(id)", "a=b c >d", "f() { x; }; f", "cat <<E\nx\nE", "{a,b}", "\\\n", "$'a'"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		l := command.Parse(line)
+		for _, c := range l.Commands {
+			c.Forms()
+			if c.Hidden && l.Pattern() != "" {
+				t.Errorf("%q may be allowed for later, and a part of it is hidden", line)
+			}
+		}
+	})
+}

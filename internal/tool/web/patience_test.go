@@ -1,0 +1,8 @@
+//go:build !race
+
+package web_test
+
+import "time"
+
+// patience is how long a cancelled call may go on.
+const patience = 100 * time.Millisecond
