@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 )
@@ -12,6 +16,70 @@ const (
 	// grantsKept bounds the approvals that a task remembers.
 	grantsKept = 16
 )
+
+// DenialReason is why a call was not carried out that could have been.
+type DenialReason string
+
+// The reasons. The journal keeps them with the result, so that nobody has to read the text.
+const (
+	// DeniedByPerson and DeniedByPolicy are a no; nobody tries again as it is.
+	DeniedByPerson DenialReason = "by_person"
+	DeniedByPolicy DenialReason = "by_policy"
+	// DeniedHeadless means that nobody was there to decide, DeniedExpired that nobody did in time,
+	// DeniedCancelled that the run ended first.
+	DeniedHeadless  DenialReason = "headless"
+	DeniedExpired   DenialReason = "expired"
+	DeniedCancelled DenialReason = "cancelled"
+	// DeniedChanged means that what would have run is not what was approved, DeniedUnapproved that no
+	// approval of it is on record.
+	DeniedChanged    DenialReason = "changed"
+	DeniedUnapproved DenialReason = "unapproved"
+)
+
+// text is what the model is told.
+func (r DenialReason) text() string {
+	switch r {
+	case DeniedByPerson:
+		return textDenied
+	case DeniedByPolicy:
+		return textPolicyDenied
+	case DeniedHeadless:
+		return textHeadlessDenied
+	case DeniedExpired:
+		return textApprovalExpired
+	case DeniedCancelled:
+		return textCancelledBefore
+	case DeniedChanged:
+		return textChanged
+	case DeniedUnapproved:
+		return textUnapproved
+	}
+	return ""
+}
+
+// Bound identifies everything that decides what an approved call will do: the tool and its arguments,
+// what the tool says of its surroundings, the role with its rules, and whose call it is. The person
+// decides on it, and it is made again just before the call runs.
+func Bound(b Brief, tool, args, binding string) string {
+	canonical, ok := canonicalObject(args)
+	if !ok {
+		canonical = args
+	}
+	var body strings.Builder
+	for _, part := range []string{tool, canonical, binding, b.RoleHash, b.Conversation, b.Agent, b.Task} {
+		body.WriteString(strconv.Itoa(len(part)) + ":" + part)
+	}
+	sum := sha256.Sum256([]byte(body.String()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Permits reports whether the brief gives its agent a tool that needs such authority.
+func (b Brief) Permits(tool string, writes, network bool) bool {
+	return hasTool(b.Tools, tool) && b.Authority.Covers(Authority{Tools: []string{tool}, Write: writes, Network: network})
+}
+
+// Asks reports whether a person is to be asked about the call, unless an earlier approval covers it.
+func (c Call) Asks() bool { return c.needsApproval() && c.Policy != PolicyDeny }
 
 // needsApproval reports whether a person must say yes first: the configured rules decide, and
 // without a rule whatever writes is asked about.
@@ -33,18 +101,56 @@ func (m *machine) seekApproval(open *OpenCall, c Call) {
 	switch {
 	case !c.needsApproval():
 	case c.Policy == PolicyDeny:
-		m.deny(open, textPolicyDenied)
-	case open.Pattern != "" && slices.Contains(s.Grants, open.Pattern):
-		open.Approved = true
+		m.deny(open, DeniedByPolicy)
+	case m.granted(open):
 	case s.Brief.Headless:
-		m.deny(open, textHeadlessDenied)
+		m.deny(open, DeniedHeadless)
 	default:
 		open.Status = CallWants
 		open.Until = m.now + s.Brief.Limits.ApprovalTime
 		m.record(OpenApproval{
-			Call: open.ID, Tool: open.Tool, Hash: open.Hash, Pattern: c.Pattern, Until: open.Until,
+			Call: open.ID, Tool: open.Tool, Hash: open.shown(), Pattern: c.Pattern, Until: open.Until,
 		})
 	}
+}
+
+// grantMark stands between the key of a pattern and the call whose approval covers it.
+const grantMark = "@"
+
+// granted lets a call queue whose pattern a person has approved for the task. A grant that does not
+// name its call is none for a call that is bound: whoever runs that one would find no approval.
+func (m *machine) granted(open *OpenCall) bool {
+	for _, grant := range m.s.Grants {
+		pattern, call, _ := strings.Cut(grant, grantMark)
+		if pattern != "" && pattern == open.Pattern && (call == "") == (open.Bound == "") {
+			open.Approved, open.By = true, call
+			return true
+		}
+	}
+	return false
+}
+
+// grant remembers the approval of a call's pattern.
+func (m *machine) grant(c *OpenCall) {
+	key := c.Pattern
+	if c.Bound != "" {
+		key += grantMark + c.ID
+	}
+	known := slices.ContainsFunc(m.s.Grants, func(g string) bool {
+		pattern, call, _ := strings.Cut(g, grantMark)
+		return pattern == c.Pattern && (call == "") == (c.Bound == "")
+	})
+	if !known && len(m.s.Grants) < grantsKept {
+		m.s.Grants = append(m.s.Grants, key)
+	}
+}
+
+// shown is what the person decides on.
+func (c *OpenCall) shown() string {
+	if c.Bound != "" {
+		return c.Bound
+	}
+	return c.Hash
 }
 
 // patternKey is what a state keeps of a pattern.
@@ -56,26 +162,39 @@ func patternKey(tool, pattern string) string {
 }
 
 // deny settles a call and ends the run when the model will not take no for an answer.
-func (m *machine) deny(open *OpenCall, text string) {
-	m.settle(open, CallDenied, text)
+func (m *machine) deny(open *OpenCall, reason DenialReason) {
+	m.settleDenied(open, CallDenied, reason)
 	if bump(&m.s.Denials, open.Hash) >= denialStop {
 		m.halt(chat.KindMaxIterations, "denials")
 	}
+}
+
+// toolDenied takes in that a call was stopped just before it ran. What has changed may be asked about
+// again; a rule's no is one like any other.
+func (m *machine) toolDenied(c *OpenCall, reason DenialReason) {
+	if reason == DeniedByPolicy && m.s.Phase == Working {
+		m.deny(c, reason)
+		return
+	}
+	m.settleDenied(c, CallDenied, reason)
 }
 
 // decided takes in a person's decision. It counts once, and only for what the person was shown.
 func (m *machine) decided(e Decided) error {
 	c := m.s.Round.find(e.Call)
 	switch {
-	case c != nil && c.Hash == e.Hash && (c.Approved && e.Allow || c.Status == CallDenied && !e.Allow):
+	case c != nil && c.shown() == e.Hash && (c.Approved && e.Allow || c.Status == CallDenied && !e.Allow):
 		return m.refuse(Duplicate, "call %s has been decided so", e.Call)
 	case c == nil || c.Status != CallWants:
 		return m.refuse(Conflict, "the approval of call %s is closed", e.Call)
-	case c.Hash != e.Hash:
+	case c.shown() != e.Hash:
 		return m.refuse(Conflict, "the approval of call %s is for another version of it", e.Call)
+	case e.Allow && c.Bound != "" && c.Until <= m.now:
+		// The tick that denies it is on its way. Calls of older builds are not bound, and were let by.
+		return m.refuse(Conflict, "the approval of call %s has expired", e.Call)
 	case !e.Allow:
 		m.record(CloseApproval{Call: c.ID, Status: ApprovalDenied, By: e.By})
-		m.deny(c, textDenied)
+		m.deny(c, DeniedByPerson)
 		return nil
 	}
 	if e.Scope == "" || c.Pattern == "" {
@@ -85,9 +204,7 @@ func (m *machine) decided(e Decided) error {
 	if e.Scope == ScopeOnce {
 		return nil
 	}
-	if len(m.s.Grants) < grantsKept && !slices.Contains(m.s.Grants, c.Pattern) {
-		m.s.Grants = append(m.s.Grants, c.Pattern)
-	}
+	m.grant(c)
 	if e.Scope == ScopeChat {
 		m.record(Grant{Call: c.ID})
 	}
@@ -115,7 +232,7 @@ func (m *machine) expire() {
 		}
 		if c.Status == CallWants {
 			m.record(CloseApproval{Call: c.ID, Status: ApprovalExpired})
-			m.settle(c, CallTimedOut, textApprovalExpired)
+			m.settleDenied(c, CallTimedOut, DeniedExpired)
 		} else {
 			m.order(WithdrawQuestion{Question: m.questionID(c)})
 			m.unanswered(c, textAskExpired)

@@ -26,6 +26,10 @@ type Brief struct {
 	// Headless means that nobody is there to decide: approvals are denied and questions declined at
 	// once.
 	Headless bool `json:"headless,omitempty"`
+	// Tree names the tree of files that the agent works in, after the task that it was made for; empty
+	// is the workspace itself. From is the tree that its own was copied from, if it has one.
+	Tree string `json:"tree,omitempty"`
+	From string `json:"from,omitempty"`
 	// Resumed marks a new task on an agent that has finished an earlier one.
 	Resumed bool `json:"resumed,omitempty"`
 
@@ -36,6 +40,8 @@ type Brief struct {
 	Immediate bool `json:"immediate,omitempty"`
 	// FailUnanswered ends the run when a question expires; otherwise the question is declined.
 	FailUnanswered bool `json:"fail_unanswered,omitempty"`
+	// Evidence means that a result counts only if the run did something that leaves a fact.
+	Evidence bool `json:"evidence,omitempty"`
 
 	// Authority is what the agent holds and may pass on; Tools is what it is offered itself, a part
 	// of it.
@@ -44,6 +50,18 @@ type Brief struct {
 	Limits    Limits    `json:"limits"`
 	Model     Model     `json:"model"`
 }
+
+// Isolated reports whether the agent has a tree of its own: what it changes there comes back as a patch.
+func (b Brief) Isolated() bool { return b.Tree != "" && b.Tree == b.Task }
+
+// Isolation is whether an agent works where its parent does or in a tree of its own.
+type Isolation string
+
+// The isolations. Nothing said means what the role says, and there the same as shared.
+const (
+	IsolationShared   Isolation = "shared"
+	IsolationWorktree Isolation = "worktree"
+)
 
 // briefBytes is the most that a brief may take as JSON: it is a part of every state.
 const briefBytes = 3 << 10
@@ -193,6 +211,8 @@ type RoleSpec struct {
 	CanAsk         bool      `json:"can_ask,omitempty"`
 	Immediate      bool      `json:"immediate,omitempty"`
 	FailUnanswered bool      `json:"fail_unanswered,omitempty"`
+	Evidence       bool      `json:"evidence,omitempty"`
+	Isolation      Isolation `json:"isolation,omitempty"`
 	Authority      Authority `json:"authority"`
 	Tools          []string  `json:"tools,omitempty"`
 	Limits         Limits    `json:"limits"`
@@ -229,7 +249,7 @@ func (b Brief) check() *chat.Error {
 // around them.
 func (b Brief) bytes() int {
 	n := 800
-	for _, text := range []string{b.Conversation, b.Agent, b.Task, b.Parent, b.Role, b.RoleHash, b.Model.Name} {
+	for _, text := range []string{b.Conversation, b.Agent, b.Task, b.Parent, b.Role, b.RoleHash, b.Tree, b.From, b.Model.Name} {
 		n += len(text)
 	}
 	for _, list := range [][]string{b.Delegates, b.Authority.Tools, b.Tools} {

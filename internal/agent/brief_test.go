@@ -27,7 +27,7 @@ func plainDelegation() delegation {
 	d := delegation{item: agent.Item{Role: "coder", Hash: "h", Tokens: 50}}
 	d.role = agent.RoleSpec{
 		Name: "coder", Hash: "f00d", CanDelegate: true, Delegates: []string{"tester"}, CanAsk: true,
-		Immediate: true, FailUnanswered: true, Tools: []string{"read"},
+		Immediate: true, FailUnanswered: true, Evidence: true, Tools: []string{"read"},
 		Authority: agent.Authority{Tools: []string{"read", "shell", "write"}, Write: true, Network: true},
 		Limits: agent.Limits{
 			Depth: 3, Width: 6, Agents: 7, PerCall: 8, Calls: 9, Parallel: 5, Iterations: 11, Time: 12_000,
@@ -44,6 +44,7 @@ func plainDelegation() delegation {
 	d.brief = agent.Brief{
 		Conversation: "c", Agent: "c/1.0.0", Task: "c/1.0.0", Parent: "c", Depth: 1, Role: "coder", RoleHash: "f00d",
 		Headless: true, CanDelegate: true, Delegates: []string{"tester"}, CanAsk: true, Immediate: true, FailUnanswered: true,
+		Evidence:  true,
 		Authority: agent.Authority{Tools: []string{"read", "shell"}, Write: true}, Tools: []string{"read"},
 		Limits: d.role.Limits, Model: d.role.Model,
 	}

@@ -57,9 +57,15 @@ type Call struct {
 	// shown it.
 	Pattern string `json:"pattern,omitempty"`
 
+	// Bound is what a person decides on, if one is asked.
+	Bound string `json:"bound,omitempty"`
+
 	Items      []Item `json:"items,omitempty"`
 	Question   string `json:"question,omitempty"`
 	Confidence int    `json:"confidence,omitempty"`
+	// Contradicted counts the claims of a submit call that the facts contradict. The host looks only
+	// if the brief asks for evidence.
+	Contradicted int `json:"contradicted,omitempty"`
 }
 
 // Item is one task of a spawn call.
@@ -74,6 +80,8 @@ type Item struct {
 	Iterations int   `json:"iterations,omitempty"`
 	// Agent is the finished agent that a resume call names.
 	Agent string `json:"agent,omitempty"`
+	// Isolation is what the call says of it; empty leaves it to the role.
+	Isolation Isolation `json:"isolation,omitempty"`
 	// Problem is what the host found wrong: a missing file, a directory outside the workspace, an
 	// unknown model, an agent that cannot be resumed.
 	Problem string `json:"problem,omitempty"`
@@ -142,8 +150,12 @@ type OpenCall struct {
 	Hash   string           `json:"h,omitempty"`
 	// Pattern is the key of the pattern that a wider approval would cover.
 	Pattern string `json:"p,omitempty"`
-	// Approved means that a person said yes.
-	Approved bool `json:"y,omitempty"`
+	// Bound is what the person decides on; a call without one is decided on by its Hash.
+	Bound string `json:"b,omitempty"`
+	// Approved means that a person said yes, to this call or, if By names another, to all like that
+	// one.
+	Approved bool   `json:"y,omitempty"`
+	By       string `json:"by,omitempty"`
 	// Until is when the approval or the question expires.
 	Until int64 `json:"u,omitempty"`
 	// Tasks are the children of a spawn call in the order of its items, Wait those it still waits

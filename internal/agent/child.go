@@ -191,6 +191,7 @@ func (m *machine) childEnded(e ChildEnded) error {
 		return m.refuse(Unknown, "task %s has not been started", e.Task)
 	}
 	m.s.Subtree = m.s.Subtree.Plus(e.Outcome.Subtree)
+	m.s.Progress.Evidence += e.Outcome.Evidence
 	m.remember(c.ID, e.Outcome.Failed(), e.Tokens)
 	// The child may have changed what the agent looked at before; asking for children again is
 	// still a loop.

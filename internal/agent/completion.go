@@ -82,7 +82,9 @@ func (m *machine) submit(i int, calls []Call) {
 	s := m.s
 	open := &s.Round.Calls[i]
 	if calls[i].Problem == "" {
-		m.accept(i, calls)
+		if !m.doubted(open, calls[i]) {
+			m.accept(i, calls)
+		}
 		return
 	}
 	text := textSubmitMalformed
@@ -97,6 +99,40 @@ func (m *machine) submit(i int, calls []Call) {
 		return
 	}
 	s.Progress.Repaired = true
+}
+
+// reasonNoEvidence is why a run fails whose role asks for evidence and gets none.
+const reasonNoEvidence = "no_evidence"
+
+// unproven reports whether a result would rest on nothing although the role asks for evidence.
+func (m *machine) unproven() bool { return m.s.Brief.Evidence && m.s.Progress.Evidence == 0 }
+
+// doubted sends a result back that the facts do not bear out, once. A second one without any evidence
+// ends the run; one that is contradicted is then taken as it is, and its receipt says so.
+func (m *machine) doubted(open *OpenCall, c Call) bool {
+	s := m.s
+	settle := Settle{Call: open.ID, Status: CallFailed, Text: textNoEvidence}
+	switch {
+	case c.Kind != CallSubmit || !s.Brief.Evidence:
+		return false
+	case m.unproven() && s.Progress.Challenged:
+		settle.Text = textStillNoEvidence
+	case m.unproven():
+	case s.Progress.Challenged || c.Contradicted == 0:
+		return false
+	default:
+		settle.Text, settle.Receipt = textContradicted, true
+	}
+	open.Status = CallFailed
+	s.Context += noteTokens * 2 // the host may add to the text
+	m.record(settle)
+	m.skipAll(CallSkipped, textSkipped)
+	if m.unproven() && s.Progress.Challenged {
+		m.closeRound(nil)
+		m.fail(Outcome{Kind: chat.KindInvalidResult, Reason: reasonNoEvidence, Partial: open.ID})
+	}
+	s.Progress.Challenged = true
+	return true
 }
 
 // accept closes the books on a valid submit call.
@@ -128,12 +164,17 @@ func (m *machine) graceReply(e Replied) {
 	}
 	partial := ""
 	if i := pickSubmit(calls); i >= 0 {
-		if calls[i].Problem == "" {
+		unproven := calls[i].Kind == CallSubmit && m.unproven()
+		if calls[i].Problem == "" && !unproven {
 			m.accept(i, calls)
 			return
 		}
 		partial = callID(e.Turn, i)
-		m.settle(&m.s.Round.Calls[i], CallFailed, fmt.Sprintf(textSubmitUnusable, calls[i].Problem))
+		why := textStillNoEvidence
+		if calls[i].Problem != "" {
+			why = fmt.Sprintf(textSubmitUnusable, calls[i].Problem)
+		}
+		m.settle(&m.s.Round.Calls[i], CallFailed, why)
 	}
 	m.skipAll(CallSkipped, textGraceOnly)
 	m.closeRound(nil)

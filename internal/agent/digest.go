@@ -23,7 +23,8 @@ type Assignment struct {
 	Iterations int      `json:"max_iterations"`
 	Background bool     `json:"background"`
 	// Agent is the finished agent that a resume call names.
-	Agent string `json:"agent_id"`
+	Agent     string    `json:"agent_id"`
+	Isolation Isolation `json:"isolation"`
 }
 
 // Digest makes a Call out of a tool_use: what it asks for, and whether its arguments can be used.
@@ -80,9 +81,12 @@ func (c *Call) digestSpawn(args string) {
 
 func item(a Assignment) Item {
 	text := strings.Join(append([]string{a.Role, a.Task, a.Criteria, a.Cwd, a.Model, a.Agent}, a.Files...), "\x00")
+	if a.Isolation != "" {
+		text += "\x00isolation " + string(a.Isolation)
+	}
 	return Item{
 		Role: a.Role, Hash: hash(text), Blank: strings.TrimSpace(a.Task) == "", Background: a.Background,
-		Iterations: a.Iterations, Agent: a.Agent,
+		Iterations: a.Iterations, Agent: a.Agent, Isolation: a.Isolation,
 		Tokens: int64(len(a.Task)+len(a.Criteria))/tokenBytes + noteTokens,
 	}
 }

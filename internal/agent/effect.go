@@ -61,7 +61,9 @@ type (
 
 	// Settle records the result of a call that no tool produced: a refusal, a synthetic end, the
 	// reports of children (Tasks, in spawn order, each cut to Cap bytes) or the answer to a
-	// question. To the text of a denied call the host adds the reason that the person gave.
+	// question. To the text of a denied call the host adds the reason that the person gave, and, with
+	// Receipt, to that of a submit call the claims that the facts contradict. Unknown means that nobody
+	// knows whether the call happened: it is on record as indeterminate.
 	Settle struct {
 		record
 		Call     string     `json:"call"`
@@ -70,6 +72,10 @@ type (
 		Tasks    []string   `json:"tasks,omitempty"`
 		Cap      int64      `json:"cap,omitempty"`
 		Question string     `json:"question,omitempty"`
+		Receipt  bool       `json:"receipt,omitempty"`
+		Unknown  bool       `json:"unknown,omitempty"`
+		// Reason is set for a call that could have been carried out.
+		Reason DenialReason `json:"reason,omitempty"`
 	}
 
 	// Enlist records a child and its first message before anything starts it. Item is its index in
@@ -201,6 +207,9 @@ type RunTool struct {
 	Class    chat.EffectClass `json:"class"`
 	Hash     string           `json:"hash,omitempty"`
 	Approved bool             `json:"approved,omitempty"`
+	// Bound is what was approved, and By the call whose approval covers this one, if it is another.
+	Bound string `json:"bound,omitempty"`
+	By    string `json:"by,omitempty"`
 }
 
 // AbortTool asks for a running call to be abandoned. ToolDone must still come.

@@ -99,6 +99,10 @@ type (
 		Result ToolResult `json:"result"`
 		Waited int64      `json:"waited,omitempty"`
 		Tokens int64      `json:"tokens,omitempty"`
+		// Facts counts what the call is known to have done.
+		Facts int `json:"facts,omitempty"`
+		// Reason goes with ToolDenied.
+		Reason DenialReason `json:"reason,omitempty"`
 	}
 
 	// ChildStarted says that the engine runs a child.
@@ -256,11 +260,14 @@ const (
 	ToolTimedOut  ToolResult = "timed_out"
 	// ToolIndeterminate is a call that is never run twice and whose worker died.
 	ToolIndeterminate ToolResult = "indeterminate"
+	// ToolDenied was stopped before it ran: what was approved is not what would have run, or a rule
+	// denies it now.
+	ToolDenied ToolResult = "denied"
 )
 
 func (r ToolResult) valid() bool {
 	switch r {
-	case ToolOK, ToolFailed, ToolCancelled, ToolTimedOut, ToolIndeterminate:
+	case ToolOK, ToolFailed, ToolCancelled, ToolTimedOut, ToolIndeterminate, ToolDenied:
 		return true
 	}
 	return false

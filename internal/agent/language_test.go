@@ -114,6 +114,7 @@ func (r *run) defineRole(w words) {
 	spec.CanAsk = !w.has("silent")
 	spec.Immediate = w.has("immediate")
 	spec.FailUnanswered = w.has("fail_unanswered")
+	spec.Evidence = w.has("evidence")
 	spec.Limits = limits(w, spec.Limits)
 	spec.Model = model(w, spec.Model)
 	r.roles[spec.Name] = spec
@@ -170,6 +171,7 @@ func (r *run) brief(w words) agent.Brief {
 		Conversation: "c", Agent: parent + "/1.0.0", Task: parent + "/1.0.0", Parent: parent, Depth: depth,
 		Role: spec.Name, Headless: w.has("headless"), CanDelegate: spec.CanDelegate, Delegates: spec.Delegates,
 		CanAsk: spec.CanAsk, Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered,
+		Evidence:  spec.Evidence || w.has("evidence"),
 		Authority: spec.Authority, Tools: spec.Tools, Limits: limits(w, fill(spec.Limits)), Model: model(w, spec.Model),
 	}
 }
@@ -217,6 +219,8 @@ func (r *run) parse(w words, more []string) (agent.Event, error) {
 	case "done":
 		return agent.ToolDone{
 			At: at, Call: w.at(1), Result: agent.ToolResult(w.at(2)), Waited: w.int("waited", 0), Tokens: tokens,
+			Facts:  int(w.int("facts", 0)),
+			Reason: agent.DenialReason(w.named["reason"]),
 		}, nil
 	case "started":
 		return agent.ChildStarted{At: at, Task: w.at(1)}, nil
@@ -292,7 +296,7 @@ func usage(w words) chat.Usage {
 
 // outcome reads "completed", or "failed KIND", "cancelled" and "timed_out".
 func outcome(w words) agent.Outcome {
-	o := agent.Outcome{Status: chat.Status(w.at(2)), Agents: w.int("agents", 0), Own: usage(w), Subtree: usage(w)}
+	o := agent.Outcome{Status: chat.Status(w.at(2)), Agents: w.int("agents", 0), Evidence: int(w.int("facts", 0)), Own: usage(w), Subtree: usage(w)}
 	switch o.Status {
 	case chat.StatusFailed:
 		o.Kind = chat.ErrorKind(w.at(3))
@@ -351,7 +355,7 @@ func (r *run) parseCall(w words) agent.Call {
 		c.Kind, c.Tool = agent.CallResume, agent.ToolResume
 		c.Items = []agent.Item{{Agent: w.at(1), Role: w.at(2), Hash: fresh, Problem: w.named["why"]}}
 	case "submit":
-		c.Kind, c.Tool = agent.CallSubmit, agent.ToolSubmit
+		c.Kind, c.Tool, c.Contradicted = agent.CallSubmit, agent.ToolSubmit, int(w.int("contradicted", 0))
 	case "submit_error":
 		c.Kind, c.Tool = agent.CallSubmitError, agent.ToolSubmitError
 	case "ask":
@@ -362,7 +366,7 @@ func (r *run) parseCall(w words) agent.Call {
 		problem := c.Problem
 		c = toolCall(w.at(0))
 		c.Problem, c.Hash = problem, fresh
-		c.Policy, c.Pattern = agent.Policy(w.named["policy"]), w.named["pattern"]
+		c.Policy, c.Pattern, c.Bound = agent.Policy(w.named["policy"]), w.named["pattern"], w.named["bound"]
 		if h, ok := w.named["hash"]; ok {
 			c.Hash = h
 		}

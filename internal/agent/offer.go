@@ -14,6 +14,9 @@ const (
 	// ToolTranscript is an ordinary reading tool that goes with delegation: nothing must be done
 	// twice because a report was too short.
 	ToolTranscript = "read_agent_transcript"
+	// ToolMerge brings what a child changed in a tree of its own into its parent's files. It goes with
+	// delegation, for those who may write.
+	ToolMerge = "merge_patch"
 )
 
 // KindOf is what a tool name asks for. The names of roles that are offered as tools of their own,
@@ -53,6 +56,9 @@ func Offer(s State, kind TurnKind) []string {
 	out = append(out, b.Tools...)
 	if b.CanDelegate && b.Depth+1 <= b.Limits.Depth {
 		out = append(out, ToolSpawn, ToolResume, ToolTranscript)
+		if b.Authority.Write {
+			out = append(out, ToolMerge)
+		}
 	}
 	if !s.orchestrator() && b.CanAsk {
 		out = append(out, ToolAsk)

@@ -32,6 +32,7 @@ func TestOffer(t *testing.T) {
 			agent.TurnNormal: {
 				agent.ToolSubmit: sub, agent.ToolSubmitError: sub, agent.ToolAsk: sub && b.CanAsk,
 				agent.ToolSpawn: spawns, agent.ToolResume: spawns, agent.ToolTranscript: spawns,
+				agent.ToolMerge: spawns && b.Authority.Write,
 				agent.ToolReply: !sub && len(s.Questions) > 0,
 			},
 		}

@@ -12,7 +12,7 @@ import (
 type Outcome struct {
 	Status chat.Status    `json:"status"`
 	Kind   chat.ErrorKind `json:"kind,omitempty"`
-	// Reason narrows a kind: loop, denials, failures, malformed, iterations, time, budget.
+	// Reason narrows a kind: loop, denials, failures, malformed, iterations, time, budget, no_evidence.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 	// Completion says how a success came about.
@@ -24,12 +24,14 @@ type Outcome struct {
 	Partial     string `json:"partial,omitempty"`
 	PartialTurn int    `json:"partial_turn,omitempty"`
 
-	Iterations int        `json:"iterations,omitempty"`
-	ToolCalls  int        `json:"tool_calls,omitempty"`
-	Agents     int64      `json:"agents,omitempty"`
-	Duration   int64      `json:"duration,omitempty"`
-	Own        chat.Usage `json:"own"`
-	Subtree    chat.Usage `json:"subtree"`
+	Iterations int   `json:"iterations,omitempty"`
+	ToolCalls  int   `json:"tool_calls,omitempty"`
+	Agents     int64 `json:"agents,omitempty"`
+	// Evidence counts the facts that the run and its sub-agents left.
+	Evidence int        `json:"evidence,omitempty"`
+	Duration int64      `json:"duration,omitempty"`
+	Own      chat.Usage `json:"own"`
+	Subtree  chat.Usage `json:"subtree"`
 	// Tokens and Cost are what the leases were charged with: the usage of the subtree, and what was
 	// held for that of which nobody knows the usage.
 	Tokens int64 `json:"tokens,omitempty"`
@@ -54,6 +56,7 @@ func (m *machine) totals(o Outcome) Outcome {
 	o.Iterations = s.Progress.Iterations
 	o.ToolCalls = s.Progress.ToolCalls
 	o.Agents = s.Agents.Spent
+	o.Evidence = s.Progress.Evidence
 	o.Duration = m.elapsed()
 	o.Own = s.Own
 	o.Subtree = s.Subtree

@@ -42,6 +42,9 @@ func (p *player) begin() {
 	line := "begin orchestrator width=2 iterations=6 per_call=4 window=20000"
 	if p.n("kind", 2) == 1 {
 		line = "begin coder iterations=4 width=2 agents=4 window=20000"
+		if p.n("evidence", 3) == 1 {
+			line += " evidence"
+		}
 	}
 	if p.n("budget", 3) == 1 {
 		line += " tokens=9000 cost=90000 in_price=3000000 out_price=5000000"
@@ -90,7 +93,13 @@ func (p *player) event() agent.Event {
 	case 0, 1, 2:
 		return p.modelEvent(at)
 	case 3, 4:
-		return agent.ToolDone{At: at, Call: p.call("tool"), Result: p.toolResult(), Tokens: int64(p.n("size", 50))}
+		done := agent.ToolDone{
+			At: at, Call: p.call("tool"), Result: p.toolResult(), Tokens: int64(p.n("size", 50)), Facts: p.n("facts", 2),
+		}
+		if done.Result == agent.ToolDenied {
+			done.Reason = [...]agent.DenialReason{agent.DeniedChanged, agent.DeniedByPolicy, agent.DeniedUnapproved, ""}[p.n("reason", 4)]
+		}
+		return done
 	case 5, 6:
 		return p.childEvent(at)
 	case 7:
@@ -145,6 +154,7 @@ func (p *player) modelEvent(at agent.At) agent.Event {
 		"read_file", "read_file hash=r", "write_file policy=allow", "write_file pattern=w hash=w", "shell policy=allow",
 		"shell policy=deny", "grep problem=broken", "no_such_tool", "web_fetch", "spawn tester=a reader=b", "spawn tester",
 		"spawn reader/bg", "spawn tester/blank reader", "delegate tester=a", "resume c/0.0.0 tester", "submit",
+		"submit contradicted=1",
 		"submit problem=empty", "submit_error", "ask q1", "ask q2", "reply none 90",
 	}
 	var more []string
@@ -168,7 +178,8 @@ func (p *player) modelEvent(at agent.At) agent.Event {
 func (p *player) toolResult() agent.ToolResult {
 	return [...]agent.ToolResult{
 		agent.ToolOK, agent.ToolFailed, agent.ToolCancelled, agent.ToolTimedOut, agent.ToolIndeterminate,
-	}[p.n("result", 5)]
+		agent.ToolDenied,
+	}[p.n("result", 6)]
 }
 
 // call names an open call, or one that is not there.

@@ -44,7 +44,7 @@ func (m *machine) openRound(e Replied) {
 		}
 		s.Round.Calls = append(s.Round.Calls, OpenCall{
 			ID: callID(e.Turn, i), Tool: c.Tool, Kind: c.Kind, Status: CallQueued, Class: c.Class,
-			Writes: c.Writes, Hash: c.Hash, Pattern: patternKey(c.Tool, c.Pattern),
+			Writes: c.Writes, Hash: c.Hash, Pattern: patternKey(c.Tool, c.Pattern), Bound: c.Bound,
 		})
 	}
 }
@@ -169,7 +169,7 @@ func (m *machine) start(c *OpenCall) {
 		return
 	}
 	c.Status = CallRunning
-	m.order(RunTool{Call: c.ID, Tool: c.Tool, Class: c.Class, Hash: c.Hash, Approved: c.Approved})
+	m.order(RunTool{Call: c.ID, Tool: c.Tool, Class: c.Class, Hash: c.Hash, Approved: c.Approved, Bound: c.Bound, By: c.By})
 }
 
 // toolDone takes in the end of a call.
@@ -179,14 +179,15 @@ func (m *machine) toolDone(e ToolDone) error {
 	if c == nil || c.Status != CallRunning {
 		return m.notAwaited(e.Call)
 	}
-	if !e.Result.valid() {
-		return m.refuse(Invalid, "unknown tool result %q", e.Result)
+	if !e.Result.valid() || (e.Result == ToolDenied) != (e.Reason.text() != "") {
+		return m.refuse(Invalid, "unknown tool result %q %q", e.Result, e.Reason)
 	}
 	// Calls that stood in a queue side by side lost the time once.
 	m.forgive(e.Waited - s.Round.Waited)
 	s.Round.Waited = max(s.Round.Waited, e.Waited)
 	s.Context += e.Tokens
 	s.Progress.ToolCalls++
+	s.Progress.Evidence += e.Facts
 	switch e.Result {
 	case ToolOK:
 		c.Status = CallCompleted
@@ -202,8 +203,10 @@ func (m *machine) toolDone(e ToolDone) error {
 	case ToolTimedOut:
 		m.settle(c, CallTimedOut, orMaybe(c, textTimedOut, textTimedOutWrite))
 		m.countFailure(c.Tool)
+	case ToolDenied:
+		m.toolDenied(c, e.Reason)
 	case ToolIndeterminate:
-		m.settle(c, CallFailed, textIndeterminate)
+		m.settleUnknown(c)
 		m.countFailure(c.Tool)
 	}
 	return nil
@@ -227,10 +230,23 @@ func (m *machine) notAwaited(call string) error {
 
 // settle gives a call the one result that no tool produced.
 func (m *machine) settle(c *OpenCall, status CallStatus, text string) {
-	c.Status = status
-	c.Until = 0
+	m.settleAs(c, Settle{Status: status, Text: text})
+}
+
+// settleDenied is settle for a call that could have been carried out.
+func (m *machine) settleDenied(c *OpenCall, status CallStatus, reason DenialReason) {
+	m.settleAs(c, Settle{Status: status, Reason: reason, Text: reason.text()})
+}
+
+// settleUnknown ends a call of which nobody knows whether it happened.
+func (m *machine) settleUnknown(c *OpenCall) {
+	m.settleAs(c, Settle{Status: CallFailed, Text: textIndeterminate, Unknown: true})
+}
+
+func (m *machine) settleAs(c *OpenCall, e Settle) {
+	c.Status, c.Until, e.Call = e.Status, 0, c.ID
 	m.s.Context += noteTokens
-	m.record(Settle{Call: c.ID, Status: status, Text: text})
+	m.record(e)
 }
 
 func (m *machine) settleFailed(c *OpenCall, text string) {

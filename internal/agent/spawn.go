@@ -126,6 +126,10 @@ func (m *machine) itemProblem(it Item, spec *RoleSpec) string {
 		return fmt.Sprintf("the task takes about %d tokens, too long for the %s's model", it.Tokens, it.Role)
 	case len(spec.Tools) > 0 && len(meet(spec.Tools, b.Authority.Meet(spec.Authority).Tools)) == 0:
 		return fmt.Sprintf("none of the %s's tools may be passed on", it.Role)
+	case it.Isolation != "" && it.Isolation != IsolationShared && it.Isolation != IsolationWorktree:
+		return fmt.Sprintf("isolation must be %s or %s", IsolationWorktree, IsolationShared)
+	case it.Isolation == IsolationShared && spec.Isolation == IsolationWorktree:
+		return fmt.Sprintf("the %s works in a tree of its own; leave isolation out", it.Role)
 	case it.Agent != "" && m.busyAgent(it.Agent):
 		return fmt.Sprintf("agent %s is still at work", it.Agent)
 	}
@@ -207,10 +211,14 @@ func (b Brief) delegate(task string, it Item, spec *RoleSpec) Brief {
 		Conversation: b.Conversation, Agent: task, Task: task, Parent: b.Agent, Depth: b.Depth + 1,
 		Role: spec.Name, RoleHash: spec.Hash, Headless: b.Headless,
 		CanDelegate: spec.CanDelegate, Delegates: spec.Delegates, CanAsk: spec.CanAsk,
-		Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered,
+		Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered, Evidence: spec.Evidence,
 		Authority: b.Authority.Meet(spec.Authority), Limits: limits, Model: spec.Model,
 	}
 	child.Tools = meet(spec.Tools, child.Authority.Tools)
+	child.Tree = b.Tree
+	if it.Isolation == IsolationWorktree || spec.Isolation == IsolationWorktree {
+		child.Tree, child.From = task, b.Tree
+	}
 	if it.Agent != "" {
 		child.Agent, child.Resumed = it.Agent, true
 	}

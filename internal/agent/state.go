@@ -108,7 +108,11 @@ type Progress struct {
 	Malformed int  `json:"malformed,omitempty"`
 	Nudged    bool `json:"nudged,omitempty"`
 	Repaired  bool `json:"repaired,omitempty"`
-	Compacted bool `json:"compacted,omitempty"`
+	// Evidence counts the facts that calls and sub-agents left; Challenged means that a result was
+	// sent back because they do not bear it out.
+	Evidence   int  `json:"evidence,omitempty"`
+	Challenged bool `json:"challenged,omitempty"`
+	Compacted  bool `json:"compacted,omitempty"`
 	// Last is the turn of the last reply with text: what is left when nothing was submitted.
 	Last int `json:"last,omitempty"`
 	// Partial is a result that was submitted when the run was already being stopped.

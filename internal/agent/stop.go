@@ -108,7 +108,7 @@ func (m *machine) stopCalls() {
 			m.settle(c, CallCancelled, textCancelledBefore)
 		case CallWants:
 			m.record(CloseApproval{Call: c.ID, Status: ApprovalCancelled})
-			m.settle(c, CallCancelled, textCancelledBefore)
+			m.settleDenied(c, CallCancelled, DeniedCancelled)
 		case CallAsking:
 			m.order(WithdrawQuestion{Question: m.questionID(c)})
 			m.settle(c, CallCancelled, textCancelled)

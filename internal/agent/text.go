@@ -11,22 +11,25 @@ const (
 	textCutOff = "Your reply was cut off at the output limit. Go on from where it ended, in smaller parts."
 	textAlone  = "Not carried out: a submit or ask call must be the only call of a reply. Make it again, alone."
 
-	textAccepted        = "Accepted."
-	textSkipped         = "Not carried out: the run ends with the submit call of the same reply."
-	textSkippedForAsk   = "Not carried out: the reply also asks a question. Make this call again after the answer."
-	textGraceOnly       = "Not carried out: only submit_result and submit_error were offered."
-	textRefused         = "Not carried out: the reply was refused by the provider's content filter."
-	textLooping         = "Not carried out: the same call was made too often without any change in between."
-	textTooManyCalls    = "Not carried out: a reply may hold at most %d calls."
-	textUnknownTool     = "There is no tool %q. Use the tools you were offered."
-	textNotOffered      = "The tool %q is not yours to use. Use the tools you were offered."
-	textMalformed       = "The arguments cannot be used: %s. Correct them and call again."
-	textReadOnly        = "The tool %q changes things and this agent may only read."
-	textNoNetwork       = "The tool %q uses the network and this agent may not."
-	textRepeating       = "You have made the same call to %s %d times. Its result will not change: try something else."
-	textPolicyDenied    = "Denied by policy. Do not try again; find another way or report that it is not allowed."
-	textDenied          = "Denied by the user. Do not try it again as it is."
-	textHeadlessDenied  = "Denied: nobody is there to approve. Use a tool that needs no approval, or submit_error."
+	textAccepted       = "Accepted."
+	textSkipped        = "Not carried out: the run ends with the submit call of the same reply."
+	textSkippedForAsk  = "Not carried out: the reply also asks a question. Make this call again after the answer."
+	textGraceOnly      = "Not carried out: only submit_result and submit_error were offered."
+	textRefused        = "Not carried out: the reply was refused by the provider's content filter."
+	textLooping        = "Not carried out: the same call was made too often without any change in between."
+	textTooManyCalls   = "Not carried out: a reply may hold at most %d calls."
+	textUnknownTool    = "There is no tool %q. Use the tools you were offered."
+	textNotOffered     = "The tool %q is not yours to use. Use the tools you were offered."
+	textMalformed      = "The arguments cannot be used: %s. Correct them and call again."
+	textReadOnly       = "The tool %q changes things and this agent may only read."
+	textNoNetwork      = "The tool %q uses the network and this agent may not."
+	textRepeating      = "You have made the same call to %s %d times. Its result will not change: try something else."
+	textPolicyDenied   = "Denied by policy. Do not try again; find another way or report that it is not allowed."
+	textDenied         = "Denied by the user. Do not try it again as it is."
+	textHeadlessDenied = "Denied: nobody is there to approve. Use a tool that needs no approval, or submit_error."
+	textChanged        = "Not carried out: what would run is not what was approved any more, a file, a program or a rule has changed. " +
+		"Look again, and call again if it is still right: it will be asked about anew."
+	textUnapproved      = "Not carried out: no approval of this call is on record. Call again if it is still right: it will be asked about."
 	textApprovalExpired = "Not carried out: nobody decided in time. This is not a refusal by the user."
 
 	textCancelled       = "Cancelled."
@@ -48,9 +51,10 @@ const (
 	textAlreadyRelayed  = "You are not sure enough, and the user has already been asked. Wait for their answer."
 	textSubmitMalformed = "The result cannot be used: %s. Submit it once more, corrected."
 	textSubmitUnusable  = "The result cannot be used: %s."
-	textQuestionLimit   = "Not asked: this task has asked enough."
+	textNoEvidence      = "Not accepted: this role must show what its result rests on, and no call of this run has read or " +
+		"changed a file, run a command or fetched a page. Do the work with your tools and submit again, or call submit_error."
+	textStillNoEvidence = "Not accepted: no call of this run is evidence for it."
+	textContradicted    = "Not accepted: what you claim is contradicted by the record of what was done. " +
+		"Do what you claim or correct the claim, then submit again."
+	textQuestionLimit = "Not asked: this task has asked enough."
 )
-
-// DeniedUnattended is the result of a call that nobody was there to approve. Who reads a journal
-// knows such a call by it.
-const DeniedUnattended = textHeadlessDenied

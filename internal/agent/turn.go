@@ -238,6 +238,12 @@ func (m *machine) plainText(e Replied) {
 		}
 		m.append(Append{Letters: m.takeLetters(), Notes: []string{nudge}})
 		m.think()
+	case m.unproven() && !s.Progress.Challenged:
+		s.Progress.Challenged = true
+		m.append(Append{Letters: m.takeLetters(), Notes: []string{textNoEvidence}})
+		m.think()
+	case m.unproven():
+		m.fail(Outcome{Kind: chat.KindInvalidResult, Reason: reasonNoEvidence, PartialTurn: e.Turn})
 	default:
 		m.succeed(Outcome{Completion: Implicit, Turn: e.Turn})
 	}

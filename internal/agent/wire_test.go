@@ -25,7 +25,7 @@ var effects = []agent.Effect{
 	agent.CallModel{Turn: 1, Attempt: 2, Kind: agent.TurnCompact, MaxOutput: 3, HoldTokens: 4, HoldCost: 5, Pins: []string{"t"}},
 	agent.CallSide{Side: 1, Kind: agent.SideRoute, Question: "q", Seq: 2, Questions: []string{"q"}, HoldTokens: 3, HoldCost: 4},
 	agent.AbortModel{Turn: 1, Attempt: 2},
-	agent.RunTool{Call: "1.0", Tool: "grep", Class: chat.ClassPure, Hash: "h", Approved: true},
+	agent.RunTool{Call: "1.0", Tool: "grep", Class: chat.ClassPure, Hash: "h", Approved: true, Bound: "b", By: "1.1"},
 	agent.AbortTool{Call: "1.0", Class: chat.ClassOnce},
 	agent.StartChild{Task: "t", Agent: "a", Width: 1, Time: 2, Background: true},
 	agent.StopChild{Task: "t", Reason: agent.CancelUser, By: "b"},

@@ -65,11 +65,23 @@ var List = []Mutant{
 	},
 	{
 		Name: "approval counts for another version of the call", File: "approval.go",
-		Old: "case c.Hash != e.Hash:", New: "case c.Hash != e.Hash && !e.Allow:",
+		Old: "case c.shown() != e.Hash:", New: "case c.shown() != e.Hash && !e.Allow:",
+	},
+	{
+		Name: "a yes after its time counts", File: "approval.go",
+		Old: "case e.Allow && c.Bound != \"\" && c.Until <= m.now:", New: "case e.Allow && c.Bound != \"\" && c.Until < 0:",
+	},
+	{
+		Name: "what was approved is not carried on", File: "round.go",
+		Old: "Approved: c.Approved, Bound: c.Bound, By: c.By})", New: "Approved: c.Approved})",
+	},
+	{
+		Name: "a call stopped at the last moment runs all the same", File: "round.go",
+		Old: "case ToolDenied:\n\t\tm.toolDenied(c, e.Reason)", New: "case ToolDenied:\n\t\tc.Status = CallCompleted",
 	},
 	{
 		Name: "approval without asking when nobody is there", File: "approval.go",
-		Old: "case s.Brief.Headless:\n\t\tm.deny(open, textHeadlessDenied)",
+		Old: "case s.Brief.Headless:\n\t\tm.deny(open, DeniedHeadless)",
 		New: "case s.Brief.Headless:\n\t\topen.Approved = true",
 	},
 	{
@@ -218,5 +230,74 @@ var List = []Mutant{
 	{
 		Name: "a correction shown in the last step is swallowed", File: "outcome.go",
 		Old: "unread := slices.Clone(m.s.Inbox.Shown)", New: "unread := slices.Clone(m.s.Inbox.Shown[:0])",
+	},
+	{
+		Name: "a result without evidence is accepted where it is required", File: "completion.go",
+		Old: "return m.s.Brief.Evidence && m.s.Progress.Evidence == 0", New: "return m.s.Brief.Evidence && m.s.Progress.Evidence < 0",
+	},
+	{
+		Name: "what sub-agents did is no evidence", File: "child.go",
+		Old: "m.s.Progress.Evidence += e.Outcome.Evidence", New: "_ = e.Outcome.Evidence",
+	},
+	{
+		Name: "a second result without evidence is sent back for ever", File: "completion.go",
+		Old: "if m.unproven() && s.Progress.Challenged {", New: "if m.unproven() && s.Progress.Repaired {",
+	},
+	{
+		Name: "a contradicted result is sent back for ever", File: "completion.go",
+		Old: "case s.Progress.Challenged || c.Contradicted == 0:", New: "case c.Contradicted == 0:",
+	},
+	{
+		Name: "contradicted claims fail roles that need not show evidence", File: "completion.go",
+		Old: "case c.Kind != CallSubmit || !s.Brief.Evidence:", New: "case c.Kind != CallSubmit:",
+	},
+	{
+		Name: "the grace turn takes a result without evidence", File: "completion.go",
+		Old: "unproven := calls[i].Kind == CallSubmit && m.unproven()", New: "unproven := false",
+	},
+	{
+		Name: "plain text needs no evidence", File: "turn.go",
+		Old: "\tcase m.unproven():\n", New: "\tcase m.unproven() && s.Brief.Immediate:\n",
+	},
+	{
+		Name: "a file that nobody touched counts as changed", File: "receipt/files.go",
+		Old: "f := Finding{Kind: kind, Claim: name, Verdict: Contradicted, Reason: reasonUntouched}",
+		New: "f := Finding{Kind: kind, Claim: name, Verdict: Verified, Reason: reasonUntouched}",
+	},
+	{
+		Name: "a change that was taken back counts", File: "receipt/files.go",
+		Old: "case !c.differs():", New: "case !c.differs() && c.First == c.Last:",
+	},
+	{
+		Name: "what nobody saw is taken for a lie", File: "receipt/evidence.go",
+		Old: "return !e.Partial && e.Perhaps == 0", New: "return !e.Partial",
+	},
+	{
+		Name: "tests that were run before the last change count", File: "receipt/tests.go",
+		Old: "case t.last.At < e.lastChange():", New: "case t.last.At < 0:",
+	},
+	{
+		Name: "a failed test command counts", File: "receipt/tests.go",
+		Old: "case c.all() && t.last.failed():", New: "case c.all() && t.last.Signal != \"\":",
+	},
+	{
+		Name: "one bad claim among good ones goes unnoticed", File: "receipt/receipt.go",
+		Old: "r.Verdict = r.Verdict.Worse(f.Verdict)", New: "r.Verdict = f.Verdict",
+	},
+	{
+		Name: "a child leaves its parent's tree", File: "spawn.go",
+		Old: "	child.Tree = b.Tree\n", New: "",
+	},
+	{
+		Name: "a call lets a role out of its own tree", File: "spawn.go",
+		Old: "case it.Isolation == IsolationShared && spec.Isolation == IsolationWorktree:", New: "case false:",
+	},
+	{
+		Name: "a tree below a tree is copied from the workspace", File: "spawn.go",
+		Old: "child.Tree, child.From = task, b.Tree", New: "child.Tree, child.From = task, \"\"",
+	},
+	{
+		Name: "merging is offered to those who may not write", File: "offer.go",
+		Old: "if b.Authority.Write {", New: "if b.CanDelegate {",
 	},
 }

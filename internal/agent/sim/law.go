@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,6 +43,9 @@ func terminal(before, after agent.State, effects []agent.Effect) error {
 	}
 	if want == 1 && !after.Outcome.Status.Terminal() {
 		return fmt.Errorf("one outcome: status %s is not terminal", after.Outcome.Status)
+	}
+	if want == 1 && after.Brief.Evidence && !after.Outcome.Failed() && after.Outcome.Evidence == 0 {
+		return errors.New("evidence: the run succeeded without any")
 	}
 	return nil
 }
