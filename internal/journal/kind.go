@@ -25,6 +25,7 @@ const (
 	KindAssigned  Kind = "assigned"
 	KindMoved     Kind = "moved"
 	KindFinished  Kind = "finished"
+	KindPatched   Kind = "patched"
 	KindTurnEnded Kind = "turn_ended"
 	KindStepped   Kind = "stepped"
 	KindNoted     Kind = "noted"
@@ -53,6 +54,7 @@ func (Delivered) Kind() Kind { return KindDelivered }
 func (Assigned) Kind() Kind  { return KindAssigned }
 func (Moved) Kind() Kind     { return KindMoved }
 func (Finished) Kind() Kind  { return KindFinished }
+func (Patched) Kind() Kind   { return KindPatched }
 func (TurnEnded) Kind() Kind { return KindTurnEnded }
 func (Stepped) Kind() Kind   { return KindStepped }
 func (Noted) Kind() Kind     { return KindNoted }
@@ -82,6 +84,7 @@ func Kinds() []Row {
 		Assigned{},
 		Moved{},
 		Finished{},
+		Patched{},
 		TurnEnded{},
 		Stepped{},
 		Noted{},
@@ -106,6 +109,7 @@ var decoders = map[Kind]func([]byte) (Row, error){
 	KindSaid: decodeAs[Said], KindPosted: decodeAs[Posted], KindDelivered: decodeAs[Delivered],
 	KindAssigned: decodeAs[Assigned], KindMoved: decodeAs[Moved],
 	KindFinished: decodeAs[Finished], KindTurnEnded: decodeAs[TurnEnded],
+	KindPatched: decodeAs[Patched],
 	KindStepped: decodeAs[Stepped], KindNoted: decodeAs[Noted], KindSpoke: decodeAs[Spoke],
 	KindVoided: decodeAs[Voided], KindRequested: decodeAs[Requested],
 	KindResponded: decodeAs[Responded], KindStarted: decodeAs[Started],

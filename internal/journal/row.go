@@ -133,6 +133,21 @@ type (
 		Iterations int             `json:"iterations,omitempty"`
 		// Outcome is what the core decided.
 		Outcome json.RawMessage `json:"outcome,omitempty"`
+		// Receipt holds what is claimed in Result against what is known to have been done.
+		Receipt json.RawMessage `json:"receipt,omitempty"`
+	}
+
+	// Patched is what a task changed in a tree of its own. It may be taken after the task has ended.
+	Patched struct {
+		In
+		// Text is the hash of the kept patch, empty if nothing was changed or it could not be kept.
+		Text  string      `json:"text,omitempty"`
+		Bytes int         `json:"bytes,omitempty"`
+		Files []PatchFile `json:"files,omitempty"`
+		// Partial means that the task did not reach its goal.
+		Partial bool `json:"partial,omitempty"`
+		// Problem says why there is no text although files were changed.
+		Problem string `json:"problem,omitempty"`
 	}
 
 	// TurnEnded is the end of an orchestrator's turn.
@@ -168,6 +183,16 @@ type (
 		Number   int64  `json:"number,omitempty"`
 	}
 )
+
+// PatchFile is one file of a patch.
+type PatchFile struct {
+	Path string `json:"path"`
+	// Change is added, modified or deleted.
+	Change string `json:"change"`
+	// Added and Removed count lines; both are -1 for what is no text.
+	Added   int `json:"added,omitempty"`
+	Removed int `json:"removed,omitempty"`
+}
 
 // The rows that make up transcripts.
 type (
@@ -243,6 +268,12 @@ type (
 		Call   string     `json:"call"`
 		Status CallStatus `json:"status"`
 		Text   string     `json:"text,omitempty"`
+		// Images are the hashes of kept data URLs, which the model is shown after the text.
+		Images []string `json:"images,omitempty"`
+		// Whole is the hash of the kept text that Text is the head and the tail of.
+		Whole string `json:"whole,omitempty"`
+		// Reason is why a call was not carried out that could have been: one of the core's.
+		Reason string `json:"reason,omitempty"`
 		// Facts is what the tool is known to have done.
 		Facts    json.RawMessage `json:"facts,omitempty"`
 		Duration int64           `json:"duration,omitempty"`
@@ -310,7 +341,8 @@ type (
 		By     string `json:"by,omitempty"`
 	}
 
-	// Granted approves a call's pattern for the whole conversation.
+	// Granted approves a call's pattern for the whole conversation. Its key is made of tool and
+	// pattern, so that it can be found.
 	Granted struct {
 		In
 		Call    string `json:"call"`
@@ -366,6 +398,7 @@ func (r Delivered) Key() string { return "delivered/" + r.ID }
 func (r Assigned) Key() string  { return taskPrefix + r.Task }
 func (r Moved) Key() string     { return "move/" + r.Task + "#" + strconv.Itoa(r.Serial) }
 func (r Finished) Key() string  { return "finish/" + r.Task }
+func (r Patched) Key() string   { return "patch/" + r.Task }
 func (r TurnEnded) Key() string { return "turn-end/" + r.Task + "#" + strconv.Itoa(r.Serial) }
 func (r Stepped) Key() string   { return "step/" + r.Task + "#" + strconv.Itoa(r.N) }
 func (r Noted) Key() string     { return "note/" + r.Task + "#" + strconv.Itoa(r.Serial) }
@@ -383,7 +416,7 @@ func (r Answered) Key() string { return "answer/" + r.Question }
 func (r Wanted) Key() string   { return "approval/" + r.Agent + "#" + r.Call }
 func (r Decided) Key() string  { return "decide/" + r.Agent + "#" + r.Call }
 func (r Closed) Key() string   { return "close-approval/" + r.Agent + "#" + r.Call }
-func (r Granted) Key() string  { return "grant/" + r.Agent + "#" + r.Call }
+func (r Granted) Key() string  { return "grant/" + HashOf(r.Tool+"\n"+r.Pattern) }
 
 // VoidKey is the key of the row that voids a turn.
 func VoidKey(agent string, turn int) string { return "void/" + agent + "#" + strconv.Itoa(turn) }

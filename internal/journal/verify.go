@@ -7,16 +7,24 @@ import (
 )
 
 // Verify folds a conversation's list again and compares: the list has no gap, and the state that
-// the journal keeps is the fold of it.
+// the journal keeps is the fold of it. Somebody may write meanwhile: the list is folded as far as the
+// state goes.
 func Verify(ctx context.Context, log Reader, place Place) error {
+	kept, err := log.Snapshot(ctx, place)
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", place.Conversation, err)
+	}
 	view := NewView()
 	var seq, number int64
-	for {
+	for seq < kept.Conversation.Seq {
 		entries, err := log.Entries(ctx, place, seq, PageMaxLimit)
 		if err != nil {
 			return fmt.Errorf("verify %s: %w", place.Conversation, err)
 		}
-		for _, e := range entries {
+		if len(entries) == 0 {
+			return fmt.Errorf("verify %s: the list ends at %d, the state at %d", place.Conversation, seq, kept.Conversation.Seq)
+		}
+		for _, e := range entries[:min(int64(len(entries)), kept.Conversation.Seq-seq)] {
 			seq++
 			if e.Number != 0 {
 				number++
@@ -27,13 +35,9 @@ func Verify(ctx context.Context, log Reader, place Place) error {
 			}
 			view.Apply(place, e)
 		}
-		if len(entries) < PageMaxLimit {
-			break
-		}
 	}
-	kept, err := log.Snapshot(ctx, place)
-	if err != nil {
-		return fmt.Errorf("verify %s: %w", place.Conversation, err)
+	if err := reaches(ctx, log, place, seq); err != nil {
+		return err
 	}
 	want, got := reflect.ValueOf(view.Snapshot()), reflect.ValueOf(kept)
 	for i := range want.NumField() {
@@ -43,4 +47,17 @@ func Verify(ctx context.Context, log Reader, place Place) error {
 		}
 	}
 	return nil
+}
+
+// reaches reports whether the state goes as far as the list, of which so much was read.
+func reaches(ctx context.Context, log Reader, place Place, seq int64) error {
+	more, err := log.Entries(ctx, place, seq, 1)
+	if err != nil || len(more) == 0 {
+		return err
+	}
+	now, err := log.Snapshot(ctx, place)
+	if err == nil && now.Conversation.Seq < more[0].Seq {
+		err = fmt.Errorf("verify %s: the state ends at %d, the list goes on", place.Conversation, now.Conversation.Seq)
+	}
+	return err
 }

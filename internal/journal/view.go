@@ -107,7 +107,7 @@ func (v *View) Apply(place Place, e Entry) {
 		v.applyQuestion(e)
 	case Wanted, Decided, Closed, Granted:
 		v.applyApproval(e)
-	case TurnEnded, Stepped, Noted:
+	case TurnEnded, Stepped, Noted, Patched:
 		// They are read from the list.
 	}
 }

@@ -104,6 +104,24 @@ func scenarios() map[string]model.Request {
 		r.Images = map[string]model.Image{"img-1": {MediaType: "image/png", Data: []byte("PNG")}}
 		r.Transcript = talk([]chat.Part{text("What is this?"), {Kind: chat.PartImage, Image: "img-1"}})
 	})
+	with("look", func(r *model.Request) {
+		r.Tools = request().Tools
+		r.Images = map[string]model.Image{
+			"img-1": {MediaType: "image/png", Data: []byte("PNG")}, "img-2": {MediaType: "image/gif", Data: []byte("GIF")},
+		}
+		r.Transcript = talk(
+			[]chat.Part{text("Look.")},
+			[]chat.Part{
+				{Kind: chat.PartThinking, Text: "Two files.", Seal: "openai/field:reasoning_content"},
+				use("3.0", "list", `{}`), use("3.1", "list", `{}`),
+			},
+			[]chat.Part{
+				result("3.0", "a.png", false), result("3.1", "b.gif", false),
+				{Kind: chat.PartImage, Call: "3.0", Image: "img-1"},
+				{Kind: chat.PartImage, Call: "3.1", Image: "img-2"},
+			},
+		)
+	})
 	with("cache", func(r *model.Request) {
 		r.Tools = request().Tools
 		r.System = []model.Instruction{

@@ -62,6 +62,8 @@ type RouterOptions struct {
 	// Standins are what to ask when a model that was named cannot answer, in order. The stand-ins
 	// of a stand-in are not looked up.
 	Standins map[Route][]Route
+	// TextOnly are the models that take no images. They are told that there was one.
+	TextOnly map[Route]bool
 }
 
 // Router is a Client whose requests name a tier or provider/model, and go to the provider that has
@@ -142,8 +144,7 @@ func (r *Router) Generate(ctx context.Context, req Request, told func(Delta)) (R
 	out := takes{told: told}
 	var failures failures
 	for i, route := range routes {
-		req.Model = route.Model
-		reply, err := r.options.Clients[route.Provider].Generate(ctx, req, out.tell)
+		reply, err := r.options.Clients[route.Provider].Generate(ctx, r.addressed(req, route), out.tell)
 		if err == nil {
 			return failures.before(reply, route), nil
 		}
@@ -158,6 +159,19 @@ func (r *Router) Generate(ctx context.Context, req Request, told func(Delta)) (R
 		out.again()
 	}
 	return Reply{}, failures.end()
+}
+
+// unseen stands for an image before a model that takes none.
+const unseen = "[There is an image here. It is not shown: this model reads text only.]"
+
+// addressed is a request as one model is sent it.
+func (r *Router) addressed(req Request, to Route) Request {
+	req.Model = to.Model
+	if r.options.TextOnly[to] {
+		req.Transcript = req.Transcript.Hide(unseen, func(string) bool { return true })
+		req.Images = nil
+	}
+	return req
 }
 
 // movesOn reports whether somebody else may be asked after a failure of this kind.

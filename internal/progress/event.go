@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
@@ -35,6 +36,8 @@ type Event struct {
 	// Duration is in milliseconds.
 	Duration int64  `json:"duration_ms,omitempty"`
 	Usage    *Usage `json:"usage,omitempty"`
+	// Receipt is what an agent claims, held against what it did.
+	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 
 // EventType names a kind of event.

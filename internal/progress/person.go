@@ -42,6 +42,7 @@ func (t *Tree) person(row journal.Row) []Event {
 		a.Doing = "wants approval of " + Brief(r.Tool, string(r.Show))
 		t.pending = append(t.pending, Pending{
 			Call: r.Call, Hash: r.Hash, Agent: r.Agent, Task: r.Task, Role: a.Role, Tool: r.Tool, Text: string(r.Show),
+			Pattern: r.Pattern,
 		})
 		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: r.Show}}
 	case journal.Closed:

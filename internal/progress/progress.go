@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -35,6 +36,8 @@ type Agent struct {
 	// Result is what it handed back, Message why it failed.
 	Result  string
 	Message string
+	// Receipt is what it claims, held against what it did; nil until it has ended.
+	Receipt *receipt.Receipt
 }
 
 // Pending is something that waits for a person.
@@ -50,6 +53,8 @@ type Pending struct {
 	Text    string
 	Options []string
 	Tool    string
+	// Pattern is what an approval may cover beside this one call; empty if it may not.
+	Pattern string
 }
 
 // End is how a turn ended.
@@ -185,7 +190,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 		t.stirred = true
 		return nil
 	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
-		journal.Voided, journal.Started, journal.Decided, journal.Granted:
+		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched:
 		return nil
 	}
 	return nil
@@ -206,6 +211,7 @@ func (t *Tree) assigned(at time.Time, r journal.Assigned) []Event {
 	a := t.agent(r.Agent)
 	a.Role, a.Task, a.Background, a.Began = r.Role, r.Instruction, r.Background, at
 	a.Status, a.Kind, a.Ended, a.Result, a.Message = chat.StatusPending, "", time.Time{}, "", ""
+	a.Receipt = nil
 	if a.Depth == 0 {
 		return nil
 	}
@@ -247,6 +253,7 @@ func (t *Tree) finished(at time.Time, r journal.Finished) []Event {
 	a := t.agent(r.Agent)
 	a.Status, a.Reason, a.Kind, a.Ended = r.Status, "", r.ErrorKind, at
 	a.Result, a.Message, a.Doing = r.Summary, r.Message, ""
+	a.Receipt = receiptOf(r)
 	if a.Background {
 		t.background--
 		t.notice = at
@@ -262,8 +269,17 @@ func (t *Tree) finished(at time.Time, r journal.Finished) []Event {
 	usage := usageOf(a.Usage)
 	return []Event{{
 		Type: kind, Agent: r.Agent, Role: a.Role, Status: r.Status, Kind: r.ErrorKind, Reason: r.Reason,
-		Text: r.Summary, Message: r.Message, Usage: &usage,
+		Text: r.Summary, Message: r.Message, Usage: &usage, Receipt: a.Receipt,
 	}}
+}
+
+// receiptOf is nil for a task that ended before receipts were written.
+func receiptOf(row journal.Finished) *receipt.Receipt {
+	var r receipt.Receipt
+	if len(row.Receipt) == 0 || json.Unmarshal(row.Receipt, &r) != nil {
+		return nil
+	}
+	return &r
 }
 
 func (t *Tree) turnEnded(at time.Time, r journal.TurnEnded) []Event {
@@ -340,13 +356,13 @@ func (t *Tree) resulted(r journal.Resulted) []Event {
 	kind := ToolReturned
 	if r.Status == journal.CallDenied {
 		kind = ToolDenied
-		if r.Text == agent.DeniedUnattended {
+		if agent.DenialReason(r.Reason) == agent.DeniedHeadless {
 			t.unattended++
 		}
 	}
 	return []Event{{
 		Type: kind, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: tool, Status: chat.Status(r.Status),
-		Text: r.Text, Duration: r.Duration,
+		Text: r.Text, Reason: r.Reason, Duration: r.Duration,
 	}}
 }
 

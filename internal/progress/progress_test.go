@@ -172,7 +172,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 func TestNobodyWasThere(t *testing.T) {
 	for name, row := range map[string]journal.Row{
 		"question": journal.Answered{In: root, Question: "q", By: string(agent.ByNobody)},
-		"approval": journal.Resulted{In: child, Call: "1.0", Status: journal.CallDenied, Text: agent.DeniedUnattended},
+		"approval": journal.Resulted{In: child, Call: "1.0", Status: journal.CallDenied, Reason: string(agent.DeniedHeadless)},
 		"expired":  journal.Closed{In: child, Call: "1.0", Status: string(agent.ApprovalExpired)},
 	} {
 		tree := progress.New("c", "m1")

@@ -66,17 +66,28 @@ func blocks(msg chat.Message, images map[string]model.Image) []sdk.ContentBlockP
 				out = append(out, sdk.NewRedactedThinkingBlock(data))
 			} // thinking of others is nothing to this provider
 		case chat.PartImage:
-			img := images[p.Image]
-			data := base64.StdEncoding.EncodeToString(img.Data)
-			out = append(out, sdk.NewImageBlockBase64(img.MediaType, data))
+			if p.Call == "" { // one of a result is a part of that
+				out = append(out, picture(images[p.Image]))
+			}
 		case chat.PartToolUse:
 			id, args := model.WireID(p.Call), json.RawMessage(p.Args)
 			out = append(out, sdk.NewToolUseBlock(id, args, model.WireTool(p.Tool)))
 		case chat.PartToolResult:
-			out = append(out, sdk.NewToolResultBlock(model.WireID(p.Call), p.Text, p.Failed))
+			block := sdk.NewToolResultBlock(model.WireID(p.Call), p.Text, p.Failed)
+			for _, other := range msg.Parts {
+				if other.Kind == chat.PartImage && other.Call == p.Call {
+					block.OfToolResult.Content = append(block.OfToolResult.Content,
+						sdk.ToolResultBlockParamContentUnion{OfImage: picture(images[other.Image]).OfImage})
+				}
+			}
+			out = append(out, block)
 		}
 	}
 	return out
+}
+
+func picture(img model.Image) sdk.ContentBlockParamUnion {
+	return sdk.NewImageBlockBase64(img.MediaType, base64.StdEncoding.EncodeToString(img.Data))
 }
 
 // mark tells the provider up to where a request will be asked again: the tools, the instructions

@@ -17,6 +17,10 @@ import (
 // failedMark stands before the result of a call that failed; the protocol has no field for it.
 const failedMark = "The call failed: "
 
+// imageMark stands before the image of a result, which a message of the user's has to carry: a result is
+// text in this protocol.
+const imageMark = "The image that this call returned: "
+
 // encode writes a checked request as the provider's.
 func (c *Client) encode(req model.Request) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{
@@ -84,7 +88,7 @@ func system(in []model.Instruction) string {
 // lastSpoke is the last message in which the user said something besides answering calls.
 func lastSpoke(t chat.Transcript) int {
 	for i := len(t) - 1; i >= 0; i-- {
-		spoke := func(p chat.Part) bool { return p.Kind != chat.PartToolResult }
+		spoke := func(p chat.Part) bool { return p.Kind != chat.PartToolResult && p.Call == "" }
 		if t[i].Speaker == chat.User && slices.ContainsFunc(t[i].Parts, spoke) {
 			return i
 		}
@@ -147,6 +151,9 @@ func user(msg chat.Message, images map[string]model.Image) []sdk.ChatCompletionM
 			said = append(said, sdk.TextContentPart(p.Text))
 		case chat.PartImage:
 			img := images[p.Image]
+			if p.Call != "" {
+				said = append(said, sdk.TextContentPart(imageMark+model.WireID(p.Call)))
+			}
 			said = append(said, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{
 				URL: "data:" + img.MediaType + ";base64," + base64.StdEncoding.EncodeToString(img.Data),
 			}))

@@ -25,9 +25,10 @@ where e.tenant_id = @tenant and e.conversation_id = @conversation and e.task_id 
   ), 0)
 order by e.seq;
 
+-- Without being told, SQLite walks all messages of the conversation.
 -- name: TranscriptOf :many
 select m.seq, e.number, e.kind, e.at, e.body
-from messages m
+from messages m indexed by messages_of_agent
 join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
   and e.seq = m.seq
 where m.tenant_id = @tenant and m.conversation_id = @conversation

@@ -968,7 +968,7 @@ func (q *Queries) ToolCallsOf(ctx context.Context, arg ToolCallsOfParams) ([]Too
 
 const transcriptOf = `-- name: TranscriptOf :many
 select m.seq, e.number, e.kind, e.at, e.body
-from messages m
+from messages m indexed by messages_of_agent
 join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
   and e.seq = m.seq
 where m.tenant_id = ?1 and m.conversation_id = ?2
@@ -993,6 +993,7 @@ type TranscriptOfRow struct {
 	Body   string
 }
 
+// Without being told, SQLite walks all messages of the conversation.
 func (q *Queries) TranscriptOf(ctx context.Context, arg TranscriptOfParams) ([]TranscriptOfRow, error) {
 	rows, err := q.query(ctx, q.transcriptOfStmt, transcriptOf,
 		arg.Tenant,

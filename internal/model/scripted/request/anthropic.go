@@ -318,7 +318,11 @@ func checkAnthropicBlock(i, j int, role string, b block) error {
 		case *b.Signature != Seal(*b.Thinking):
 			return at(": Invalid `signature` in `thinking` block")
 		}
-	case "image", "document":
+	case "image":
+		if wrong := checkSource(b.Source); wrong != "" {
+			return at(".image%s", wrong)
+		}
+	case "document":
 		if len(b.Source) == 0 {
 			return at(".%s.source: Field required", b.Type)
 		}
@@ -335,6 +339,9 @@ func checkAnthropicBlock(i, j int, role string, b block) error {
 		for _, inner := range b.Content {
 			if inner.Type == "text" && (inner.Text == nil || (*inner.Text == "" && len(b.Content) > 1)) {
 				return at(".tool_result.content: text content blocks must be non-empty")
+			}
+			if wrong := checkSource(inner.Source); inner.Type == "image" && wrong != "" {
+				return at(".tool_result.content.image%s", wrong)
 			}
 			if !slices.Contains([]string{"text", "image", "document", "search_result"}, inner.Type) {
 				return at(".tool_result.content: Input tag '%s' found using 'type' does not match any of "+

@@ -251,6 +251,9 @@ func checkOpenAITurn(i int, m openaiTurn) error {
 			return bad("messages", "Invalid value: '%s'. Supported values are: '%s'.", b.Type,
 				strings.Join(known, "', '"))
 		}
+		if wrong := checkImageURL(b.ImageURL); b.Type == "image_url" && wrong != "" {
+			return bad("messages", "%s", wrong)
+		}
 		if b.Type == "text" && m.Role != "tool" && (b.Text == nil || strings.TrimSpace(*b.Text) == "") {
 			return bad("messages", "Invalid 'messages[%d].content': empty text.", i)
 		}

@@ -1,0 +1,51 @@
+package request
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// imageTypes are the kinds of images that providers look at.
+var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// checkSource says what is wrong with where an image is, for the Messages API.
+func checkSource(raw json.RawMessage) string {
+	var source struct {
+		Type, Data string
+		MediaType  string `json:"media_type"`
+	}
+	switch {
+	case len(raw) == 0 || json.Unmarshal(raw, &source) != nil:
+		return ".source: Field required"
+	case source.Type != "base64":
+		return "" // elsewhere: nobody here looks
+	case !slices.Contains(imageTypes, source.MediaType):
+		return ".source.base64.media_type: Input should be '" + strings.Join(imageTypes, "', '") + "'"
+	case !base64Text(source.Data):
+		return ".source.base64.data: invalid base64 data"
+	}
+	return ""
+}
+
+// checkImageURL says what is wrong with where an image is, for Chat Completions.
+func checkImageURL(raw json.RawMessage) string {
+	var image struct{ URL string }
+	if len(raw) == 0 || json.Unmarshal(raw, &image) != nil || image.URL == "" {
+		return "Missing required parameter: 'image_url.url'."
+	}
+	kind, data, inline := strings.Cut(strings.TrimPrefix(image.URL, "data:"), ";base64,")
+	if !strings.HasPrefix(image.URL, "data:") {
+		return ""
+	}
+	if !inline || !slices.Contains(imageTypes, kind) || !base64Text(data) {
+		return "Invalid 'image_url'. Expected a base64-encoded data URL with an image MIME type."
+	}
+	return ""
+}
+
+func base64Text(data string) bool {
+	_, err := base64.StdEncoding.DecodeString(data)
+	return err == nil && data != ""
+}
