@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,6 +102,9 @@ func (l Loaded) check() []error {
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		complain("providers."+name+".base_url", s.Providers[name].check(name))
 	}
+	complain("web.hosts", checkEach(s.Web.Hosts, checkWebHost))
+	complain("web.local", checkEach(s.Web.Local, checkLocal))
+	complain("web.search.base_url", checkURL(s.Web.Search.BaseURL))
 	models := map[string][]string{
 		"tiers.fast": {s.Tiers.Fast}, "tiers.balanced": {s.Tiers.Balanced}, "tiers.strong": {s.Tiers.Strong},
 	}
@@ -120,6 +125,9 @@ func (l Loaded) check() []error {
 		_, err := rules.Rules()
 		complain(path, err)
 	}
+	complain("sandbox.read_only", s.Sandbox.checkReadOnly())
+	complain("sandbox.pass", s.Sandbox.checkPass())
+	complain("sandbox.hosts", s.Sandbox.checkHosts())
 	if s.Roles.Preset != "" {
 		_, err := builtInFiles("presets/" + s.Roles.Preset)
 		complain("roles.preset", err)
@@ -145,6 +153,36 @@ func checkURL(text string) error {
 		return errors.New("expected an address such as http://127.0.0.1:8080/v1")
 	case u.User != nil || looksSecret(u.RawQuery):
 		return errors.New("an address must not hold a password or a key; use key")
+	}
+	return nil
+}
+
+func checkEach(texts []string, check func(string) error) error {
+	for _, text := range texts {
+		if err := check(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// webHost is a host as a rule for the web names it, with a port or without.
+var webHost = regexp.MustCompile(`^(?:\*|(?:\*\.)?[a-zA-Z0-9_](?:[a-zA-Z0-9._-]*[a-zA-Z0-9_])?)(?::(\d{1,5}))?$`)
+
+func checkWebHost(text string) error {
+	m := webHost.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%q is no host: write example.org, *.example.org, * or example.org:8443", text)
+	}
+	if port, _ := strconv.ParseUint(m[1], 10, 16); m[1] != "" && port == 0 {
+		return fmt.Errorf("%q has a port that is none", text)
+	}
+	return nil
+}
+
+func checkLocal(text string) error {
+	if at, err := netip.ParseAddrPort(text); err != nil || at.Port() == 0 {
+		return fmt.Errorf("%q is no address with a port: write it as 10.0.0.7:8080", text)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
@@ -29,8 +30,8 @@ func fields() []field {
 // what an agent does there, so their author is told.
 var foreign = map[string]bool{
 	"skills": true, "mcpservers": true, "hooks": true, "memory": true, "background": true,
-	"isolation": true, "initialprompt": true, "condenser": true, "commands": true, "toolsets": true,
-	"topp": true, "options": true, "evidence": true, "runtime": true, "resume": true, "overridable": true,
+	"initialprompt": true, "condenser": true, "commands": true, "toolsets": true,
+	"topp": true, "options": true, "runtime": true, "resume": true, "overridable": true,
 	"license": false, "version": false, "metadata": false, "tags": false, "author": false,
 	"compatibility": false, "$schema": false, "category": false,
 }
@@ -74,13 +75,26 @@ func identityFields() []field {
 			return document.ToWord(n, &d.Context, ContextNone, ContextSelective, ContextSummary, ContextFull)
 		}},
 		{name: "success_criteria", aliases: []string{"criteria"}, set: func(d *draft, n document.Node) error { return n.ToText(&d.Criteria) }},
+		{name: "isolation", set: func(d *draft, n document.Node) error {
+			return document.ToWord(n, &d.Isolation, agent.IsolationShared, agent.IsolationWorktree)
+		}},
 		{name: "can_ask", aliases: []string{"ask"}, set: func(d *draft, n document.Node) error { return n.ToBool(&d.CanAsk) }},
 		{name: "immediate", set: func(d *draft, n document.Node) error { return n.ToBool(&d.Immediate) }},
 		{name: "fail_unanswered", set: func(d *draft, n document.Node) error { return n.ToBool(&d.FailUnanswered) }},
+		{name: "evidence", set: (*draft).setEvidence},
 		{name: "expose_as_tool", set: func(d *draft, n document.Node) error { return n.ToBool(&d.ExposeAsTool) }},
 		{name: "input_schema", set: func(d *draft, n document.Node) error { return n.ToSchema(&d.Input) }},
 		{name: "output_schema", aliases: []string{"structured_output"}, set: func(d *draft, n document.Node) error { return n.ToSchema(&d.Output) }},
 	}
+}
+
+// setEvidence takes whether a result counts only with something done to show for it.
+func (d *draft) setEvidence(n document.Node) error {
+	const optional, required = "optional", "required"
+	word := optional
+	err := document.ToWord(n, &word, optional, required)
+	d.Evidence = word == required
+	return err
 }
 
 // fileRef is a reference to a file: {file:prompts/coder.md}.
@@ -194,6 +208,9 @@ func limitFields() []field {
 		}},
 		{name: "max_duration", aliases: []string{"max_duration_ms", "timeout_ms"}, set: func(d *draft, n document.Node) error {
 			return n.ToMillis(time.Millisecond, &d.Limits.Time)
+		}},
+		{name: "approval_time", aliases: []string{"approval_timeout"}, set: func(d *draft, n document.Node) error {
+			return n.ToMillis(time.Second, &d.Limits.ApprovalTime)
 		}},
 		{name: "max_cost_usd", aliases: []string{"max_budget_per_run", "max_budget_usd", "max_cost"}, set: func(d *draft, n document.Node) error {
 			return n.ToMicros(&d.Limits.Cost)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
@@ -25,6 +26,7 @@ func TestComplaintsNameThePlace(t *testing.T) {
 		{"no time", roleFile("max_duration_ms: 0"), "3:18: max_duration_ms: expected a time above zero and up to 168h0m0s"},
 		{"bad money", roleFile("max_cost_usd: -1"), "3:15: max_cost_usd: expected an amount of US dollars above zero"},
 		{"bad mode", roleFile("mode: primry"), `3:7: mode: "primry" is not among the words for it: did you mean "primary"? known are primary, subagent, all`},
+		{"bad evidence", roleFile("evidence: maybe"), `3:11: evidence: "maybe" is not among the words for it: known are optional, required`},
 		{"bad verdict", roleFile("permission:", "  bash:", "    '*': perhaps"), `5:10: permission: bash: "perhaps" is not among the words for it: known are allow, ask, deny`},
 		{"bad temperature", roleFile("temperature: hot"), "3:14: temperature: expected a number from 0 to 2"},
 		{"bad permission mode", roleFile("permissionMode: yolo"), `3:17: permissionMode: "yolo" is not a permission mode: known are default, confirm_risky, accept_edits, plan, dont_ask, always_ask, always_confirm, bypass, bypassPermissions, never_confirm`},
@@ -125,6 +127,18 @@ func TestTheOrderOfFieldsDoesNotMatter(t *testing.T) {
 		if err != nil || !cmp.Equal(d.Tools, []string{"read_file"}) {
 			t.Errorf("%v give %v: %v", lines, d.Tools, err)
 		}
+	}
+}
+
+func TestIsolationIsReadAsOtherProgramsWriteIt(t *testing.T) {
+	for text, want := range map[string]agent.Isolation{"isolation: worktree": agent.IsolationWorktree, "Isolation: shared": agent.IsolationShared, "color: red": ""} {
+		d, err := read(source{file: "x.md", data: []byte(roleFile(text))})
+		if err != nil || d.Isolation != want || d.Spec().Isolation != want || len(d.warnings) != 0 {
+			t.Errorf("%s gives %q: %v %v", text, d.Isolation, d.warnings, err)
+		}
+	}
+	if _, err := read(source{file: "x.md", data: []byte(roleFile("isolation: container"))}); err == nil {
+		t.Error("an isolation that there is not was taken")
 	}
 }
 

@@ -136,10 +136,16 @@ func (l *layer) decode(n document.Node, to reflect.Value, path string) error {
 		return n.ToPrice((*int64)(v))
 	case *ProviderKind:
 		return document.ToWord(n, v, KindAnthropic, KindOpenAI)
+	case *SandboxTier:
+		return document.ToWord(n, v, SandboxBubblewrap, SandboxGVisor, SandboxNone)
+	case *SearchKind:
+		return document.ToWord(n, v, KindTavily)
 	case *[]string:
 		return l.list(n, v, path)
 	case *string:
 		return n.ToText(v)
+	case *bool:
+		return n.ToBool(v)
 	case *int:
 		count, err := strconv.Atoi(strings.ReplaceAll(n.Text, "_", ""))
 		if err != nil || count < 0 || count > 1<<40 || n.Kind == document.Bool {

@@ -190,6 +190,24 @@ func (l Loaded) Sources() (Sources, error) {
 	return s, err
 }
 
+// Denials reads what whoever runs the machine denies now. Nothing else that anybody writes, allows,
+// trusts or approves overrides it, also not for runs that began before.
+func (l Loaded) Denials() ([]Rule, error) {
+	if l.inputs.Managed == "" {
+		return nil, nil
+	}
+	managed := Loaded{Origins: map[string]Origin{}}
+	var problems []error
+	for _, layer := range (Inputs{Managed: l.inputs.Managed}).layers(&managed) {
+		layer.read(&layer)
+		problems = append(problems, layer.errors...)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return Permissions{Deny: managed.Settings.Permissions.Deny}.Rules()
+}
+
 // file reads the file of a folder, if there is one. Two would leave open which one counts.
 func (l *layer) file() {
 	if _, err := os.Stat(filepath.Join(l.dir, "retinue.toml")); err == nil {

@@ -104,6 +104,25 @@ func TestSubAgentsAreToldTheirSituation(t *testing.T) {
 	}
 }
 
+// Who must show evidence is told so, and nobody else.
+func TestEvidenceIsAskedFor(t *testing.T) {
+	const told = "Your result counts only if your calls show something for it"
+	root := project(t, map[string]string{
+		".retinue/agents/prover.md": roleFile("evidence: required"), ".retinue/agents/teller.md": roleFile("evidence: optional"),
+	})
+	r := load(t, Sources{Project: root})
+	for name, want := range map[string]bool{"prover": true, "teller": false, "coder": false} {
+		of := role(t, r, name)
+		prompt, err := r.Prompt(Situation{Role: of, Parent: "main", Task: "Do it.", Depth: 1, Limits: of.Limits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text(prompt), told) != want || of.Spec().Evidence != want {
+			t.Errorf("%s: told so %t, in its spec %t, want %t", name, !want, of.Spec().Evidence, want)
+		}
+	}
+}
+
 //
 func TestOrchestratorIsShownOnlyWhomItMayAsk(t *testing.T) {
 	root := project(t, map[string]string{

@@ -31,6 +31,8 @@ type RoleDefaults struct {
 	MaxDepth      int    `json:"max_depth,omitempty" jsonschema:"levels of delegation below the orchestrator"`
 	MaxIterations int    `json:"max_iterations,omitempty" jsonschema:"model replies that one task may take"`
 	MaxDuration   Millis `json:"max_duration,omitempty" jsonschema:"how long one task may be at work, such as 5m"`
+	// ApprovalTime is how long a call waits for a person; then it is denied.
+	ApprovalTime Millis `json:"approval_time,omitempty" jsonschema:"how long a call waits for an approval before it is denied, such as 8h"`
 	// Models names models for roles, whatever their files say.
 	Models map[string]string `json:"models,omitempty" jsonschema:"a model or tier for a role, whatever its file says"`
 }
@@ -153,7 +155,8 @@ func (d *draft) fill(defaults RoleDefaults) {
 	l.Iterations, l.Time = cmp.Or(l.Iterations, def.Iterations), cmp.Or(l.Time, def.Time)
 	l.PerCall, l.Calls, l.Parallel = cmp.Or(l.PerCall, def.PerCall), def.Calls, def.Parallel
 	l.Retries, l.Grace = def.Retries, def.Grace
-	l.QuestionTime, l.ApprovalTime = def.QuestionTime, def.ApprovalTime
+	waits := int64(d.orSetting("approval_time", int(defaults.ApprovalTime), int(def.ApprovalTime)))
+	l.QuestionTime, l.ApprovalTime = def.QuestionTime, cmp.Or(l.ApprovalTime, waits)
 	for name, model := range defaults.Models {
 		if document.Fold(name) == document.Fold(d.Name) {
 			d.Model = model

@@ -132,7 +132,9 @@ func TestDenialsReachEveryRole(t *testing.T) {
 		".retinue/agents/loose.md": roleFile("permission: {bash: allow, webfetch: allow}", "tools: [shell, web_fetch]"),
 	})
 	r := load(t, Sources{Project: root, Trusted: true, Rules: []Rule{
-		{Tool: "web_*", Verdict: agent.PolicyDeny}, {Tool: "shell", Pattern: "git push *", Verdict: agent.PolicyDeny},
+		{Tool: "web_*", Verdict: agent.PolicyDeny},
+		{Tool: "mcp__*", Verdict: agent.PolicyDeny},
+		{Tool: "shell", Pattern: "git push *", Verdict: agent.PolicyDeny},
 	}})
 	for _, role := range r.Roles() {
 		if covered(role.Authority.Tools, "web_fetch") || role.Authority.Network {
@@ -173,6 +175,7 @@ func TestHashChangesIfAndOnlyIfAnEffectDoes(t *testing.T) {
 		"comment":           roleFile(append(base, "# why not")...),
 		"line ends":         strings.ReplaceAll(roleFile(base...), "\n", "\r\n"),
 		"blank lines":       roleFile(base...) + "\n\n",
+		"evidence optional": roleFile(append(base, "evidence: optional")...),
 	}
 	for name, file := range same {
 		if hash(file) != first {
@@ -185,6 +188,7 @@ func TestHashChangesIfAndOnlyIfAnEffectDoes(t *testing.T) {
 		"rule": roleFile("tools: [read_file, grep]", "maxTurns: 5", "model: sonnet", "permission: {bash: {'rm *': deny}}"),
 		"ask":  roleFile(append(base, "can_ask: false")...), "effort": roleFile(append(base, "effort: low")...),
 		"temperature": roleFile(append(base, "temperature: 0")...), "output": roleFile(append(base, "output_schema: {type: object}")...),
+		"evidence": roleFile(append(base, "evidence: required")...),
 	}
 	for name, file := range different {
 		if hash(file) == first {

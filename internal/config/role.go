@@ -39,11 +39,15 @@ type Role struct {
 	CanAsk         bool `json:"can_ask,omitempty"`
 	Immediate      bool `json:"immediate,omitempty"`
 	FailUnanswered bool `json:"fail_unanswered,omitempty"`
+	// Evidence means that a result counts only if the run did something that leaves a fact.
+	Evidence bool `json:"evidence,omitempty"`
 	// ExposeAsTool offers the role under its own name, with Input as its arguments.
 	ExposeAsTool bool            `json:"expose_as_tool,omitempty"`
 	Input        json.RawMessage `json:"input_schema,omitempty"`
 	Output       json.RawMessage `json:"output_schema,omitempty"`
 	Context      ContextMode     `json:"context"`
+	// Isolation says whether the role works in a tree of its own.
+	Isolation agent.Isolation `json:"isolation,omitempty"`
 	// Criteria is what a task of this role must meet when the caller says nothing.
 	Criteria string `json:"success_criteria,omitempty"`
 
@@ -103,7 +107,8 @@ func (r Role) Spec() agent.RoleSpec {
 	spec := agent.RoleSpec{
 		Name: r.Name, Hash: r.Hash,
 		CanDelegate: len(r.Delegates) > 0, Delegates: slices.Clone(r.Delegates),
-		CanAsk: r.CanAsk, Immediate: r.Immediate, FailUnanswered: r.FailUnanswered,
+		CanAsk: r.CanAsk, Immediate: r.Immediate, FailUnanswered: r.FailUnanswered, Evidence: r.Evidence,
+		Isolation: r.Isolation,
 		Authority: agent.Authority{
 			Tools: slices.Clone(r.Authority.Tools), Write: r.Authority.Write, Network: r.Authority.Network,
 		},

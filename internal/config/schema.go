@@ -19,6 +19,8 @@ func Schema() ([]byte, error) {
 		reflect.TypeFor[Millis]():       {Types: []string{"string", "number"}, Examples: []any{"5m", 90}},
 		reflect.TypeFor[Price]():        {Types: []string{"number", "string"}},
 		reflect.TypeFor[ProviderKind](): {Type: "string", Enum: []any{KindAnthropic, KindOpenAI}},
+		reflect.TypeFor[SandboxTier]():  {Type: "string", Enum: []any{SandboxBubblewrap, SandboxGVisor, SandboxNone}},
+		reflect.TypeFor[SearchKind]():   {Type: "string", Enum: []any{KindTavily}},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("make schema: %w", err)

@@ -82,6 +82,9 @@ func (s Secret) Reference() string {
 // IsZero reports whether nothing was set.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
+// Refers reports whether the value is elsewhere; one that is written out holds nothing secret.
+func (s Secret) Refers() bool { return s.ref != "" }
+
 // Reveal fetches the value. The errors say what to do, and never hold what was found.
 func (s Secret) Reveal(lookup func(string) (string, bool)) (string, error) {
 	m := secretRef.FindStringSubmatch(s.ref)

@@ -17,6 +17,8 @@ type Settings struct {
 	Journal     Journal     `json:"journal,omitzero" personal:"true" jsonschema:"where everything is recorded"`
 	Live        Live        `json:"live,omitzero" personal:"true" jsonschema:"how text reaches the screen while it is written"`
 	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
+	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
+	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -51,6 +53,7 @@ type Tiers struct {
 type Model struct {
 	Window     int   `json:"window,omitempty" jsonschema:"context window in tokens"`
 	MaxOutput  int   `json:"max_output,omitempty" jsonschema:"most tokens of one reply"`
+	TextOnly   bool  `json:"text_only,omitempty" jsonschema:"it takes no images; it is told that there was one"`
 	Input      Price `json:"input_usd,omitempty" jsonschema:"US dollars for a million tokens sent"`
 	Output     Price `json:"output_usd,omitempty" jsonschema:"US dollars for a million tokens received"`
 	CacheRead  Price `json:"cache_read_usd,omitempty" jsonschema:"US dollars for a million tokens read from the cache"`
@@ -92,6 +95,47 @@ type Engine struct {
 	Namespace string `json:"namespace,omitempty" jsonschema:"the namespace to work in"`
 }
 
+// Sandbox is what confines programs, and what they get nevertheless.
+type Sandbox struct {
+	Tier      SandboxTier `json:"tier,omitempty" jsonschema:"what it is made of; none confines nothing"`
+	AllowRoot bool        `json:"allow_root,omitempty" jsonschema:"whether root may start programs; they then read what only root can read"`
+	ReadOnly  []string    `json:"read_only,omitempty" jsonschema:"folders outside of the workspace that programs may read, such as a toolchain"`
+	Pass      []string    `json:"pass,omitempty" jsonschema:"names of variables that programs get from the worker's environment"`
+	Hosts     []string    `json:"hosts,omitempty" jsonschema:"what programs may reach: a host, *.host for all below it, or *; none when empty"`
+}
+
+// SandboxTier says what a sandbox is made of.
+type SandboxTier string
+
+// The tiers.
+const (
+	SandboxBubblewrap SandboxTier = "bubblewrap"
+	SandboxGVisor     SandboxTier = "gvisor"
+	SandboxNone       SandboxTier = "none"
+)
+
+// Web is what web_fetch and web_search may reach.
+type Web struct {
+	// Hosts are allowed if they are public, on ports 80 and 443 or the one that is named.
+	Hosts []string `json:"hosts,omitempty" jsonschema:"public hosts that pages may be read from: a name, *.name, * for all, each with :port if it is not the usual one"`
+	// Local are addresses that are allowed although they are not public.
+	Local  []string `json:"local,omitempty" jsonschema:"addresses of your own network that may be reached too, as address:port"`
+	Search Search   `json:"search,omitzero" jsonschema:"the search engine; without a key there is no web_search"`
+}
+
+// Search is a search engine of the web.
+type Search struct {
+	Kind    SearchKind `json:"kind,omitempty" jsonschema:"whose protocol it speaks"`
+	BaseURL string     `json:"base_url,omitempty" jsonschema:"where it listens, if not at the usual address"`
+	Key     Secret     `json:"key,omitzero" jsonschema:"where its key is: {env:NAME} or {file:path}"`
+}
+
+// SearchKind is the protocol of a search engine.
+type SearchKind string
+
+// KindTavily is the search engine of that name.
+const KindTavily SearchKind = "tavily"
+
 // usualURL is where each kind listens if nothing else is said.
 var usualURL = map[ProviderKind]string{
 	KindAnthropic: "https://api.anthropic.com", KindOpenAI: "https://api.openai.com/v1",
@@ -105,6 +149,10 @@ func Defaults(dataHome string) Settings {
 			"anthropic": {Kind: KindAnthropic, BaseURL: usualURL[KindAnthropic], Key: Secret{ref: "{env:ANTHROPIC_API_KEY}"}},
 			"openai":    {Kind: KindOpenAI, BaseURL: usualURL[KindOpenAI], Key: Secret{ref: "{env:OPENAI_API_KEY}"}},
 		},
-		Engine: Engine{Namespace: "retinue"},
+		Engine:  Engine{Namespace: "retinue"},
+		Sandbox: Sandbox{Tier: SandboxBubblewrap},
+		Web: Web{Hosts: []string{"*"}, Search: Search{
+			Kind: KindTavily, BaseURL: "https://api.tavily.com", Key: Secret{ref: "{env:TAVILY_API_KEY}"},
+		}},
 	}
 }

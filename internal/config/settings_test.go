@@ -171,6 +171,11 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"no kind", "providers: {x: {base_url: 'http://127.0.0.1:1'}}\n", "providers.x.base_url: kind is missing"},
 		{"no preset", "roles: {preset: hardware}\n", "roles.preset: there are no built-in roles in presets/hardware"},
 		{"bad YAML", "tiers: [\n", ":1:8: sequence end token ']' not found"},
+		{"host", "web: {hosts: [ok.example, 'http://x']}\n", `web.hosts: "http://x" is no host: write example.org`},
+		{"host's port", "web: {hosts: ['x:0']}\n", `web.hosts: "x:0" has a port that is none`},
+		{"local name", "web: {local: ['localhost:80']}\n", `web.local: "localhost:80" is no address with a port`},
+		{"search engine", "web: {search: {kind: tavliy}}\n", `web.search.kind: "tavliy" is not among the words for it: did you mean "tavily"?`},
+		{"search key", "web: {search: {key: tvly-abcdefghijklmnopqrstuvwxyz}}\n", "web.search.key: a secret must not be written here"},
 		{"price", "models: {openai/x: {input_usd: cheap}}\n", ":1:32: models.openai/x.input_usd: expected an amount of US dollars"},
 	}
 	for _, test := range tests {
@@ -312,8 +317,10 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 	want := map[string]string{
 		"data_dir": filepath.Join(in.Home, ".local/share/retinue"), "engine.namespace": "retinue", "journal.dsn": "{env:DB}",
 		"models.openai/x.input_usd": "2.5", "roles.max_duration": "90 seconds",
+		"sandbox.tier":             "bubblewrap",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",
+		"web.hosts": "*", "web.search.kind": "tavily", "web.search.base_url": "https://api.tavily.com", "web.search.key": "{env:TAVILY_API_KEY}",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -355,12 +362,14 @@ data_dir: /d
 providers: {local: {kind: openai, base_url: http://127.0.0.1:1, key: '{env:K}', concurrency: 2, requests_per_minute: 3}}
 tiers: {fast: local/a, balanced: local/b, strong: local/c}
 fallbacks: {fast: [local/b]}
-models: {local/a: {window: 1000, max_output: 10, input_usd: 1, output_usd: 2.5, cache_read_usd: 0, cache_write_usd: 3}}
+models: {local/a: {window: 1000, max_output: 10, input_usd: 1, output_usd: 2.5, cache_read_usd: 0, cache_write_usd: 3, text_only: true}}
 roles: {max_depth: 1, max_iterations: 2, max_duration: 5m, preset: software_team, models: {coder: strong}}
 permissions: {allow: [read_file], ask: [grep], deny: [shell]}
 journal: {dsn: '{file:dsn}'}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
+sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
+web: {hosts: [a.example], local: ['10.0.0.7:8080'], search: {kind: tavily, base_url: http://127.0.0.1:1, key: '{env:K}'}}
 trust: [/p]
 `
 	validate := func(text string) error {
@@ -374,7 +383,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 12 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 14 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {
@@ -382,7 +391,7 @@ trust: [/p]
 			t.Errorf("%s was not read", v.Type().Field(i).Name)
 		}
 	}
-	for _, bad := range []string{"tears: {}", "providers: {x: {kind: other}}", "providers: {x: {nmae: y}}", "roles: {max_depth: deep}", "trust: /p", "tiers: null"} {
+	for _, bad := range []string{"tears: {}", "providers: {x: {kind: other}}", "providers: {x: {nmae: y}}", "roles: {max_depth: deep}", "trust: /p", "tiers: null", "web: {search: {kind: other}}", "web: {hosts: x}"} {
 		if validate(bad) == nil {
 			t.Errorf("the schema takes %s", bad)
 		}

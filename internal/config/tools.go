@@ -44,6 +44,7 @@ var elsewhere = []string{
 // control are the names of what the core offers by itself: asking for them changes nothing.
 var control = []string{
 	agent.ToolSubmit, agent.ToolSubmitError, agent.ToolReply, agent.ToolResume, agent.ToolTranscript,
+	agent.ToolMerge,
 	"TaskOutput", "TaskStop", "SendMessage", "list_agents", "message_agent", "stop_agent", "finish",
 }
 

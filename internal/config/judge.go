@@ -1,0 +1,45 @@
+package config
+
+import "github.com/retinue-dev/retinue/internal/agent"
+
+// Matter is something that a call is about: a path, a command of a line.
+type Matter struct {
+	// Forms are the texts that a rule may know it by.
+	Forms []string
+	// Hidden means that the texts do not tell all of it: only a rule that allows every call allows it.
+	Hidden bool
+}
+
+// Judge is what the role's rules say about a call that is about several matters: the strictest
+// verdict counts. A merge changes files and makes them, so the rules for both decide about it.
+func (r Role) Judge(tool string, matters []Matter) agent.Policy {
+	if tool == agent.ToolMerge {
+		return stricter(r.Judge("edit_file", matters), r.Judge("write_file", matters))
+	}
+	if len(matters) == 0 {
+		return r.Verdict(tool, "")
+	}
+	verdict := agent.PolicyAllow
+	for _, m := range matters {
+		for _, text := range m.Forms {
+			v := r.Verdict(tool, text)
+			if v == agent.PolicyAllow && m.Hidden && r.Verdict(tool, nowhere) != agent.PolicyAllow {
+				v = agent.PolicyAsk
+			}
+			verdict = stricter(verdict, v)
+		}
+	}
+	return verdict
+}
+
+// nowhere is a text that only a rule for every call fits.
+const nowhere = "\x00"
+
+func stricter(a, b agent.Policy) agent.Policy {
+	for _, p := range []agent.Policy{agent.PolicyDeny, agent.PolicyAsk, agent.PolicyUnset} {
+		if a == p || b == p {
+			return p
+		}
+	}
+	return agent.PolicyAllow
+}
