@@ -3,16 +3,20 @@ package durable
 import "github.com/retinue-dev/retinue/internal/agent"
 
 // cleared is the desk of a leg that has ended, as the next leg of the same task finds it if it runs
-// here and nobody else has carried the task on: what was on it is what the journal holds up to n.
+// here and nobody else has carried the task on: what was on it is what the journal holds up to the
+// course's last step. The course is kept too, since one that is too large to travel would have to be
+// folded from all the steps before.
 type cleared struct {
-	n    int
-	desk desk
+	course course
+	desk   desk
+	bytes  int
 }
 
-// What a host remembers of desks: so many, each with a transcript of so many bytes.
+// What a host remembers of desks: so many, with transcripts of so many bytes each and together.
 const (
-	rememberedDesks = 256
+	rememberedDesks = 2048
 	deskBytes       = 256 << 10
+	allDesksBytes   = 64 << 20
 )
 
 // resume takes up the desk that the last leg of the task left.
@@ -21,8 +25,9 @@ func (d *desk) resume(in LegInput) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old, ok := h.desks[key]
-	delete(h.desks, key)
-	if ok && old.n == in.N-len(in.Tail) {
+	h.forgetDesk(key)
+	if ok && old.course.N == in.N-len(in.Tail) {
+		d.leg.course = old.course
 		d.messages, d.read, d.task = old.desk.messages, old.desk.read, old.desk.task
 	}
 }
@@ -36,15 +41,28 @@ func (d *desk) clear() {
 	if d.read {
 		d.join()
 	}
-	if d.bytes() > deskBytes {
-		d.messages, d.read = nil, false
+	size := d.bytes()
+	if size > deskBytes {
+		d.messages, d.read, size = nil, false, 0
 	}
+	key := deskKey(l.in.Whose)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.desks) >= rememberedDesks {
-		l.desks = map[string]cleared{}
+	l.forgetDesk(key)
+	for other := range l.desks { // any will do: what is forgotten is read again
+		if len(l.desks) < rememberedDesks && l.deskBytes+size <= allDesksBytes {
+			break
+		}
+		l.forgetDesk(other)
 	}
-	l.desks[deskKey(l.in.Whose)] = cleared{n: l.course.N, desk: desk{messages: d.messages, read: d.read, task: d.task}}
+	l.desks[key] = cleared{course: l.course, desk: desk{messages: d.messages, read: d.read, task: d.task}, bytes: size}
+	l.deskBytes += size
+}
+
+// forgetDesk takes a desk away; the host is locked.
+func (h *Host) forgetDesk(key string) {
+	h.deskBytes -= h.desks[key].bytes
+	delete(h.desks, key)
 }
 
 // bytes is about how much the transcript takes.

@@ -2,6 +2,8 @@ package durable
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +45,13 @@ func TestADeskIsTakenUpOnlyWhereItWasLeft(t *testing.T) {
 			for _, m := range l.desk.messages {
 				got = append(got, m.ID)
 			}
+			wantN := 0
+			if c.want != nil {
+				wantN = 7
+			}
+			if l.course.N != wantN {
+				t.Errorf("the leg begins at step %d, not %d", l.course.N, wantN)
+			}
 			if diff := cmp.Diff(c.want, got); diff != "" || l.desk.read != (c.want != nil) {
 				t.Errorf("read %v, messages (-want +got):\n%s", l.desk.read, diff)
 			}
@@ -51,5 +60,37 @@ func TestADeskIsTakenUpOnlyWhereItWasLeft(t *testing.T) {
 				t.Error("two legs have the same desk")
 			}
 		})
+	}
+}
+
+// TestDesksAreForgotten leaves more desks than a host remembers.
+func TestDesksAreForgotten(t *testing.T) {
+	h := NewHost(Options{})
+	leave := func(agent string, bytes int) {
+		l := h.newLeg(LegInput{Whose: Whose{Agent: agent, Task: agent}})
+		l.desk.messages, l.desk.read = []chat.Message{{Parts: []chat.Part{{Text: strings.Repeat("x", bytes-100)}}}}, true
+		l.desk.clear()
+	}
+	for i := range rememberedDesks + 10 {
+		leave(strconv.Itoa(i), 1000)
+	}
+	if n := len(h.desks); n != rememberedDesks {
+		t.Errorf("%d desks are remembered, not %d", n, rememberedDesks)
+	}
+	for i := range allDesksBytes / deskBytes * 2 {
+		leave("large"+strconv.Itoa(i), deskBytes)
+	}
+	sum := 0
+	for _, d := range h.desks {
+		sum += d.bytes
+	}
+	if sum != h.deskBytes || sum > allDesksBytes || sum < allDesksBytes-2*deskBytes {
+		t.Errorf("%d bytes are remembered and %d counted; the limit is %d", sum, h.deskBytes, allDesksBytes)
+	}
+	for key := range h.desks {
+		h.forgetDesk(key)
+	}
+	if h.deskBytes != 0 {
+		t.Errorf("%d bytes are left", h.deskBytes)
 	}
 }

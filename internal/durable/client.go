@@ -23,13 +23,14 @@ import (
 type Client struct {
 	Log    journal.Log
 	Engine Engine
-	Logger *slog.Logger
-	Now    func() time.Time
+	// Namespace is the engine's; only Promote needs it.
+	Namespace string
+	Logger    *slog.Logger
+	Now       func() time.Time
 	// LegEffects is how many local effects a leg of new runs may carry out; zero means any number.
 	LegEffects int
-	// Shared means that whoever serves agents serves every workspace too, as on one machine: legs
-	// then need no queue of their own.
-	Shared bool
+	// Local means that whoever serves a workspace runs its agents' workflows too, as on one machine.
+	Local bool
 	// Fault is told of the points at which tests let a client die; nil outside tests.
 	Fault Fault
 }
@@ -95,8 +96,18 @@ func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64
 
 // Decide records a person's decision on a call that wants approval, and tells the agent.
 func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
-	_, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
-	return err
+	written, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
+	if err != nil || !written.Existed {
+		return err
+	}
+	entries, err := c.Log.Find(ctx, place, d.Key())
+	if err != nil || len(entries) == 0 {
+		return errors.Join(err, journal.NotFound())
+	}
+	if first, _ := entries[0].Row.(journal.Decided); first.Allow != d.Allow || first.Hash != d.Hash {
+		return &chat.Error{Code: chat.CodeConflict, Message: "call " + d.Call + " of " + d.Agent + " was decided otherwise before"}
+	}
+	return nil
 }
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
@@ -250,16 +261,17 @@ func (c *Client) tell(ctx context.Context, place journal.Place, to string, event
 		return errors.Join(err, journal.NotFound())
 	}
 	opened, _ := entries[0].Row.(journal.Opened)
-	whose := Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace}
-	if c.Shared {
-		whose.Queue = controlQueue
+	queue := controlQueue
+	if c.Local {
+		queue = workspaceQueue(opened.Workspace)
 	}
 	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event},
 		client.StartWorkflowOptions{
-			TaskQueue: controlQueue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 			WorkflowTaskTimeout: taskTimeout,
 		}, workflowAgent, Begin{
-			Whose: whose, LegEffects: c.LegEffects,
+			Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
+			LegEffects: c.LegEffects,
 		})
 	return err
 }
@@ -274,11 +286,16 @@ func (c *Client) now() time.Time {
 // Running lists the agents whose runs the engine has open, as it knows them; that may be a little
 // behind. An orchestrator's run stays open between turns.
 func (c *Client) Running(ctx context.Context) ([]string, error) {
+	return c.list(ctx, "ExecutionStatus = 'Running'")
+}
+
+// list finds workflows by a query in the engine's own language.
+func (c *Client) list(ctx context.Context, query string) ([]string, error) {
 	var out []string
 	var page []byte
 	for {
 		answer, err := c.Engine.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: "ExecutionStatus = 'Running'", NextPageToken: page,
+			Query: query, NextPageToken: page,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list open runs: %w", err)

@@ -26,6 +26,14 @@ type desk struct {
 	// part of the very append that needs them.
 	rows map[string]journal.Row
 	task *task
+	// spawn is the call whose tasks were handed out last.
+	spawn spawn
+}
+
+// spawn is a call with the tasks in it, in the model's words.
+type spawn struct {
+	call  string
+	tasks []agent.Assignment
 }
 
 // task is what the agent was asked, when, and by an agent of which role.
@@ -52,7 +60,7 @@ func (d *desk) learn(rows []journal.Row) {
 			if r.Agent == d.leg.in.Agent {
 				d.fresh = append(d.fresh, r.Message)
 			}
-		case journal.Resulted, journal.Assigned, journal.Finished, journal.Answered, journal.Wanted:
+		case journal.Resulted, journal.Assigned, journal.Finished, journal.Answered, journal.Wanted, journal.Patched:
 			d.rows[row.Key()] = row
 		case journal.Responded:
 			if len(r.Parts) > 0 {
@@ -156,6 +164,18 @@ func (d *desk) call(ctx context.Context, id, call string) (chat.Part, error) {
 		return chat.Part{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no call " + call + " of agent " + id}
 	}
 	return parts[i], nil
+}
+
+// given is one task of a spawn call.
+func (d *desk) given(part chat.Part, item int) agent.Assignment {
+	if d.spawn.call != part.Call {
+		tasks, _ := agent.Assignments(part.Tool, part.Args)
+		d.spawn = spawn{call: part.Call, tasks: tasks}
+	}
+	if tasks := d.spawn.tasks; item < len(tasks) && strings.TrimSpace(tasks[item].Task) != "" {
+		return tasks[item]
+	}
+	return agent.Assignment{Task: part.Args}
 }
 
 // outcome is the result of a call.

@@ -19,7 +19,9 @@ import (
 func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) ([]agent.Call, []agent.RoleSpec) {
 	var calls []agent.Call
 	var roles []agent.RoleSpec
-	set, err := l.Tools.Tools(l.in.Workspace)
+	whose := l.in.Whose
+	whose.Tree = treeName(whose.Place, brief.Tree)
+	set, err := l.describing(whose)
 	if err != nil {
 		l.Logger.ErrorContext(ctx, "no tools", "workspace", l.in.Workspace, "error", err)
 	}
@@ -38,11 +40,14 @@ func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) 
 		}
 		switch c.Kind {
 		case agent.CallTool:
-			l.characterise(ctx, brief, set, part, &c)
+			l.characterise(ctx, brief, set, l.toolCall(ctx, whose, part), &c)
 		case agent.CallSpawn, agent.CallResume:
 			roles = l.cast(ctx, brief, &c, roles)
 		case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
 			c.Known, c.Class = true, chat.ClassPure
+			if c.Kind == agent.CallSubmit && brief.Evidence {
+				c.Contradicted = l.contradicted(ctx, part.Args)
+			}
 		}
 		calls = append(calls, c)
 	}
@@ -59,34 +64,79 @@ func (l *leg) exposed(brief agent.Brief, name string) (agent.RoleSpec, bool) {
 }
 
 // characterise adds what is known of a tool before it runs.
-func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set, part chat.Part, c *agent.Call) {
-	if part.Tool == agent.ToolTranscript {
+func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set, call tool.Call, c *agent.Call) {
+	if call.Tool == agent.ToolTranscript {
 		c.Known, c.Class = true, chat.ClassPure
 		return
 	}
 	if set == nil {
 		return
 	}
-	d, ok := set.Find(part.Tool)
+	d, ok := set.Find(call.Tool)
 	if !ok {
 		return
 	}
 	c.Tool, c.Known, c.Class, c.Writes, c.Network = d.Name, true, d.Class, d.Writes, d.Network
-	if err := set.Check(tool.Call{Tool: part.Tool, Args: json.RawMessage(part.Args)}); err != nil && c.Problem == "" {
+	if err := set.Check(call); err != nil && c.Problem == "" {
 		c.Problem = said(err)
 	}
-	snapshot := ""
-	err := l.patiently(ctx, func() (err error) {
-		snapshot, err = l.text(ctx, l.in.Place.Tenant, brief.RoleHash)
-		return err
-	})
-	if err == nil {
-		c.Policy, err = l.Catalog.Verdict(snapshot, d.Name, part.Args)
-	}
-	if err != nil {
+	about := set.About(call)
+	var err error
+	if c.Policy, err = l.verdict(ctx, l.in.Place, brief.RoleHash, d, about); err != nil {
 		l.Logger.ErrorContext(ctx, "no verdict", "tool", d.Name, "error", err)
 		c.Policy = agent.PolicyAsk
 	}
+	if c.Asks() && c.Problem == "" {
+		if c.Bound, err = l.bindTo(ctx, brief, set, d.Name, call); err != nil {
+			l.Logger.ErrorContext(ctx, "no binding", "tool", d.Name, "error", err)
+			c.Bound = agent.Bound(brief, d.Name, string(call.Args), "unknown") // nothing that runs is bound so
+		}
+	}
+	if about.Pattern != "" {
+		c.Pattern = journal.HashOf(about.Pattern)[:16] // the pattern itself is text
+	}
+}
+
+// bindTo is what a person decides on. An agent with a tree of its own gets it first: what the call will
+// find is there.
+func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
+	if brief.Isolated() {
+		whose := l.in.Whose
+		whose.Tree, whose.From, whose.Plant = treeName(whose.Place, brief.Tree), treeName(whose.Place, brief.From), true
+		var err error
+		if set, err = l.set(ctx, whose); err != nil {
+			return "", err
+		}
+	}
+	return l.bound(ctx, brief, set, name, call)
+}
+
+// verdict is what the role's rules say about a call, and what people have said in this conversation
+// about all calls like it.
+func (h *Host) verdict(
+	ctx context.Context, place journal.Place, role string, d tool.Definition, about tool.About,
+) (policy agent.Policy, err error) {
+	snapshot := ""
+	err = h.patiently(ctx, func() (err error) {
+		snapshot, err = h.text(ctx, place.Tenant, role)
+		return err
+	})
+	if err != nil {
+		return agent.PolicyAsk, err
+	}
+	policy, err = h.Catalog.Verdict(snapshot, d.Name, about.Matters)
+	if asks := (agent.Call{Policy: policy, Writes: d.Writes}).Asks(); err != nil || about.Pattern == "" || !asks {
+		return policy, err
+	}
+	var grants []journal.Entry
+	err = h.patiently(ctx, func() (err error) {
+		grants, err = h.Log.Find(ctx, place, journal.Granted{Tool: d.Name, Pattern: about.Pattern}.Key())
+		return err
+	})
+	if err == nil && len(grants) > 0 {
+		policy = agent.PolicyAllow
+	}
+	return policy, err
 }
 
 // said is what an error says to whoever can act on it.
@@ -101,6 +151,12 @@ func said(err error) string {
 // cast finds the roles that a spawn call names, under the names by which they are known, and keeps
 // their snapshots.
 func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles []agent.RoleSpec) []agent.RoleSpec {
+	if brief.Isolated() {
+		// What is below works in this agent's tree, or in a copy of it.
+		if err := l.Trees.Plant(ctx, l.in.Workspace, treeName(l.in.Place, brief.Tree), treeName(l.in.Place, brief.From)); err != nil {
+			l.Logger.ErrorContext(ctx, "no tree", "agent", l.in.Agent, "error", err)
+		}
+	}
 	for i := range c.Items {
 		item := &c.Items[i]
 		if item.Agent != "" {
@@ -115,6 +171,11 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 			spec.Model = brief.Model
 		}
 		item.Role = spec.Name
+		if item.Isolation == agent.IsolationWorktree || spec.Isolation == agent.IsolationWorktree {
+			if why := l.ready(ctx, l.in.Workspace); why != "" && item.Problem == "" {
+				item.Problem = why
+			}
+		}
 		if slices.ContainsFunc(roles, func(r agent.RoleSpec) bool { return r.Name == spec.Name }) {
 			continue
 		}
@@ -147,6 +208,10 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	default:
 		first, _ := entries[0].Row.(journal.Assigned)
 		item.Role = first.Role
+		var brief agent.Brief
+		if json.Unmarshal(first.Brief, &brief) == nil && brief.Isolated() && item.Isolation == "" {
+			item.Isolation = agent.IsolationWorktree // once apart, it stays so
+		}
 		if len(entries) < 2 {
 			item.Problem = "agent " + item.Agent + " has not finished"
 		}

@@ -21,8 +21,9 @@ type Catalog interface {
 	// Script writes what an agent is told before its transcript, under the role that its run began
 	// with.
 	Script(Scene) (Script, error)
-	// Verdict is what the rules of a role say about a call.
-	Verdict(snapshot, tool, args string) (agent.Policy, error)
+	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
+	// whoever runs the machine denies now.
+	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
 	// Compaction, Resolution and Routing ask for something else than the next reply.
 	Compaction(pins []string) (string, error)
 	Resolution(Inquiry) (string, error)
@@ -40,8 +41,10 @@ type Casting struct {
 // Scene is what a script is written for.
 type Scene struct {
 	Workspace string
-	Snapshot  string
-	Brief     agent.Brief
+	// Tree is the tree that the agent works in, empty for the workspace itself.
+	Tree     string
+	Snapshot string
+	Brief    agent.Brief
 	// ParentRole, Task, Criteria and Files are of the assignment.
 	ParentRole string
 	Task       string
@@ -66,9 +69,9 @@ type Inquiry struct {
 	Options []string
 }
 
-// Toolbox finds the tools that work in a workspace.
+// Toolbox finds the tools that work in a workspace, or in a tree of it if one is named.
 type Toolbox interface {
-	Tools(workspace string) (*tool.Set, error)
+	Tools(workspace, tree string) (*tool.Set, error)
 }
 
 // Options are what a host is made of.
@@ -78,6 +81,8 @@ type Options struct {
 	Live    live.Bus
 	Catalog Catalog
 	Tools   Toolbox
+	// Trees is nil where no agent can have a tree of its own.
+	Trees Trees
 	// Engine is used to read mail and to end runs that do not let go.
 	Engine Engine
 	// Name says which worker did something.
@@ -88,6 +93,9 @@ type Options struct {
 	// Fault is told of the points at which tests let a worker die, and of whose run it is; nil
 	// outside tests.
 	Fault Fault
+	// Redact takes out of texts of the host's own what must not surface; nil takes out nothing. Models
+	// and tools redact what comes from them.
+	Redact func(text string) string
 }
 
 // Host carries out legs, and the few other things that an agent's workflow leaves to activities.
@@ -99,7 +107,9 @@ type Host struct {
 	kept  map[string]bool
 	texts map[string]string
 	// desks are what ended legs had before them, by agent and task.
-	desks map[string]cleared
+	desks     map[string]cleared
+	deskBytes int
+	doors     doors
 }
 
 // rememberedTexts bounds what a host remembers of kept texts.
@@ -112,6 +122,9 @@ func NewHost(o Options) *Host {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
 	}
 	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}, desks: map[string]cleared{}}
 }
@@ -173,4 +186,6 @@ func refused(err error) bool {
 }
 
 // tokens estimates, on the large side, what a text takes of a context window.
-func tokens(text string) int64 { return int64(len(text)+2) / 3 }
+func tokens(text string) int64 { return tokensOf(len(text)) }
+
+func tokensOf(bytes int) int64 { return int64(bytes+2) / 3 }

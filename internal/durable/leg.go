@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
 )
 
 const (
@@ -42,15 +43,19 @@ type leg struct {
 	todo    []agent.Effect
 	flights map[string]*flight
 	landed  chan landing
-	begun   int
-	// yield means that nothing more is begun.
-	yield bool
+	// door is where mail comes in that need not be asked for.
+	door  <-chan []Envelope
+	begun int
+	// yield means that nothing more is begun, and dropped that something was begun and given up.
+	yield, dropped bool
 
 	events []agent.Event
 	bytes  int
 	took   []int
 	tokens int64
 	desk   desk
+	// images are those that the leg has read, by hash.
+	images map[string]model.Image
 }
 
 // flight is a local effect under way.
@@ -71,6 +76,9 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l := h.newLeg(in)
+	var leave func()
+	l.door, leave = h.doors.enter(in.Whose)
+	defer leave()
 	go l.beat(work)
 	l.point(PointLegBegin)
 	again := in.Again || activity.GetInfo(ctx).Attempt > 1
@@ -83,6 +91,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	}
 	switch {
 	case err == nil:
+		l.clearTree(work)
 		l.point(PointLegEnd)
 		l.desk.clear()
 		return l.result()
@@ -93,7 +102,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 }
 
 func (h *Host) newLeg(in LegInput) *leg {
-	l := &leg{Host: h, in: in, flights: map[string]*flight{}, landed: make(chan landing, 64), yield: in.Detour}
+	l := &leg{Host: h, in: in, course: in.Base, flights: map[string]*flight{}, landed: make(chan landing, 64), yield: in.Detour}
 	l.desk = desk{leg: l, rows: map[string]journal.Row{}}
 	return l
 }
@@ -121,7 +130,6 @@ func (l *leg) start(ctx context.Context, again bool) error {
 	if l.todo, err = decodeEffects(l.in.Owed); err != nil {
 		return err
 	}
-	l.course = l.in.Base
 	from := l.in.N - len(tail)
 	var steps []journal.Stepped
 	if again || l.in.N == 0 || l.course.N < from {
@@ -265,6 +273,11 @@ func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 			}
 			flagged, l.yield = nil, true
 			poll = time.After(0)
+		case mail := <-l.door:
+			l.yield = true
+			if err := l.readAll(ctx, mail); err != nil {
+				return err
+			}
 		case <-poll:
 			poll = time.After(mailPoll)
 			if err := l.fetchMail(ctx); err != nil {
@@ -278,6 +291,7 @@ func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 				f.cancel()
 				delete(l.flights, key)
 				l.todo = append(l.todo, f.effect)
+				l.dropped = true
 			}
 		}
 		stop()
@@ -461,11 +475,11 @@ func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 }
 
 // patiently tries something with the journal again and again for a while, unless it is refused.
-func (l *leg) patiently(ctx context.Context, do func() error) error {
-	deadline := l.Now().Add(recordPatience)
+func (h *Host) patiently(ctx context.Context, do func() error) error {
+	deadline := h.Now().Add(recordPatience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := do()
-		if err == nil || refused(err) || ctx.Err() != nil || l.Now().After(deadline) {
+		if err == nil || refused(err) || ctx.Err() != nil || h.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(pause)
@@ -500,7 +514,7 @@ func (l *leg) result() (LegResult, error) {
 	if err != nil {
 		return LegResult{}, err
 	}
-	out := LegResult{Events: events, Took: l.took, Tokens: l.tokens}
+	out := LegResult{Events: events, Took: l.took, Tokens: l.tokens, Dropped: l.dropped}
 	for _, e := range l.todo {
 		out.Left = append(out.Left, e.Key())
 	}

@@ -26,9 +26,9 @@ func WorkflowID(place journal.Place, agent string) string {
 	return place.Tenant + "/" + place.Conversation + "/" + agent
 }
 
-// legQueue is where the legs of agents that work in a workspace are carried out: the files are
-// there.
-func legQueue(workspace string) string {
+// workspaceQueue is where the legs of agents that work in a workspace are carried out: the files
+// are there.
+func workspaceQueue(workspace string) string {
 	if workspace == "" {
 		return controlQueue
 	}

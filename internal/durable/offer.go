@@ -27,6 +27,7 @@ var own = map[string]model.Tool{
       "success_criteria": {"type": "string", "description": "how to tell that it is done"},
       "cwd": {"type": "string", "description": "folder of the workspace to work in"},
       "max_iterations": {"type": "integer", "minimum": 1},
+      "isolation": {"type": "string", "enum": ["worktree", "shared"], "description": "worktree: it works on a copy of your files, and what it changes comes back as a patch that you merge; for those who write at the same time"},
       "background": {"type": "boolean", "description": "go on without waiting; you are told when it ends"}
     }}}}}`),
 	agent.ToolResume: described("Give a finished sub-agent another task. It still knows everything it did before.", `{
@@ -90,7 +91,7 @@ func (l *leg) offer(brief agent.Brief, names []string) ([]model.Tool, error) {
 	if len(names) == 0 {
 		return out, nil
 	}
-	set, err := l.Tools.Tools(l.in.Workspace)
+	set, err := l.Tools.Tools(l.in.Workspace, "")
 	if err != nil {
 		return nil, err
 	}

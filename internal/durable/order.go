@@ -147,14 +147,19 @@ func (r *run) sendOn(ctx workflow.Context, to string, e agent.Event, seq int64) 
 }
 
 // runOnce runs a tool call that must not happen twice: one activity, one attempt. If its worker
-// dies, nobody knows how far it came.
+// dies, nobody knows how far it came; of a call that can be reconciled the tool can tell, so that
+// another worker looks.
 func (r *run) runOnce(ctx workflow.Context, e agent.RunTool) {
+	retry := &temporal.RetryPolicy{MaximumAttempts: 1}
+	if e.Class == chat.ClassReconcilable {
+		retry = &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 5 * time.Second}
+	}
 	onceCtx, abort := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: r.in.queue(), StartToCloseTimeout: onceTimeout, HeartbeatTimeout: onceSilence,
-		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		TaskQueue: workspaceQueue(r.in.Workspace), StartToCloseTimeout: onceTimeout, HeartbeatTimeout: onceSilence,
+		WaitForCancellation: true, RetryPolicy: retry,
 	}))
 	r.aborts[e.Call] = abort
-	in := OnceInput{Whose: r.in.Whose, RoleHash: r.course.State.Brief.RoleHash, Run: e}
+	in := OnceInput{Whose: r.in.Whose.within(&r.course.State), RoleHash: r.course.State.Brief.RoleHash, Run: e}
 	r.selector.AddFuture(workflow.ExecuteActivity(onceCtx, activityOnce, in), func(f workflow.Future) {
 		delete(r.aborts, e.Call)
 		var done agent.ToolDone

@@ -26,15 +26,11 @@ type Whose struct {
 	Task  string        `json:"task"`
 	// Workspace is where the agent works.
 	Workspace string `json:"workspace,omitempty"`
-	// Queue is where its legs are carried out; empty means where the workspace is served.
-	Queue string `json:"queue,omitempty"`
-}
-
-func (w Whose) queue() string {
-	if w.Queue != "" {
-		return w.Queue
-	}
-	return legQueue(w.Workspace)
+	// Tree is the tree of it whose files a call is about, empty for the workspace itself. Plant means that
+	// it may have to be made first, as a copy of From.
+	Tree  string `json:"tree,omitempty"`
+	Plant bool   `json:"plant,omitempty"`
+	From  string `json:"from,omitempty"`
 }
 
 func (w Whose) in() journal.In { return journal.In{Agent: w.Agent, Task: w.Task} }
@@ -51,9 +47,11 @@ type Begin struct {
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int `json:"leg_effects,omitempty"`
 
-	// Course, Posted (how much mail there was) and Tasks carry a run over into a new history.
+	// Course, Posted (how much mail there was), Mail (what of it is to be read) and Tasks carry a run
+	// over into a new history.
 	Course *course           `json:"course,omitempty"`
 	Posted int               `json:"posted,omitempty"`
+	Mail   []Envelope        `json:"mail,omitempty"`
 	Tasks  map[string]string `json:"tasks,omitempty"`
 }
 
@@ -92,7 +90,8 @@ type LegInput struct {
 	Mail []Envelope `json:"mail,omitempty"`
 	// More means that there is more mail than that.
 	More bool `json:"more,omitempty"`
-	// Again means that an earlier leg may have gone further than the workflow knows.
+	// Again means that an earlier leg may have gone further than the workflow knows, or that it began
+	// what this one is to do.
 	Again bool `json:"again,omitempty"`
 	// Detour means that nobody serves the workspace now: the leg only takes in and records.
 	Detour  bool `json:"detour,omitempty"`
@@ -105,6 +104,8 @@ type LegResult struct {
 	Events []json.RawMessage `json:"events,omitempty"`
 	// Left are the keys of the effects that were not carried out.
 	Left []string `json:"left,omitempty"`
+	// Dropped means that some of those had begun, and nobody knows how far they came.
+	Dropped bool `json:"dropped,omitempty"`
 	// Took are the places of the mail that were taken in, or can never be.
 	Took []int `json:"took,omitempty"`
 	// Tokens estimates the report of a run that has ended.

@@ -42,11 +42,7 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 	case agent.EndTask:
 		return l.endedTask(ctx, e)
 	case agent.OpenApproval:
-		part, err := l.desk.call(ctx, l.in.Agent, e.Call)
-		return []journal.Row{journal.Wanted{
-			In: in, Call: e.Call, Tool: e.Tool, Hash: e.Hash, Pattern: e.Pattern, Until: e.Until,
-			Show: json.RawMessage(part.Args),
-		}}, err
+		return l.wanted(ctx, e)
 	case agent.CloseApproval:
 		return []journal.Row{journal.Closed{
 			In: in, Call: e.Call, Status: string(e.Status), Scope: string(e.Scope), By: e.By,
@@ -80,7 +76,7 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 
 // appended is a message from the user's side: results, letters, notices and notes.
 func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, error) {
-	var parts []chat.Part
+	var parts, images []chat.Part
 	for i := range e.Results {
 		call := fmt.Sprintf("%d.%d", e.Turn, i)
 		r, err := l.desk.outcome(ctx, call)
@@ -90,7 +86,11 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 		parts = append(parts, chat.Part{
 			Kind: chat.PartToolResult, Call: call, Text: r.Text, Failed: r.Status != journal.CallCompleted,
 		})
+		for _, hash := range r.Images {
+			images = append(images, chat.Part{Kind: chat.PartImage, Call: call, Image: hash})
+		}
 	}
+	parts = append(parts, images...)
 	for _, number := range e.Letters {
 		said, err := l.desk.said(ctx, number)
 		if err != nil {
@@ -116,7 +116,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 
 // settled is the result of a call that no tool gave.
 func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error) {
-	row := journal.Resulted{In: l.in.in(), Call: e.Call, Status: callKind(e.Status), Text: e.Text}
+	row := journal.Resulted{In: l.in.in(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
 	switch {
 	case len(e.Tasks) > 0:
 		text, err := l.reports(ctx, e.Call, e.Tasks, e.Cap)
@@ -130,16 +130,26 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 			return nil, err
 		}
 		row.Text = answer.Text
-	case e.Status == agent.CallFailed:
-		// The worker that was lost may have written down the result first; then that one stands.
+	case e.Receipt:
+		list, err := l.contradictions(ctx, e.Call)
+		if err != nil {
+			return nil, err
+		}
+		row.Text += list
+	case e.Status == agent.CallFailed, e.Status == agent.CallTimedOut:
+		// The worker that was lost may have written down the result first, or the tool what it did until
+		// its time was over; then that one stands.
 		entries, err := l.Log.Find(ctx, l.in.Place, row.Key())
 		if err != nil {
 			return nil, err
 		}
-		if len(entries) > 0 {
+		switch {
+		case len(entries) > 0:
 			row, _ = entries[0].Row.(journal.Resulted)
+		case e.Unknown:
+			row.Status = journal.CallIndeterminate
 		}
-	case e.Status == agent.CallDenied:
+	case e.Status == agent.CallDenied && (e.Reason == "" || e.Reason == agent.DeniedByPerson):
 		entries, err := l.Log.Find(ctx, l.in.Place, journal.Decided{In: l.in.in(), Call: e.Call}.Key())
 		if err != nil {
 			return nil, err
@@ -153,13 +163,38 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 	return []journal.Row{row}, nil
 }
 
+// wanted is a call that waits for a person, and what the person may approve with it.
+func (l *leg) wanted(ctx context.Context, e agent.OpenApproval) ([]journal.Row, error) {
+	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	if err != nil {
+		return nil, err
+	}
+	row := journal.Wanted{
+		In: l.in.in(), Call: e.Call, Tool: e.Tool, Hash: e.Hash, Until: e.Until, Show: json.RawMessage(part.Args),
+	}
+	if e.Pattern == "" && e.Tool != agent.ToolMerge {
+		return []journal.Row{row}, nil
+	}
+	whose := l.in.Whose.within(&l.course.State)
+	set, err := l.describing(whose)
+	if err != nil {
+		return nil, err
+	}
+	about := set.About(l.toolCall(ctx, whose, part))
+	row.Pattern = about.Pattern
+	if e.Tool == agent.ToolMerge {
+		row.Show, err = mergeShown(part, about)
+	}
+	return []journal.Row{row}, err
+}
+
 // enlisted is a child with its first message.
 func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, error) {
 	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
 	if err != nil {
 		return nil, err
 	}
-	a := assignmentOf(part, e.Item)
+	a := l.desk.given(part, e.Item)
 	mine, err := l.desk.assignment(ctx)
 	if err != nil {
 		return nil, err
@@ -184,15 +219,6 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 			ID: messageID(in, "a", 0), Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: a.Task}},
 		}},
 	}, nil
-}
-
-// assignmentOf is one task of a spawn call, in the model's words.
-func assignmentOf(part chat.Part, item int) agent.Assignment {
-	list, _ := agent.Assignments(part.Tool, part.Args)
-	if item < len(list) && strings.TrimSpace(list[item].Task) != "" {
-		return list[item]
-	}
-	return agent.Assignment{Task: part.Args}
 }
 
 // asked is a question in the agent's words.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -17,7 +18,7 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 	var keys []string
 	for _, task := range tasks {
 		in := journal.In{Task: task}
-		keys = append(keys, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key())
+		keys = append(keys, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key(), journal.Patched{In: in}.Key())
 	}
 	rows, err := l.desk.look(ctx, keys...)
 	if err != nil {
@@ -35,10 +36,16 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 			if err := json.Unmarshal(f.Outcome, r.Outcome); err != nil {
 				return "", fmt.Errorf("read the outcome of %s: %w", task, err)
 			}
+			if r.Receipt, err = receiptIn(f); err != nil {
+				return "", err
+			}
 			r.Text = f.Summary
 			if r.Outcome.Failed() {
 				r.Text, r.Partial = f.Message, f.Summary
 			}
+		}
+		if r.Patch, err = patchOf(a, rows); err != nil {
+			return "", err
 		}
 		out = append(out, r)
 	}
@@ -49,6 +56,7 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, error) {
 	o := e.Outcome
 	row := journal.Finished{In: l.in.in()}
+	var claims receipt.Claims
 	if o.Call != "" {
 		part, err := l.desk.call(ctx, l.in.Agent, o.Call)
 		if err != nil {
@@ -56,6 +64,9 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, erro
 		}
 		s := submission(part.Args)
 		row.Summary, row.Message, row.Result, row.Files = s.text(), s.Error, json.RawMessage(part.Args), s.files()
+		if !o.Failed() {
+			claims = receipt.Read(part.Args)
+		}
 	}
 	if o.Turn != 0 {
 		parts, err := l.desk.reply(ctx, l.in.Agent, o.Turn)
@@ -78,8 +89,19 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, erro
 		}
 		row.Summary = journal.Words(parts)
 	}
-	l.tokens = tokens(row.Summary) + tokens(row.Message)
-	return closed(row, o)
+	var err error
+	if row.Receipt, err = l.receipt(ctx, l.in.Whose, o, claims); err != nil {
+		return nil, err
+	}
+	if l.tokens, err = reportTokens(row); err != nil {
+		return nil, err
+	}
+	patched, err := l.taken(ctx, l.in.Whose, l.course.State.Brief, o.Failed())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := closed(row, o)
+	return append(patched, rows...), err
 }
 
 // endedTask is the end of a child that never ran or did not let go.
@@ -96,9 +118,12 @@ func (l *leg) endedTask(ctx context.Context, e agent.EndTask) ([]journal.Row, er
 // closedTree ends a task and whatever is still open below it: the engine ends those runs together,
 // and none of them can write any more.
 func (h *Host) closedTree(ctx context.Context, whose Whose, o agent.Outcome) ([]journal.Row, error) {
-	rows, err := closed(journal.Finished{
-		In: whose.in(), Message: "The run was ended from outside before it handed in a result.",
-	}, o)
+	end := journal.Finished{In: whose.in(), Message: "The run was ended from outside before it handed in a result."}
+	var err error
+	if end.Receipt, err = h.receipt(ctx, whose, o, receipt.Claims{}); err != nil {
+		return nil, err
+	}
+	rows, err := closed(end, o)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +142,11 @@ func (h *Host) closedTree(ctx context.Context, whose Whose, o agent.Outcome) ([]
 			return nil, err
 		}
 		rows = append(rows, below...)
+		task := whose
+		task.Agent, task.Task = t.Agent, t.ID
+		rows = append(rows, h.salvaged(ctx, task)...)
 	}
-	return rows, nil
+	return append(rows, h.salvaged(ctx, whose)...), nil
 }
 
 // closed fills in what the core decided.
@@ -211,7 +239,10 @@ func (h *Host) Close(ctx context.Context, in CloseInput) (Ended, error) {
 	if err != nil {
 		return Ended{}, err
 	}
-	out := Ended{Tokens: tokens(row.Summary) + tokens(row.Message)}
+	var out Ended
+	if out.Tokens, err = reportTokens(row); err != nil {
+		return Ended{}, err
+	}
 	return out, json.Unmarshal(row.Outcome, &out.Outcome)
 }
 

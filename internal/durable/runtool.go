@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -20,10 +21,38 @@ func (l *leg) prepareTool(ctx context.Context, e agent.RunTool) ([]journal.Row, 
 	if err != nil {
 		return nil, nil, err
 	}
-	row := journal.Started{In: l.in.in(), Call: e.Call, Attempt: 1, Worker: l.Name, Class: string(e.Class)}
-	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
-		return l.runTool(ctx, l.in.Whose, e, part)
+	p := permit{Whose: l.in.Whose.within(&l.course.State), brief: l.course.State.Brief, run: e, part: part}
+	if e.Approved {
+		return nil, l.launch(ctx, e, func(ctx context.Context) landing { return l.runApproved(ctx, p) }), nil
+	}
+	reason, err := l.authorise(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if reason != "" {
+		done := agent.ToolDone{At: l.at(), Call: e.Call, Result: agent.ToolDenied, Reason: reason}
+		return nil, l.launch(ctx, e, func(context.Context) landing { return landing{event: done} }), nil
+	}
+	return []journal.Row{p.started(l.Name)}, l.launch(ctx, e, func(ctx context.Context) landing {
+		return l.runTool(ctx, p.Whose, e, part)
 	}), nil
+}
+
+// runApproved runs a call that a person approved. The record of the approval may be a part of the very
+// step that begins it, so it is looked at when that is written, and so is the record that it begins.
+func (h *Host) runApproved(ctx context.Context, p permit) landing {
+	end, begin := h.admit(ctx, p)
+	if !begin {
+		return end
+	}
+	err := h.patiently(ctx, func() error {
+		_, err := h.Log.Append(ctx, p.Place, h.Now(), p.started(h.Name))
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		return h.land(ctx, p.Whose, p.run.Call, tool.Result{Text: "The tool could not be run: " + said(err), End: tool.EndFailed}, h.Now())
+	}
+	return h.runTool(ctx, p.Whose, p.run, p.part)
 }
 
 // runTool runs a call and makes the facts of it. A call that ended in no result leaves none: the
@@ -34,32 +63,53 @@ func (h *Host) runTool(ctx context.Context, whose Whose, e agent.RunTool, part c
 	h.Fault.at(PointToolRun, whose.Place, whose.Task)
 	r, err := h.use(ctx, whose, e, part)
 	h.Fault.at(PointToolRan, whose.Place, whose.Task)
-	done.At = h.at()
 	switch {
 	case ctx.Err() != nil:
+		done.At = h.at()
 		return landing{event: done}
 	case err != nil:
-		r = tool.Result{Text: "The tool could not be run: " + err.Error(), End: tool.EndFailed}
+		r = tool.Result{Text: h.Redact("The tool could not be run: " + err.Error()), End: tool.EndFailed}
 	}
+	return h.land(ctx, whose, e.Call, r, began)
+}
+
+// land is the end of a call that gave a result. One that ran out of time gave one if the tool knows
+// what it did until then; else the core says what the model is told.
+func (h *Host) land(ctx context.Context, whose Whose, call string, r tool.Result, began time.Time) landing {
+	images, err := h.keepImages(ctx, whose.Place.Tenant, r.Images)
+	if err != nil {
+		r = tool.Result{Text: "The image could not be kept: " + err.Error(), End: tool.EndFailed}
+	}
+	done := agent.ToolDone{At: h.at(), Call: call}
 	switch r.End {
 	case tool.EndOK:
 		done.Result = agent.ToolOK
 	case tool.EndTimedOut:
 		done.Result = agent.ToolTimedOut
-		return landing{event: done}
+		if r.Facts.Empty() {
+			return landing{event: done}
+		}
 	case tool.EndFailed:
 		done.Result = agent.ToolFailed
 	}
-	done.Tokens = r.Tokens()
+	whole, err := h.keepWhole(ctx, whose.Place.Tenant, r.Whole)
+	if err != nil {
+		r.Text += "\nThe whole could not be kept: " + said(err)
+	}
+	done.Tokens, done.Facts = r.Tokens(), r.Facts.Count()
 	row := journal.Resulted{
-		In: whose.in(), Call: e.Call, Status: journal.CallCompleted, Text: r.Text,
+		In: whose.in(), Call: call, Status: journal.CallCompleted, Text: r.Text, Images: images, Whole: whole,
 		Duration: h.Now().Sub(began).Milliseconds(),
 	}
-	if r.End == tool.EndFailed {
+	switch r.End {
+	case tool.EndOK:
+	case tool.EndFailed:
 		row.Status = journal.CallFailed
+	case tool.EndTimedOut:
+		row.Status = journal.CallTimedOut
 	}
-	if len(r.Read) > 0 {
-		row.Facts, _ = json.Marshal(map[string]any{"read": r.Read}) // plain strings and numbers
+	if !r.Facts.Empty() {
+		row.Facts, _ = json.Marshal(r.Facts) // plain strings and numbers
 	}
 	return landing{event: done, rows: []journal.Row{row}}
 }
@@ -69,13 +119,21 @@ func (h *Host) use(ctx context.Context, whose Whose, e agent.RunTool, part chat.
 	if e.Tool == agent.ToolTranscript {
 		return h.readTranscript(ctx, whose, part.Args)
 	}
-	set, err := h.Tools.Tools(whose.Workspace)
+	set, err := h.set(ctx, whose)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return set.Run(ctx, tool.Call{
-		ID: whose.Place.Conversation + "/" + whose.Agent + "#" + e.Call, Tool: part.Tool, Args: json.RawMessage(part.Args),
-	})
+	return set.Run(ctx, h.toolCall(ctx, whose, part))
+}
+
+// toolCall is the call as a tool gets it. Its id is the same whenever it is run again.
+func (h *Host) toolCall(ctx context.Context, whose Whose, part chat.Part) tool.Call {
+	return tool.Call{
+		ID: whose.Place.Conversation + "/" + whose.Agent + "#" + part.Call, Tool: part.Tool, Args: json.RawMessage(part.Args),
+		Seen:  func(paths ...string) (string, error) { return h.seen(ctx, whose, part.Call, paths) },
+		Patch: func(task string) (tool.Patch, error) { return h.patch(ctx, whose, task) },
+		Name:  whose.Agent + "#" + part.Call, Output: func(name string) (string, error) { return h.output(ctx, whose, name) },
+	}
 }
 
 // readTranscript lets an agent read what an agent below it did.
@@ -124,25 +182,10 @@ func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 	defer stop()
 	go l.beat(work)
 	l.point(PointOnceBegin)
-	var part chat.Part
-	err := l.patiently(work, func() (err error) {
-		part, err = l.desk.call(work, in.Agent, in.Run.Call)
-		return err
-	})
+	end, err := l.runOnce(work, untilCancelled(ctx, work), in.Run)
 	if err != nil {
 		return done, err
 	}
-	row := journal.Started{In: in.in(), Call: in.Run.Call, Attempt: 1, Worker: h.Name, Class: string(in.Run.Class)}
-	written, err := h.Log.Append(work, in.Place, h.Now(), row)
-	if err != nil {
-		return done, fmt.Errorf("record the start of call %s: %w", in.Run.Call, err)
-	}
-	if written[0].Existed {
-		return done, nil
-	}
-	l.point(PointOnceStarted)
-	end := h.runTool(untilCancelled(ctx, work), in.Whose, in.Run, part)
-	l.point(PointOnceRan)
 	if len(end.rows) > 0 {
 		if err := l.record(work, end.rows); err != nil {
 			return done, err
@@ -154,6 +197,93 @@ func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 		return done, errors.New("a tool must end with ToolDone")
 	}
 	return done, nil
+}
+
+// runOnce admits a call, records that it begins, and runs it, unless somebody has begun it before.
+func (l *leg) runOnce(work, running context.Context, run agent.RunTool) (landing, error) {
+	p, err := l.permit(work, run)
+	if err != nil {
+		return landing{}, err
+	}
+	end, begin := l.admit(running, p)
+	if !begin {
+		return end, nil
+	}
+	written, err := l.Log.Append(work, p.Place, l.Now(), p.started(l.Name))
+	if err != nil {
+		return landing{}, fmt.Errorf("record the start of call %s: %w", run.Call, err)
+	}
+	if written[0].Existed {
+		end, begin, err = l.reconcile(running, OnceInput{Whose: p.Whose, Run: run}, p.part)
+		if err != nil || !begin {
+			return end, err
+		}
+		p.probed = true
+		if end, begin = l.admit(running, p); !begin {
+			return end, nil
+		}
+	}
+	l.point(PointOnceStarted)
+	end = l.runTool(running, p.Whose, run, p.part)
+	l.point(PointOnceRan)
+	return end, nil
+}
+
+// permit gathers what says whether a call may run.
+func (l *leg) permit(ctx context.Context, run agent.RunTool) (permit, error) {
+	p := permit{Whose: l.in.Whose, run: run}
+	err := l.patiently(ctx, func() (err error) {
+		if p.part, err = l.desk.call(ctx, p.Agent, run.Call); err != nil {
+			return err
+		}
+		task, err := l.desk.assignment(ctx)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(task.Brief, &p.brief)
+	})
+	return p, err
+}
+
+// reconcile finds out what became of a call that somebody began and did not tell the end of: it is on
+// record, or its tool can say. If it never happened, it is to be begun. Of a call that cannot be
+// reconciled nobody knows.
+func (h *Host) reconcile(ctx context.Context, in OnceInput, part chat.Part) (end landing, begin bool, err error) {
+	unknown := landing{event: agent.ToolDone{At: h.at(), Call: in.Run.Call, Result: agent.ToolIndeterminate}}
+	if in.Run.Class != chat.ClassReconcilable {
+		return unknown, false, nil
+	}
+	entries, err := h.Log.Find(ctx, in.Place, journal.Resulted{In: in.in(), Call: in.Run.Call}.Key())
+	if err != nil {
+		return unknown, false, fmt.Errorf("look for the result of call %s: %w", in.Run.Call, err)
+	}
+	if len(entries) > 0 {
+		row, _ := entries[0].Row.(journal.Resulted) // nothing else has this key
+		r := tool.Result{Text: row.Text, End: tool.EndOK}
+		if row.Status != journal.CallCompleted {
+			r.End = tool.EndFailed
+		}
+		if len(row.Facts) > 0 {
+			if err := json.Unmarshal(row.Facts, &r.Facts); err != nil {
+				return unknown, false, fmt.Errorf("read the facts of call %s: %w", in.Run.Call, err)
+			}
+		}
+		return landing{event: h.land(ctx, in.Whose, in.Run.Call, r, h.Now()).event}, false, nil
+	}
+	set, err := h.set(ctx, in.Whose)
+	if err != nil {
+		return unknown, false, err
+	}
+	r, happened, err := set.Probe(ctx, h.toolCall(ctx, in.Whose, part))
+	switch {
+	case err != nil:
+		return unknown, false, err
+	case happened == tool.HappenedYes:
+		return h.land(ctx, in.Whose, in.Run.Call, r, h.Now()), false, nil
+	case happened == tool.HappenedNo:
+		return landing{}, true, nil
+	}
+	return unknown, false, nil
 }
 
 // untilCancelled is work until somebody asks the activity to stop. That the engine was slow to take a

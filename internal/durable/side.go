@@ -66,8 +66,12 @@ func (l *leg) sideRequest(ctx context.Context, e agent.CallSide) (model.Request,
 	messages = append(answered(messages), chat.Message{
 		ID: "side", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
 	})
+	transcript, images, err := l.illustrate(ctx, chat.Join(messages))
+	if err != nil {
+		return model.Request{}, err
+	}
 	req := model.Request{
-		Model: brief.Model.Name, System: script.System, Transcript: chat.Join(messages), Turn: 0,
+		Model: brief.Model.Name, System: script.System, Transcript: transcript, Images: images, Turn: 0,
 		MaxOutput: min(sideOutput, max(brief.Model.MaxOutput, 1)), Effort: script.Effort, Caller: l.caller(),
 	}
 	if e.Kind == agent.SideResolve {

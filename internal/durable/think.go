@@ -61,7 +61,7 @@ func (l *leg) script(ctx context.Context, brief agent.Brief) (Script, error) {
 		return Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
 	}
 	return l.Catalog.Script(Scene{
-		Workspace: l.in.Workspace, Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
+		Workspace: l.in.Workspace, Tree: treeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
 		Criteria: t.Criteria, Files: t.Files, Began: t.at,
 	})
 }
@@ -183,10 +183,12 @@ func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, er
 	if err != nil {
 		return model.Request{}, err
 	}
+	transcript, images, err := l.illustrate(ctx, chat.Join(messages))
 	return model.Request{
-		Model: brief.Model.Name, System: script.System, Tools: offered, Transcript: chat.Join(messages), Turn: e.Turn,
-		MaxOutput: e.MaxOutput, Temperature: script.Temperature, Effort: script.Effort, Caller: l.caller(),
-	}, nil
+		Model: brief.Model.Name, System: script.System, Tools: offered, Transcript: transcript, Images: images,
+		Turn: e.Turn, MaxOutput: e.MaxOutput, Temperature: script.Temperature, Effort: script.Effort,
+		Caller: l.caller(),
+	}, err
 }
 
 func (l *leg) caller() model.Caller {

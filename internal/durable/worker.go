@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"go.temporal.io/api/common/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
@@ -20,14 +20,23 @@ import (
 // Engine is a connection to Temporal.
 type Engine = client.Client
 
+// Codec encodes what is sent through the engine and decodes what comes back: to encrypt it, for one.
+type Codec = converter.PayloadCodec
+
+// Payload is what a codec is given, one value with its encoding.
+type Payload = common.Payload
+
 // ConnectOptions say where the engine is.
 type ConnectOptions struct {
 	Address   string
 	Namespace string
 	Logger    *slog.Logger
 	// Codecs encode what is sent through the engine, failures included; for installations whose
-	// engine is run by somebody else.
-	Codecs []converter.PayloadCodec
+	// engine is run by somebody else. Names stay readable: those of workflows and queues, with the ids
+	// of tenants, conversations and workspaces in them.
+	Codecs []Codec
+	// Redact takes out of failures what must not surface; nil takes out nothing.
+	Redact func(text string) string
 }
 
 // Connect reaches the engine.
@@ -37,11 +46,11 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 	}
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Logger),
-		DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), o.Codecs...),
+		// What crosses the engine is small: to compress it costs more than to send it.
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
+		DataConverter:     converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), o.Codecs...),
 	}
-	options.FailureConverter = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
-		DataConverter: options.DataConverter, EncodeCommonAttributes: len(o.Codecs) > 0,
-	})
+	options.FailureConverter = newFailures(options.DataConverter, o)
 	c, err := client.DialContext(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("reach the engine at %s: %w", o.Address, err)
@@ -53,8 +62,9 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 type WorkerOptions struct {
 	// Workspaces are those whose legs this worker carries out, beside agents without one.
 	Workspaces []string
-	// LegsOnly serves workspaces and leaves the agents' workflows to others.
-	LegsOnly bool
+	// LegsOnly serves workspaces and leaves the agents' workflows to others; Local runs the workflows
+	// of a workspace's agents where the workspace is served.
+	LegsOnly, Local bool
 	// Legs is how many legs run at the same time; zero means 200.
 	Legs int
 	// Deployment and Build turn versioning on: a run stays with the build it began on until it
@@ -71,21 +81,21 @@ type Worker struct {
 func NewWorker(engine Engine, host *Host, o WorkerOptions) *Worker {
 	w := &Worker{}
 	if !o.LegsOnly {
-		w.add(engine, host, controlQueue, o)
+		w.add(engine, host, controlQueue, true, o)
 	}
 	for _, name := range o.Workspaces {
-		w.add(engine, host, legQueue(name), o)
+		w.add(engine, host, workspaceQueue(name), o.Local, o)
 	}
 	return w
 }
 
-func (w *Worker) add(engine Engine, host *Host, queue string, o WorkerOptions) {
+func (w *Worker) add(engine Engine, host *Host, queue string, workflows bool, o WorkerOptions) {
 	options := o.Engine()
-	options.DisableWorkflowWorker = queue != controlQueue
+	options.DisableWorkflowWorker = !workflows
 	one := worker.New(engine, queue, options)
 	one.RegisterActivityWithOptions(host.Leg, activity.RegisterOptions{Name: activityLeg})
 	one.RegisterActivityWithOptions(host.Once, activity.RegisterOptions{Name: activityOnce})
-	if queue == controlQueue {
+	if workflows {
 		one.RegisterWorkflowWithOptions(host.Agent, workflow.RegisterOptions{Name: workflowAgent})
 		one.RegisterActivityWithOptions(host.Close, activity.RegisterOptions{Name: activityClose})
 		one.RegisterActivityWithOptions(host.Kill, activity.RegisterOptions{Name: activityKill})

@@ -47,35 +47,43 @@ type run struct {
 
 	selector workflow.Selector
 	leg      *legRun
-	again    bool
-	detour   bool
-	wake     int64
-	tasks    map[string]string
-	aborts   map[string]workflow.CancelFunc
-	tokens   int64
+	// again means that a leg was lost, dropped that one gave up what it had begun.
+	again   bool
+	dropped bool
+	detour  bool
+	wake    int64
+	tasks   map[string]string
+	aborts  map[string]workflow.CancelFunc
+	tokens  int64
 	// unread are people's words that came too late.
 	unread []int64
 	broken error
 	fault  Fault
+	// slip hands mail to a leg that may run in this very process.
+	slip func(Whose, []Envelope)
 }
 
 // legRun is a leg under way.
 type legRun struct {
-	// given is the place of the last mail that the leg knew of at its start.
+	// given is the place of the last mail that the leg knew of at its start, or was handed.
 	given   int
 	flag    workflow.CancelFunc
 	flagged bool
 }
 
 // Agent is the workflow of one agent.
-func (h *Host) Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in, h.Fault) }
+func (h *Host) Agent(ctx workflow.Context, in Begin) (Ended, error) {
+	return carry(ctx, in, h.Fault, h.doors.slip)
+}
 
 // Agent is the workflow of one agent, outside a host.
-func Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in, nil) }
+func Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in, nil, nil) }
 
 // carry takes one agent from its first event to its last.
-func carry(ctx workflow.Context, in Begin, fault Fault) (Ended, error) {
-	r := &run{in: in, posted: in.Posted, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, fault: fault}
+func carry(ctx workflow.Context, in Begin, fault Fault, slip func(Whose, []Envelope)) (Ended, error) {
+	r := &run{
+		in: in, posted: in.Posted, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, fault: fault, slip: slip,
+	}
 	if in.Course != nil {
 		r.course, r.base = *in.Course, *in.Course
 	}
@@ -99,11 +107,19 @@ func carry(ctx workflow.Context, in Begin, fault Fault) (Ended, error) {
 		for r.selector.HasPending() {
 			r.selector.Select(ctx)
 		}
+		if r.rollsOver(ctx) {
+			// A new history is the time to go over to a newer build, if runs are kept to theirs.
+			return Ended{}, workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
+				InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
+			}, workflowAgent, r.next())
+		}
 		if err := r.progress(ctx); err != nil {
 			r.confess(ctx)
 			return Ended{}, err
 		}
 		switch {
+		case r.rollsOver(ctx):
+			continue
 		case r.over() && len(r.unread) > 0:
 			seq := r.unread[0]
 			r.unread = r.unread[1:]
@@ -114,11 +130,6 @@ func carry(ctx workflow.Context, in Begin, fault Fault) (Ended, error) {
 			return Ended{Outcome: *r.course.State.Outcome, Tokens: r.tokens}, nil
 		case r.selector.HasPending():
 			continue
-		case r.rollsOver(ctx):
-			// A new history is the time to go over to a newer build, if runs are kept to theirs.
-			return Ended{}, workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
-				InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
-			}, workflowAgent, r.next())
 		}
 		r.setTimer(ctx)
 		r.selector.Select(ctx)
@@ -168,7 +179,7 @@ func (r *run) tell(e agent.Event) {
 func (r *run) progress(ctx workflow.Context) error {
 	for r.broken == nil {
 		if r.leg != nil {
-			r.flagLeg()
+			r.flagLeg(ctx)
 			return nil
 		}
 		switch {
@@ -282,11 +293,16 @@ func (r *run) tooLong(ctx workflow.Context) bool {
 }
 
 // rollsOver reports whether this is the time for a new history: nothing is under way, and what is
-// below runs on its own.
+// below runs on its own. A long history ends when mail comes: at the end of a turn somebody may be about
+// to speak, and the engine refuses to begin a history while a signal arrives; who has spoken waits for
+// an answer. A newer build is gone over to at once, since others wait for that.
 func (r *run) rollsOver(ctx workflow.Context) bool {
-	if r.course.State.Phase != agent.Idle || r.leg != nil || len(r.owed)+len(r.tail)+len(r.inbox) > 0 ||
-		len(r.aborts) > 0 || r.base.N != r.course.N {
+	if r.course.State.Phase != agent.Idle || r.leg != nil || len(r.owed)+len(r.tail) > 0 || len(r.aborts) > 0 ||
+		len(fitting(r.inbox, mailBytes)) < len(r.inbox) || r.base.N != r.course.N {
 		return false
+	}
+	if len(r.inbox) == 0 {
+		return workflow.GetInfo(ctx).GetTargetWorkerDeploymentVersionChanged()
 	}
 	return r.oldHistory(ctx)
 }
@@ -302,24 +318,30 @@ func (r *run) oldHistory(ctx workflow.Context) bool {
 // next is what the new history begins with.
 func (r *run) next() Begin {
 	in := r.in
-	in.Course, in.Posted, in.Tasks = &r.course, r.posted, r.tasks
+	in.Course, in.Posted, in.Mail, in.Tasks = &r.course, r.posted, r.inbox, r.tasks
 	return in
 }
 
 // flagLeg tells a leg that there is mail.
-func (r *run) flagLeg() {
-	if r.leg.flagged || len(r.inbox) == 0 || r.inbox[len(r.inbox)-1].Index <= r.leg.given {
+func (r *run) flagLeg(ctx workflow.Context) {
+	if len(r.inbox) == 0 || r.inbox[len(r.inbox)-1].Index <= r.leg.given {
 		return
 	}
-	r.leg.flagged = true
-	r.leg.flag()
+	r.leg.given = r.inbox[len(r.inbox)-1].Index
+	if !r.leg.flagged {
+		r.leg.flagged = true
+		r.leg.flag()
+	}
+	if r.slip != nil && !workflow.IsReplaying(ctx) {
+		r.slip(r.in.Whose, slices.Clone(fitting(r.inbox, payloadBytes)))
+	}
 }
 
 // startLeg hands the core over to a leg.
 func (r *run) startLeg(ctx workflow.Context) error {
 	in := LegInput{
 		Whose: r.in.Whose, Width: r.in.Width, Time: r.in.Time, Base: r.base, N: r.course.N, Moves: r.moves,
-		Mail: fitting(r.inbox, mailBytes), Again: r.again, Effects: r.in.LegEffects,
+		Mail: fitting(r.inbox, mailBytes), Again: r.again || r.dropped, Effects: r.in.LegEffects,
 	}
 	in.More = len(in.Mail) < len(r.inbox) && !r.stale
 	var err error
@@ -329,9 +351,9 @@ func (r *run) startLeg(ctx workflow.Context) error {
 	if in.Owed, err = encodeEffects(r.owed); err != nil {
 		return err
 	}
-	queue := r.in.queue()
+	queue := workspaceQueue(r.in.Workspace)
 	if in.Detour = r.detour; in.Detour {
-		queue = controlQueue
+		queue = workflow.GetInfo(ctx).TaskQueueName
 	}
 	legCtx, flag := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: legSilence,
@@ -366,7 +388,7 @@ func (r *run) legDone(out LegResult, err error) {
 		r.detour = temporal.IsCanceledError(err)
 		return
 	}
-	r.again, r.detour = false, false
+	r.again, r.detour, r.dropped = false, false, out.Dropped
 	events, err := decodeEvents(out.Events)
 	if err != nil {
 		r.broken = err

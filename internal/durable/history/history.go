@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/failure/v1"
 	pb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"google.golang.org/protobuf/proto"
@@ -36,6 +37,23 @@ type Run struct {
 // first.
 func Read(ctx context.Context, engine durable.Engine, workflow string) ([]Run, error) {
 	return read(ctx, engine, workflow, "")
+}
+
+// Chain returns every run that a workflow has had in a row, each carried over into the next, without
+// those below.
+func Chain(ctx context.Context, engine durable.Engine, workflow string) ([]Run, error) {
+	var out []Run
+	for id := ""; ; {
+		runs, err := read(ctx, engine, workflow, id)
+		if err != nil {
+			return nil, err
+		}
+		out = slices.Insert(out, 0, runs[0])
+		started := runs[0].History.Events[0].GetWorkflowExecutionStartedEventAttributes()
+		if id = started.GetContinuedExecutionRunId(); id == "" {
+			return out, nil
+		}
+	}
 }
 
 func read(ctx context.Context, engine durable.Engine, workflow, id string) ([]Run, error) {
@@ -85,12 +103,38 @@ func (r Run) Bytes() ([]byte, error) { return proto.Marshal(r.History) }
 // Largest is the size of the largest payload.
 func (r Run) Largest() int {
 	most := 0
+	for _, p := range r.Payloads() {
+		most = max(most, len(p.GetData()))
+	}
+	return most
+}
+
+// Payloads are all in the history, those in failures included, as the engine stores them.
+func (r Run) Payloads() []*durable.Payload { return all[*durable.Payload](r) }
+
+// Failures are all in the history, and the causes of each.
+func (r Run) Failures() []*failure.Failure { return all[*failure.Failure](r) }
+
+// all finds the messages of a kind.
+func all[M proto.Message](r Run) []M {
+	var out []M
 	visit(r.History.ProtoReflect(), func(m protoreflect.Message) {
-		if m.Descriptor().FullName() == "temporal.api.common.v1.Payload" {
-			most = max(most, len(m.Get(m.Descriptor().Fields().ByName("data")).Bytes()))
+		if found, ok := m.Interface().(M); ok {
+			out = append(out, found)
 		}
 	})
-	return most
+	return out
+}
+
+// Builds are those whose workers answered for the run, in order, each once in a row.
+func (r Run) Builds() []string {
+	var out []string
+	for _, e := range r.History.Events {
+		if done := e.GetWorkflowTaskCompletedEventAttributes(); done != nil {
+			out = append(out, done.GetDeploymentVersion().GetBuildId())
+		}
+	}
+	return slices.Compact(out)
 }
 
 // orders are the events that say what a workflow wants done. A replay compares who and how, not with

@@ -1,0 +1,178 @@
+package durable
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// permit is a call that is about to run, with all that says whether it may.
+type permit struct {
+	Whose
+	brief agent.Brief
+	run   agent.RunTool
+	part  chat.Part
+	// probed means that its tool says it has not happened, whoever began it.
+	probed bool
+}
+
+func (p permit) result() journal.Resulted { return journal.Resulted{In: p.in(), Call: p.run.Call} }
+
+// started is the record that the call begins, which is also the use of its approval.
+func (p permit) started(worker string) journal.Started {
+	return journal.Started{In: p.in(), Call: p.run.Call, Attempt: 1, Worker: worker, Class: string(p.run.Class)}
+}
+
+// authorise decides just before a call runs whether it may. The core decided so before, but a person
+// may have taken days to answer: files, programs, rules and links may be others by now.
+//
+// A call that has begun and not ended passes. That it began is recorded only after it passed here, so
+// the approval was good and this is still its one use: the worker that began it is lost, and what
+// differs may be its own doing. What becomes of it is for its class to say. One that is idempotent
+// gives the same again; one that can be reconciled is probed first, and comes here anew if it has not
+// happened; any other is never run again.
+func (h *Host) authorise(ctx context.Context, p permit) (agent.DenialReason, error) {
+	if p.run.Tool == agent.ToolTranscript {
+		return "", nil
+	}
+	set, err := h.set(ctx, p.Whose)
+	if err != nil {
+		return "", err
+	}
+	d, ok := set.Find(p.part.Tool)
+	switch {
+	case !ok:
+		return "", nil // running it says so
+	case d.Name != p.run.Tool, d.Class != p.run.Class, p.run.Hash != "" && agent.Digest(p.part.Tool, p.part.Args).Hash != p.run.Hash:
+		return agent.DeniedChanged, nil
+	}
+	reason, err := h.objection(ctx, p, set, d)
+	if reason == "" || err != nil || p.probed {
+		return reason, err
+	}
+	rows, err := h.Log.Find(ctx, p.Place, p.started("").Key(), p.result().Key())
+	if err != nil {
+		return "", fmt.Errorf("look whether call %s has begun: %w", p.run.Call, err)
+	}
+	if !recorded(rows, journal.KindStarted) || p.over(rows) {
+		return reason, nil
+	}
+	return "", nil
+}
+
+// over reports whether the rows hold a result that ends the call for good: it never began, or it is one
+// that would be run again. Others that began are answered with the result on record.
+func (p permit) over(rows []journal.Entry) bool {
+	return recorded(rows, journal.KindResulted) && (p.run.Class.Repeatable() || !recorded(rows, journal.KindStarted))
+}
+
+func recorded(rows []journal.Entry, kind journal.Kind) bool {
+	return slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Row.Kind() == kind })
+}
+
+// objection is why a call may not run as things are, or nothing.
+func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.Definition) (agent.DenialReason, error) {
+	if !p.brief.Permits(d.Name, d.Writes, d.Network) {
+		return agent.DeniedByPolicy, nil
+	}
+	call := h.toolCall(ctx, p.Whose, p.part)
+	about := set.About(call)
+	policy, err := h.verdict(ctx, p.Place, p.brief.RoleHash, d, about)
+	asks := agent.Call{Policy: policy, Writes: d.Writes}.Asks()
+	switch {
+	case err != nil:
+		return "", err
+	case policy == agent.PolicyDeny:
+		return agent.DeniedByPolicy, nil
+	case p.run.Approved:
+		return h.unapproved(ctx, p, set, call, about)
+	case asks:
+		return agent.DeniedUnapproved, nil
+	}
+	return "", nil
+}
+
+// unapproved says what is wrong with the approval of a call, or nothing. One for this call alone is for
+// exactly what the person was shown; a wider one is for whatever fits the pattern that they were shown.
+func (h *Host) unapproved(
+	ctx context.Context, p permit, set *tool.Set, call tool.Call, about tool.About,
+) (agent.DenialReason, error) {
+	wanted := journal.Wanted{In: p.in(), Call: cmp.Or(p.run.By, p.run.Call)}
+	closed := journal.Closed{In: p.in(), Call: wanted.Call}
+	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), closed.Key(), p.started("").Key(), p.result().Key())
+	if err != nil {
+		return "", fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
+	}
+	for _, e := range entries {
+		switch row := e.Row.(type) {
+		case journal.Wanted:
+			wanted = row
+		case journal.Closed:
+			closed = row
+		default: // nothing else was asked for
+		}
+	}
+	wide := agent.Scope(closed.Scope) == agent.ScopeTask || agent.Scope(closed.Scope) == agent.ScopeChat
+	switch {
+	case agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Task != p.Task, wanted.Task != p.Task,
+		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries):
+		return agent.DeniedUnapproved, nil
+	case wide && wanted.Pattern != "" && wanted.Pattern == about.Pattern:
+		return "", nil
+	case p.run.By != "" || wide:
+		return agent.DeniedChanged, nil
+	case wanted.Hash != cmp.Or(p.run.Bound, p.run.Hash):
+		return agent.DeniedUnapproved, nil
+	case p.run.Bound == "":
+		return "", nil // asked about by a build that bound nothing
+	}
+	bound, err := h.bound(ctx, p.brief, set, p.run.Tool, call)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil || bound != p.run.Bound:
+		return agent.DeniedChanged, nil
+	}
+	return "", nil
+}
+
+// bound identifies what a call would do as things are. That a tool would refuse it is a part of that.
+func (h *Host) bound(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
+	binding, err := set.Binding(ctx, call)
+	var refusal *chat.Error
+	switch {
+	case errors.As(err, &refusal):
+		return agent.Bound(brief, name, string(call.Args), "refused "+refusal.Message), nil
+	case err != nil:
+		return "", err
+	}
+	return agent.Bound(brief, name, string(call.Args), "bound "+binding), nil
+}
+
+// admit is authorise for a call that somebody waits for: if it may not run, it ends here.
+func (h *Host) admit(ctx context.Context, p permit) (end landing, begin bool) {
+	var reason agent.DenialReason
+	err := h.patiently(ctx, func() (err error) {
+		reason, err = h.authorise(ctx, p)
+		return err
+	})
+	done := agent.ToolDone{At: h.at(), Call: p.run.Call, Result: agent.ToolCancelled}
+	switch {
+	case ctx.Err() != nil:
+		return landing{event: done}, false
+	case err != nil:
+		text := "Not carried out: whether it may be could not be found out: " + said(err)
+		return h.land(ctx, p.Whose, p.run.Call, tool.Result{Text: text, End: tool.EndFailed}, h.Now()), false
+	case reason != "":
+		done.Result, done.Reason = agent.ToolDenied, reason
+		return landing{event: done}, false
+	}
+	return landing{}, true
+}
