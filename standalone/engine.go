@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 
 	"github.com/spf13/cobra"
 
@@ -15,14 +16,21 @@ import (
 
 func engineCommand() *cobra.Command {
 	var options engine.Options
-	var addressFile string
+	var addressFile, profile string
 	cmd := &cobra.Command{
 		Use:   "engine",
 		Short: "Run the workflow engine by itself",
 		Long: "Run the workflow engine on a loopback address until it is interrupted. It asks nobody for a\n" +
 			"password: whoever can reach the address can use it.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if profile != "" {
+				var stop func() error
+				if stop, err = startProfile(profile); err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, stop()) }()
+			}
 			return runEngine(cmd.Context(), options, addressFile, cmd.OutOrStdout())
 		},
 	}
@@ -34,6 +42,7 @@ func engineCommand() *cobra.Command {
 	flags.StringVar(&options.Namespace, "namespace", engine.DefaultNamespace, "the namespace to make")
 	flags.StringVar(&addressFile, "address-file", "",
 		"write the address to this file when the engine is ready;\nremoved when it ends")
+	flags.StringVar(&profile, "cpu-profile", "", "write where the processor's time went to this file at the end")
 	cmd.MarkFlagsOneRequired("sqlite", "postgres")
 	cmd.MarkFlagsMutuallyExclusive("sqlite", "postgres")
 	return cmd
@@ -56,6 +65,21 @@ func runEngine(ctx context.Context, o engine.Options, addressFile string, out io
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// startProfile begins a CPU profile that ends with the returned function.
+func startProfile(file string) (stop func() error, err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, fmt.Errorf("write the profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // writeAtOnce writes a file that a reader finds whole or not at all.

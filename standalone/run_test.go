@@ -23,6 +23,7 @@ import (
 
 // scripts are what the model plays in each test, by name.
 var scripts = map[string]string{
+	"claims": claims,
 	"answer": `
 name: answer
 default: {text: "Forty-two."}`,
@@ -49,6 +50,14 @@ rules:
     when: {turn: 0, tools: [spawn_agents]}
     reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: general, task: "Paint it."}]}}]}
 default: {text: "It is painted."}`,
+	"reads": `
+name: reads
+rules:
+  - when: {turn: 0}
+    reply: {calls: [{tool: read_file, args: {path: note.md}}]}
+  - when: {turn: 1}
+    reply: {calls: [{tool: read_file, args: {path: note.md}}]}
+default: {text: "I have read it twice: ${result}"}`,
 }
 
 // workshop is a folder with settings that ask a scripted model, and a data folder of its own.
@@ -120,6 +129,8 @@ var unsteady = []struct{ pattern, instead string }{
 	{`[0-9.]+k? tokens`, "N tokens"},
 	{`\b1[0-9a-f]{10}[a-z2-7]{9}\b`, "ID"},
 	{`"duration_ms":\s*[0-9]+`, `"duration_ms": 1`},
+	// Root is told that commands need a word of theirs.
+	{`(?m)^(agents cannot run commands|the sandbox is started by root): .*\n`, ""},
 }
 
 func steady(text string) string {

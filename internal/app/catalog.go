@@ -1,8 +1,6 @@
 package app
 
 import (
-	"encoding/json"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,6 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/internal/tool"
 )
 
 // rolesFor is how long roles that were read count as current: an edit is seen soon, and a burst of
@@ -28,9 +28,15 @@ type catalog struct {
 	prices *model.Prices
 	// folder is where a workspace is on this machine.
 	folder func(workspace string) string
+	// vault takes secrets out of what roles and instructions say: it is kept, and sent to models.
+	vault *secret.Vault
+	grove *grove
 
 	mu    sync.Mutex
 	known map[string]registry
+	// denials are what whoever runs the machine denied when they were read.
+	denials     []config.Rule
+	denialsRead time.Time
 }
 
 // registry is the roles of one workspace as they were read.
@@ -40,12 +46,12 @@ type registry struct {
 	read    time.Time
 }
 
-func newCatalog(loaded config.Loaded, folder func(string) string) (*catalog, error) {
+func newCatalog(loaded config.Loaded, folder func(string) string, g *grove, vault *secret.Vault) (*catalog, error) {
 	prices, err := model.NewPrices(model.PriceOptions{Override: overrides(loaded.Settings.Models)})
 	if err != nil {
 		return nil, err
 	}
-	return &catalog{loaded: loaded, prices: prices, folder: folder, known: map[string]registry{}}, nil
+	return &catalog{loaded: loaded, prices: prices, folder: folder, grove: g, vault: vault, known: map[string]registry{}}, nil
 }
 
 // roles reads the roles of a workspace.
@@ -91,7 +97,7 @@ func (c *catalog) Cast(workspace, name string) (durable.Casting, error) {
 			return durable.Casting{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 		}
 	}
-	casting := durable.Casting{Spec: spec, Snapshot: string(snapshot)}
+	casting := durable.Casting{Spec: spec, Snapshot: c.vault.RedactJSON(string(snapshot))}
 	if role.ExposeAsTool {
 		casting.Exposed = &model.Tool{Name: role.Name, Description: role.Description, Schema: role.Input}
 	}
@@ -143,9 +149,16 @@ func (c *catalog) Script(s durable.Scene) (durable.Script, error) {
 	}
 	folder := c.folder(s.Workspace)
 	guides, _ := config.Guides(roles.sources, folder) // what is wrong with them, doctor says
+	cwd := folder
+	if s.Tree != "" {
+		// Where the tree cannot be found the workspace will do: its paths mean the tree's files too.
+		if path, err := c.grove.path(s.Workspace, s.Tree); err == nil {
+			cwd = path
+		}
+	}
 	stretches, err := roles.Prompt(config.Situation{
 		Role: role, Depth: s.Brief.Depth, Parent: s.ParentRole, Task: s.Task, Criteria: s.Criteria, Files: s.Files,
-		Limits: s.Brief.Limits, Silent: s.Brief.Headless, Guides: guides, Cwd: folder,
+		Limits: s.Brief.Limits, Silent: s.Brief.Headless, Guides: guides, Cwd: cwd,
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: s.Began.Format(time.DateOnly),
 	})
 	if err != nil {
@@ -153,29 +166,44 @@ func (c *catalog) Script(s durable.Scene) (durable.Script, error) {
 	}
 	out := durable.Script{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
 	for _, p := range stretches {
-		out.System = append(out.System, model.Instruction{Text: p.Text, Cache: p.Cache})
+		out.System = append(out.System, model.Instruction{Text: c.vault.Redact(p.Text), Cache: p.Cache})
 	}
 	return out, nil
 }
 
 // Verdict implements durable.Catalog.
-func (*catalog) Verdict(snapshot, tool, args string) (agent.Policy, error) {
+func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
 	role, err := config.Thaw([]byte(snapshot))
 	if err != nil {
 		return agent.PolicyAsk, err
 	}
-	var about struct {
-		Command, Path, URL, Pattern string
+	list := make([]config.Matter, len(matters))
+	for i, m := range matters {
+		list[i] = config.Matter(m)
 	}
-	if err := json.Unmarshal([]byte(args), &about); err != nil {
-		return agent.PolicyAsk, fmt.Errorf("read the arguments of %s: %w", tool, err)
+	denials, err := c.denied()
+	if err != nil {
+		return agent.PolicyAsk, err
 	}
-	for _, subject := range []string{about.Command, about.Path, about.URL, about.Pattern} {
-		if subject != "" {
-			return role.Verdict(tool, subject), nil
-		}
+	if (config.Role{Rules: denials}).Judge(name, list) == agent.PolicyDeny {
+		return agent.PolicyDeny, nil
 	}
-	return role.Verdict(tool, ""), nil
+	return role.Judge(name, list), nil
+}
+
+// denied reads what whoever runs the machine denies, again after a while.
+func (c *catalog) denied() ([]config.Rule, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.denialsRead) < rolesFor {
+		return c.denials, nil
+	}
+	denials, err := c.loaded.Denials()
+	if err != nil {
+		return nil, err
+	}
+	c.denials, c.denialsRead = denials, time.Now()
+	return denials, nil
 }
 
 // Compaction implements durable.Catalog.

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -24,11 +26,53 @@ type Demo struct {
 	server    *scripted.Server
 }
 
-// demoFiles is what the demo's agents read.
+// demoFiles are what the demo's agents read and change. They are written anew at each start.
 var demoFiles = map[string]string{
 	"apples.md": "Apples keep for months in a cool cellar and ripen from August to October.\n",
 	"pears.md":  "Pears ripen off the tree, from the inside out, and keep for a few weeks.\n",
 	"plums.md":  "Plums are picked ripe, keep for days, and dry into prunes.\n",
+	"go.mod":    "module demo\n\ngo 1.21\n",
+	"shop/price.go": `// Package shop adds up what is in a basket.
+package shop
+
+// Total is what all items of a basket cost together, in cents.
+func Total(prices []int) int {
+	sum := 0
+	for _, price := range prices {
+		sum += price
+	}
+	return sum
+}
+`,
+	"shop/price_test.go": `package shop
+
+import "testing"
+
+func TestTotal(t *testing.T) {
+	if got := Total([]int{250, 999}); got != 1249 {
+		t.Errorf("250 and 999 make %d", got)
+	}
+}
+`,
+}
+
+// demoMade is what the demo's agents make, and what an earlier demo may have left.
+const demoMade = "shop/discount_test.go"
+
+// furnish puts the demo's files into its folder.
+func furnish(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(demoMade)), 0o700); err != nil {
+		return fmt.Errorf("make the demo's folder: %w", err)
+	}
+	for name, text := range demoFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write the demo's files: %w", err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, demoMade)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("tidy the demo's folder: %w", err)
+	}
+	return nil
 }
 
 // StartDemo starts the scripted model and makes a folder for the demo below the data folder of the
@@ -37,13 +81,8 @@ var demoFiles = map[string]string{
 func StartDemo(s config.Settings, flags []config.Flag) (*Demo, error) {
 	dir := filepath.Join(s.DataDir, "demo")
 	d := &Demo{Workspace: filepath.Join(dir, "workspace")}
-	if err := os.MkdirAll(d.Workspace, 0o700); err != nil {
-		return nil, fmt.Errorf("make the demo's folder: %w", err)
-	}
-	for name, text := range demoFiles {
-		if err := os.WriteFile(filepath.Join(d.Workspace, name), []byte(text), 0o600); err != nil {
-			return nil, fmt.Errorf("write the demo's files: %w", err)
-		}
+	if err := furnish(d.Workspace); err != nil {
+		return nil, err
 	}
 	script, err := scripted.Example("demo")
 	if err != nil {

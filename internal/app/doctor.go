@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/secret"
 )
 
 // dialTimeout is how long a server may take to accept a connection.
@@ -45,13 +46,15 @@ type doctor struct {
 	loaded   config.Loaded
 	lookup   func(string) (string, bool)
 	found    []Finding
+	vault    *secret.Vault
 }
 
 // Doctor checks whether everything that the settings speak of is there and can be used. It changes
 // nothing and sends nothing but the opening of a connection.
 func Doctor(ctx context.Context, in config.Inputs) []Finding {
 	loaded, err := config.LoadSettings(in)
-	d := &doctor{settings: loaded.Settings, loaded: loaded, lookup: os.LookupEnv}
+	d := &doctor{settings: loaded.Settings, loaded: loaded, lookup: os.LookupEnv, vault: secret.New(in.Environ)}
+	Hide(d.vault, d.settings, d.lookup)
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
 			d.say(LevelFail, "settings", strings.TrimSpace(line), "correct it, then run doctor again")
@@ -62,13 +65,15 @@ func Doctor(ctx context.Context, in config.Inputs) []Finding {
 	d.checkRoles()
 	d.checkProviders(ctx)
 	d.checkServers(ctx)
+	d.checkWeb()
 	d.checkDataDir()
 	d.checkPrograms()
+	d.checkSandbox(ctx)
 	return d.found
 }
 
 func (d *doctor) say(level Level, check, detail, advice string) {
-	d.found = append(d.found, Finding{level, check, detail, advice})
+	d.found = append(d.found, Finding{level, check, d.vault.Redact(detail), d.vault.Redact(advice)})
 }
 
 func (d *doctor) checkSettings() {
@@ -240,6 +245,29 @@ func endpoint(address string) (network, at string, err error) {
 	return "tcp", net.JoinHostPort(values["host"], values["port"]), nil
 }
 
+// checkWeb says what agents can read of the web.
+func (d *doctor) checkWeb() {
+	s := d.settings.Web
+	if len(s.Hosts)+len(s.Local) == 0 {
+		d.say(LevelOK, "web", "agents read no pages: web.hosts is empty", "")
+		return
+	}
+	if _, err := pages(s, d.lookup); err != nil {
+		d.say(LevelFail, "web", err.Error(), "correct it; without it no worker starts")
+		return
+	}
+	d.say(LevelOK, "web", "pages can be read from "+strings.Join(slices.Concat(s.Hosts, s.Local), ", "), "")
+	if key, err := s.Search.Key.Reveal(d.lookup); err == nil && key != "" {
+		d.say(LevelOK, "web search", "key "+s.Search.Key.Reference()+" is there", "")
+		return
+	}
+	level := LevelOK // nobody asked for it
+	if d.loaded.Origins["web.search.key"].Kind != config.FromDefault {
+		level = LevelWarn
+	}
+	d.say(level, "web search", "no key: web_search is not offered", "set TAVILY_API_KEY, or web.search.key to where the key is")
+}
+
 // checkDataDir tries to write where the data is or will be.
 func (d *doctor) checkDataDir() {
 	dir := d.settings.DataDir
@@ -266,7 +294,6 @@ func (d *doctor) checkDataDir() {
 func (d *doctor) checkPrograms() {
 	for _, p := range []struct{ name, without string }{
 		{"rg", "searching is slower without it; install ripgrep"},
-		{"bwrap", "commands cannot be isolated without it; install bubblewrap"},
 		{"git", "changes cannot be shown or undone without it; install git"},
 	} {
 		if at, err := exec.LookPath(p.name); err == nil {
@@ -274,5 +301,21 @@ func (d *doctor) checkPrograms() {
 		} else {
 			d.say(LevelWarn, p.name, "not found", p.without)
 		}
+	}
+}
+
+// checkSandbox opens the sandbox, which tests itself.
+func (d *doctor) checkSandbox(ctx context.Context) {
+	const check = "sandbox"
+	e := newEnclosure(d.settings.Sandbox)
+	_, err := e.Enter(ctx)
+	err = errors.Join(err, e.Close())
+	switch warning := e.options.Warning(); {
+	case err != nil:
+		d.say(LevelWarn, check, said(err), "agents cannot run commands until then; see docs/security.md")
+	case warning != "":
+		d.say(LevelWarn, check, warning, "set sandbox.tier, or run as an ordinary user")
+	default:
+		d.say(LevelOK, check, string(e.options.Tier)+" holds what it promises", "")
 	}
 }

@@ -50,7 +50,7 @@ func levels(findings []Finding) map[string]Level {
 			got[f.Check] = f.Level
 		}
 	}
-	for _, program := range []string{"rg", "bwrap", "git"} { // depend on the machine
+	for _, program := range []string{"rg", "git", "sandbox"} { // depend on the machine
 		delete(got, program)
 	}
 	return got
@@ -68,7 +68,7 @@ engine: {temporal_address: '`+at+`'}
 `))
 	want := map[string]Level{
 		"settings": LevelOK, "roles": LevelOK, "provider local": LevelOK, "postgres": LevelOK, "nats": LevelOK,
-		"temporal": LevelOK, "data folder": LevelOK,
+		"temporal": LevelOK, "web": LevelOK, "web search": LevelOK, "data folder": LevelOK,
 	}
 	if diff := cmp.Diff(want, levels(findings)); diff != "" {
 		t.Errorf("%s\n%+v", diff, findings)
@@ -88,6 +88,7 @@ tiers: {fast: local/a}
 journal: {dsn: '{file:dsn}'}
 live: {nats_url: 'nats://`+closed+`'}
 engine: {temporal_address: nowhere}
+web: {search: {key: '{env:DOCTOR_NO_SUCH_KEY}'}}
 data_dir: /proc/none/data
 `)
 	dsn := filepath.Join(in.ConfigHome, "retinue", "dsn")
@@ -97,7 +98,7 @@ data_dir: /proc/none/data
 	findings := Doctor(t.Context(), in)
 	want := map[string]Level{
 		"settings": LevelOK, "roles": LevelOK, "models": LevelFail, "provider local": LevelFail, "postgres": LevelFail,
-		"nats": LevelFail, "temporal": LevelFail, "data folder": LevelFail,
+		"nats": LevelFail, "temporal": LevelFail, "web": LevelOK, "web search": LevelWarn, "data folder": LevelFail,
 	}
 	if diff := cmp.Diff(want, levels(findings)); diff != "" {
 		t.Errorf("%s\n%+v", diff, findings)

@@ -41,6 +41,12 @@ func Models(s config.Settings, lookup func(string) (string, bool)) (*model.Route
 	options := model.RouterOptions{
 		Clients: clients, Tiers: map[model.Tier][]model.Route{}, Standins: map[model.Route][]model.Route{},
 	}
+	options.TextOnly = map[model.Route]bool{}
+	for name, m := range s.Models {
+		if route, err := model.ParseRoute(name); err == nil && m.TextOnly {
+			options.TextOnly[route] = true
+		}
+	}
 	for _, tier := range []model.Tier{model.TierFast, model.TierBalanced, model.TierStrong} {
 		if targets, err := s.Targets(string(tier)); err == nil {
 			options.Tiers[tier] = routes(targets)

@@ -20,6 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/live/nats"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/secret"
 )
 
 const (
@@ -44,8 +46,7 @@ type NodeOptions struct {
 	Engine string
 	// Workspaces are folders by name whose agents this node works for.
 	Workspaces map[string]string
-	// Local means that everything runs on this machine: any of its folders is a workspace under its
-	// own path.
+	// Local means that everything runs on this machine: who serves a workspace runs all of its agents.
 	Local bool
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int
@@ -53,10 +54,15 @@ type NodeOptions struct {
 	LegsOnly bool
 	// Deployment and Build turn worker versioning on.
 	Deployment, Build string
+	// Codecs encode what crosses the engine. All nodes of an installation have the same.
+	Codecs []durable.Codec
 	// Tools are the tools of each workspace; nil means the built-in ones.
 	Tools durable.Toolbox
 	// Fault is told of the points at which tests let the process die; nil outside tests.
 	Fault durable.Fault
+	// Vault takes secrets out of what is recorded, published and logged; nil means one with those of
+	// the environment. The secrets of the settings are added to it.
+	Vault *secret.Vault
 }
 
 // Node is a process's share in the work: the journal, the bus and the engine, and ways to use them.
@@ -65,11 +71,13 @@ type Node struct {
 	Bus    live.Bus
 	Client *durable.Client
 
-	options NodeOptions
-	catalog *catalog
-	engine  durable.Engine
-	worker  *durable.Worker
-	closers []func() error
+	options   NodeOptions
+	catalog   *catalog
+	enclosure *enclosure
+	grove     *grove
+	engine    durable.Engine
+	worker    *durable.Worker
+	closers   []func() error
 }
 
 // OpenNode connects to everything that the settings name.
@@ -80,18 +88,29 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	n = &Node{options: o}
+	if o.Vault == nil {
+		o.Vault = secret.New(os.Environ())
+	}
+	Hide(o.Vault, o.Loaded.Settings, o.Lookup)
+	o.Logger = slog.New(o.Vault.Handler(o.Logger.Handler()))
+	n = &Node{options: o, enclosure: newEnclosure(o.Loaded.Settings.Sandbox)}
+	n.closers = append(n.closers, n.enclosure.Close)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.catalog, err = newCatalog(o.Loaded, n.folder); err != nil {
+	if names := o.Vault.Withhold(o.Loaded.Settings.Sandbox.Pass, o.Lookup); len(names) > 0 {
+		return n, fmt.Errorf("sandbox.pass: %s is a secret, which programs that agents start never get: take it out", names[0])
+	}
+	n.grove = newGrove(n.folder, o.Loaded.Settings.DataDir)
+	if n.catalog, err = newCatalog(o.Loaded, n.folder, n.grove, o.Vault); err != nil {
 		return n, err
 	}
 	if err = n.openLog(ctx); err != nil {
 		return n, err
 	}
+	n.Log = journal.NewRedacted(n.Log, o.Vault)
 	if err = n.openBus(); err != nil {
 		return n, err
 	}
@@ -103,27 +122,23 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 		return n, errors.New("there is no engine: set engine.temporal_address, or run 'retinue up'")
 	}
 	n.engine, err = durable.Connect(ctx, durable.ConnectOptions{
-		Address: address, Namespace: o.Loaded.Settings.Engine.Namespace, Logger: o.Logger,
+		Address: address, Namespace: o.Loaded.Settings.Engine.Namespace, Logger: o.Logger, Codecs: o.Codecs,
+		Redact: o.Vault.Redact,
 	})
 	if err != nil {
 		return n, err
 	}
 	n.closers = append(n.closers, func() error { n.engine.Close(); return nil })
 	n.Client = &durable.Client{
-		Log: n.Log, Engine: n.engine, Logger: o.Logger, LegEffects: o.LegEffects, Shared: o.Local, Fault: o.Fault,
+		Log: n.Log, Engine: n.engine, Namespace: o.Loaded.Settings.Engine.Namespace, Logger: o.Logger,
+		LegEffects: o.LegEffects, Local: o.Local, Fault: o.Fault,
 	}
 	return n, nil
 }
 
 // folder is where a workspace is on this machine, empty if it is not here.
 func (n *Node) folder(workspace string) string {
-	if folder, ok := n.options.Workspaces[workspace]; ok {
-		return folder
-	}
-	if n.options.Local && filepath.IsAbs(workspace) {
-		return workspace
-	}
-	return ""
+	return n.options.Workspaces[workspace]
 }
 
 func (n *Node) openLog(ctx context.Context) error {
@@ -186,14 +201,22 @@ func (n *Node) Work() error {
 	}
 	tools := n.options.Tools
 	if tools == nil {
-		tools = newWorkshop(n.folder)
+		servers := newToolServers(n.options.Loaded, n.options.Lookup, n.options.Logger, n.enclosure, n.options.Vault)
+		n.closers = append(n.closers, servers.close)
+		shop := newWorkshop(n.folder, n.grove, n.enclosure, servers, n.options.Vault)
+		if shop.pages, err = pages(n.options.Loaded.Settings.Web, n.options.Lookup); err != nil {
+			return err
+		}
+		tools = shop
 	}
 	host := durable.NewHost(durable.Options{
-		Log: n.Log, Models: models, Live: n.Bus, Catalog: n.catalog, Tools: tools, Engine: n.engine,
+		Log: n.Log, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
+		Trees: n.grove, Engine: n.engine,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
+		Redact: n.options.Vault.Redact,
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
-		Workspaces: slices.Sorted(maps.Keys(n.options.Workspaces)), LegsOnly: n.options.LegsOnly,
+		Workspaces: slices.Sorted(maps.Keys(n.options.Workspaces)), LegsOnly: n.options.LegsOnly, Local: n.options.Local,
 		Deployment: n.options.Deployment, Build: n.options.Build,
 	})
 	return n.worker.Start()

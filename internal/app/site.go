@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/secret"
 )
 
 // Work says whether a process carries agents on itself.
@@ -31,9 +32,13 @@ type SiteOptions struct {
 	// Workspaces are folders by name.
 	Workspaces map[string]string
 	Work       Work
+	// Deployment and Build turn worker versioning on.
+	Deployment, Build string
 	// Alone refuses to share the data folder's engine with another process.
 	Alone  bool
 	Logger *slog.Logger
+	// Vault takes secrets out of what surfaces; nil means one of the node's own.
+	Vault *secret.Vault
 }
 
 // Site is a node with the engine it needs: the one that the settings name, the one that runs on the
@@ -75,6 +80,7 @@ func OpenSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	}
 	s.Node, err = OpenNode(ctx, NodeOptions{
 		Loaded: o.Loaded, Lookup: lookup, Logger: o.Logger, Engine: s.Address, Workspaces: o.Workspaces,
+		Local: s.Engine != nil, Deployment: o.Deployment, Build: o.Build, Vault: o.Vault,
 	})
 	if err != nil {
 		return s, err

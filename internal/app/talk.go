@@ -34,6 +34,8 @@ func (n *Node) Begin(ctx context.Context, conversation string, t Talk) error {
 
 // Standing is what must be known of a conversation before it is gone on with.
 type Standing struct {
+	// By is who began it.
+	By        string
 	Workspace string
 	// Seq is its last entry.
 	Seq int64
@@ -57,7 +59,7 @@ func (n *Node) Find(ctx context.Context, conversation string) (Standing, error) 
 		return Standing{}, fmt.Errorf("read the brief of %s: %w", conversation, err)
 	}
 	c := snapshot.Conversation
-	return Standing{Workspace: c.Workspace, Seq: c.Seq, Headless: brief.Headless}, nil
+	return Standing{By: c.By, Workspace: c.Workspace, Seq: c.Seq, Headless: brief.Headless}, nil
 }
 
 // Say says something in a conversation. The id is the caller's own.
@@ -90,6 +92,7 @@ type Verdict string
 // The verdicts.
 const (
 	VerdictOnce   Verdict = "once"
+	VerdictTask   Verdict = "task"
 	VerdictAlways Verdict = "always"
 	VerdictNo     Verdict = "no"
 )
@@ -100,6 +103,8 @@ func (n *Node) Decide(ctx context.Context, conversation, by string, p progress.P
 	switch v {
 	case VerdictOnce:
 		d.Allow, d.Scope = true, string(agent.ScopeOnce)
+	case VerdictTask:
+		d.Allow, d.Scope = true, string(agent.ScopeTask)
 	case VerdictAlways:
 		d.Allow, d.Scope = true, string(agent.ScopeChat)
 	case VerdictNo:

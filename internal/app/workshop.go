@@ -1,43 +1,163 @@
 package app
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 
+	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
+	"github.com/retinue-dev/retinue/internal/tool/shell"
+	"github.com/retinue-dev/retinue/internal/worktree"
 )
 
-// workshop has the tools for each workspace of a node. It fills durable.Toolbox.
+// workshop has the tools for each workspace of a node, and for the trees beside it. It fills
+// durable.Toolbox.
 type workshop struct {
-	folder func(workspace string) string
+	folder    func(workspace string) string
+	grove     *grove
+	enclosure *enclosure
+	servers   *toolServers
+	vault     *secret.Vault
+	// pages are the tools for the web, the same in every workspace.
+	pages []tool.Tool
 
 	mu   sync.Mutex
-	sets map[string]*tool.Set
+	sets map[bench]shop
+	// trees are the folders that were opened for agents, the oldest first.
+	trees []opened
 }
 
-func newWorkshop(folder func(string) string) *workshop {
-	return &workshop{folder: folder, sets: map[string]*tool.Set{}}
+// shop is the tools of one bench: those that stay, and a set of them and of what MCP servers offered at the
+// time.
+type shop struct {
+	own        []tool.Tool
+	set        *tool.Set
+	generation uint64
+}
+
+// bench is where tools work: in a workspace, or in a tree of it.
+type bench struct{ workspace, tree string }
+
+// opened is a folder that tools hold open.
+type opened struct {
+	bench
+	*builtin.Workspace
+}
+
+// openTrees is how many trees are held open: more are at work at the same time only by chance, and then
+// opened again.
+const openTrees = 64
+
+func newWorkshop(folder func(string) string, g *grove, e *enclosure, servers *toolServers, vault *secret.Vault) *workshop {
+	return &workshop{folder: folder, grove: g, enclosure: e, servers: servers, vault: vault, sets: map[bench]shop{}}
 }
 
 // Tools implements durable.Toolbox.
-func (w *workshop) Tools(workspace string) (*tool.Set, error) {
+func (w *workshop) Tools(workspace, tree string) (*tool.Set, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if set, ok := w.sets[workspace]; ok {
-		return set, nil
+	at := bench{workspace, tree}
+	folder, err := w.grove.where(context.Background(), workspace, tree)
+	if err != nil {
+		w.forget(at)
+		return nil, err
 	}
-	var tools []tool.Tool
-	if folder := w.folder(workspace); folder != "" {
-		opened, err := builtin.Open(folder)
-		if err != nil {
+	s, ok := w.sets[at]
+	if !ok && folder != "" {
+		if s.own, err = w.furnish(at, folder); err != nil {
 			return nil, err
 		}
-		tools = opened.Tools()
 	}
-	set, err := tool.NewSet(tool.Options{}, tools...)
+	own, generation := slices.Concat(s.own, w.pages), uint64(0)
+	if folder != "" && tree == "" { // a server works on the workspace, so those with a tree of their own get none
+		servers := w.servers.in(folder)
+		if generation = servers.Generation(); s.set == nil || generation != s.generation {
+			own = append(own, servers.Tools()...)
+		}
+	}
+	if s.set != nil && s.generation == generation {
+		return s.set, nil
+	}
+	if s.set, err = tool.NewSet(tool.Options{Redact: w.vault.Redact, Marked: w.vault.Marked}, own...); err != nil {
+		return nil, err
+	}
+	s.generation = generation
+	w.sets[at] = s
+	return s.set, nil
+}
+
+// furnish opens a folder and makes the tools on it.
+func (w *workshop) furnish(at bench, folder string) ([]tool.Tool, error) {
+	files, err := builtin.Open(folder)
 	if err != nil {
 		return nil, err
 	}
-	w.sets[workspace] = set
-	return set, nil
+	lock, err := w.lock(folder)
+	if err != nil {
+		return nil, err
+	}
+	files.LockWith(lock)
+	if at.tree != "" {
+		files.KnownAs(w.folder(at.workspace))
+		if w.trees = append(w.trees, opened{at, files}); len(w.trees) > openTrees {
+			w.forget(w.trees[0].bench)
+		}
+	}
+	merge := worktree.Site{
+		Store:  func(ctx context.Context) (*worktree.Store, error) { return w.grove.store(ctx, at.workspace) },
+		Folder: files.Root(),
+		Write: func(ctx context.Context, list []worktree.Merged) ([]tool.Change, error) {
+			var out []builtin.Replacement
+			for _, f := range list {
+				out = append(out, builtin.Replacement(f))
+			}
+			return files.Replace(ctx, out)
+		},
+	}
+	commands, err := shell.New(shell.Options{
+		Workspace: folder, Enter: w.enclosure.Enter, Files: files.Files, Sandbox: w.enclosure.options, Hosts: w.enclosure.hosts,
+		Cache: func() (string, error) { return w.cache(at.workspace) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(files.Tools(), files.Images(), files.Writing(), []tool.Tool{merge.Tool(), commands}), nil
+}
+
+// cache is the folder that the commands of a workspace, and of the trees beside it, keep their caches in.
+func (w *workshop) cache(workspace string) (string, error) {
+	sum := sha256.Sum256([]byte(w.folder(workspace)))
+	dir := filepath.Join(w.grove.data, "caches", hex.EncodeToString(sum[:16]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder for caches: %w", err)
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// forget lets go of the tools on a tree. Calls that still run on it keep the folder open until they end.
+func (w *workshop) forget(at bench) {
+	delete(w.sets, at)
+	w.trees = slices.DeleteFunc(w.trees, func(o opened) bool { return o.bench == at })
+}
+
+// lock is the file that the writers of a folder lock. It lies in the data folder: in the workspace, agents
+// could reach it.
+func (w *workshop) lock(folder string) (string, error) {
+	dir := filepath.Join(w.grove.data, "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder for locks: %w", err)
+	}
+	resolved, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return "", fmt.Errorf("open workspace: %w", err)
+	}
+	sum := sha256.Sum256([]byte(resolved))
+	return filepath.Join(dir, hex.EncodeToString(sum[:16])), nil
 }

@@ -39,7 +39,7 @@ var (
 	// pureStd is all the pure packages may use of the standard library.
 	pureStd = []string{
 		"bytes", "cmp", "crypto/sha256", "encoding/hex", "encoding/json", "errors", "fmt", "iter",
-		"maps", "math", "math/bits", "regexp", "slices", "sort", "strconv", "strings",
+		"maps", "math", "math/bits", "path", "regexp", "slices", "sort", "strconv", "strings",
 		"unicode/...",
 	}
 
@@ -124,19 +124,46 @@ var outerRules = []Rule{
 		Why:   "adapters that do not know each other can be replaced one at a time",
 	},
 	{
-		Name:  "a tool adapter sees only its port",
-		From:  []string{"./internal/tool/*"},
-		Deny:  []string{"./..."},
+		Name:   "a tool adapter sees only its port",
+		From:   []string{"./internal/tool/*"},
+		Except: []string{"./internal/tool/shell", "./internal/tool/mcp/..."},
+		Deny:   []string{"./..."},
+		Allow:  []string{"./internal/chat", "./internal/tool", "./internal/sandbox", "below"},
+		Why: "adapters that do not know each other can be replaced one at a time; what is protected is listed " +
+			"once, where programs are kept from it",
+	},
+	{
+		Name: "the shell also reads lines",
+		From: []string{"./internal/tool/shell"},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/chat", "./internal/tool", "./internal/tool/command", "./internal/sandbox",
+		},
+		Why: "what a line runs is read in one place, for rules, for receipts and for what an approval is bound to",
+	},
+	{
+		Name:  "worktree knows git and the port to tools",
+		From:  []string{"./internal/worktree/..."},
+		Deny:  []string{"./...", "other"},
 		Allow: []string{"./internal/chat", "./internal/tool", "below"},
-		Why:   "adapters that do not know each other can be replaced one at a time",
+		Why:   "what is run on untrusted files is kept in one place, and can be read in one sitting",
+	},
+	{
+		Name: "servers of tools are confined",
+		From: []string{"./internal/tool/mcp/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/chat", "./internal/egress", "./internal/sandbox", "./internal/tool", "below",
+		},
+		Why: "a program that others wrote runs in the sandbox and reaches what its gate allows, and nobody can leave that out",
 	},
 	{
 		Name: "durable hosts the core over the ports",
 		From: []string{"./internal/durable/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/agent", "./internal/chat", "./internal/journal", "./internal/live",
-			"./internal/model", "./internal/tool", "./internal/durable/...",
+			"./internal/agent", "./internal/agent/receipt", "./internal/chat", "./internal/journal",
+			"./internal/live", "./internal/model", "./internal/tool", "./internal/durable/...",
 		},
 		Why: "the engine's host is told what it needs; it knows no adapter, no setting and no HTTP",
 	},
@@ -154,9 +181,23 @@ var outerRules = []Rule{
 		From: []string{"./internal/progress/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/agent", "./internal/chat", "./internal/journal", "./internal/live",
+			"./internal/agent", "./internal/agent/receipt", "./internal/chat", "./internal/journal",
+			"./internal/live",
 		},
 		Why: "what people are shown is a fold of what is recorded; of the core it takes names, and it decides nothing",
+	},
+	{
+		Name:  "sandbox and egress see only chat",
+		From:  []string{"./internal/sandbox/...", "./internal/egress/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/chat"},
+		Why:   "what confines programs must be readable alone; who may run what is decided before",
+	},
+	{
+		Name: "secret sees nothing",
+		From: []string{"./internal/secret/..."},
+		Deny: []string{"./...", "other"},
+		Why:  "what takes secrets out of texts must be usable by whoever has one, and readable alone",
 	},
 	{
 		Name:  "config is plain data",
@@ -172,7 +213,7 @@ var edgeRules = []Rule{
 	{
 		Name:   "only app imports adapters",
 		From:   []string{"./..."},
-		Except: []string{"./internal/app"},
+		Except: []string{"./internal/app", "./internal/tool/shell"},
 		Deny:   adapters,
 		Allow:  []string{"below"},
 		Why:    "one place chooses the technologies; everything else is handed a port",
@@ -223,8 +264,8 @@ var edgeRules = []Rule{
 		From: []string{"./cmd/...", "./internal/cli/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/cli/...", "./internal/app", "./internal/chat", "./internal/config",
-			"./internal/progress", "./internal/tui", "./client",
+			"./internal/cli/...", "./internal/app", "./internal/agent/receipt", "./internal/chat", "./internal/config",
+			"./internal/progress", "./internal/secret", "./internal/tui", "./client",
 		},
 		Why: "flags become settings and settings become an app; nothing is wired by hand on the way",
 	},

@@ -64,8 +64,8 @@ func (e *errand) typed(ctx context.Context, line string) {
 	p, line := *e.asked, strings.TrimSpace(line)
 	if p.Question == "" {
 		verdict, ok := verdictOf(line)
-		if !ok {
-			e.view.ask("y, a or n: ")
+		if !ok || verdict == app.VerdictAlways && p.Pattern == "" {
+			e.view.ask(choices(p))
 			return
 		}
 		e.asked = nil
@@ -79,11 +79,16 @@ func (e *errand) typed(ctx context.Context, line string) {
 		e.attend(ctx)
 		return
 	}
-	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(p.Options) {
-		line = p.Options[n-1]
-	}
-	e.complain(e.site.Answer(ctx, e.conversation, p.Question, e.by, line))
+	e.complain(e.site.Answer(ctx, e.conversation, p.Question, e.by, chosen(p, line)))
 	e.attend(ctx)
+}
+
+// chosen is an answer; the number of an option stands for the option.
+func chosen(p progress.Pending, line string) string {
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(p.Options) {
+		return p.Options[n-1]
+	}
+	return line
 }
 
 // complain shows why a person's word did not arrive. That an agent no longer waits is no reason.
@@ -105,13 +110,20 @@ func verdictOf(line string) (app.Verdict, bool) {
 	return "", false
 }
 
+// choices are what may be said to a call: always only to a pattern, which is shown as it is.
+func choices(p progress.Pending) string {
+	if p.Pattern == "" {
+		return "[y]es, [n]o: "
+	}
+	return fmt.Sprintf("[y]es, [a]lways %s(%s) in this conversation, [n]o: ", p.Tool, progress.Short(p.Pattern, 500))
+}
+
 // asking is what the person is shown.
 func asking(p progress.Pending) string {
 	var b strings.Builder
 	if p.Question == "" {
 		fmt.Fprintf(&b, "%s (%s) wants to call %s %s\n", p.Role, p.Agent, p.Tool, progress.Short(p.Text, 2000))
-		b.WriteString("[y]es, [a]lways in this conversation, [n]o: ")
-		return b.String()
+		return b.String() + choices(p)
 	}
 	fmt.Fprintf(&b, "%s (%s) asks: %s\n", p.Role, p.Agent, progress.Short(p.Text, 2000))
 	for i, option := range p.Options {

@@ -8,12 +8,19 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// TestMain lets the scripts run retinue as a process of its own.
+// TestMain lets the scripts run retinue as a process of its own, which is also the first process of its
+// sandboxes.
 func TestMain(m *testing.M) {
+	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+		os.Exit(code)
+	}
 	testscript.Main(m, map[string]func(){
-		"retinue": func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr, Program{})) },
+		"retinue":    func() { os.Exit(Run(os.Args[1:], os.Stdout, os.Stderr, Program{})) },
+		"toolserver": toolServer,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/progress"
@@ -21,20 +22,22 @@ type ending struct {
 
 // result is what run prints as JSON.
 type result struct {
-	Type         string          `json:"type"`
-	Conversation string          `json:"conversation"`
-	Status       chat.Status     `json:"status"`
-	Kind         chat.ErrorKind  `json:"error_kind,omitempty"`
-	Reason       string          `json:"reason,omitempty"`
-	Message      string          `json:"message,omitempty"`
-	Result       string          `json:"result"`
-	NeedsPerson  bool            `json:"needs_person,omitempty"`
-	Demo         bool            `json:"demo,omitempty"`
-	Usage        progress.Usage  `json:"usage"`
-	Cost         float64         `json:"cost"`
-	Agents       []resultOfAgent `json:"agents"`
-	Duration     int64           `json:"duration_ms"`
-	ExitCode     int             `json:"exit_code"`
+	Type         string         `json:"type"`
+	Conversation string         `json:"conversation"`
+	Status       chat.Status    `json:"status"`
+	Kind         chat.ErrorKind `json:"error_kind,omitempty"`
+	Reason       string         `json:"reason,omitempty"`
+	Message      string         `json:"message,omitempty"`
+	Result       string         `json:"result"`
+	NeedsPerson  bool           `json:"needs_person,omitempty"`
+	// Verdict is the worst on what any agent claims.
+	Verdict  receipt.Verdict `json:"verdict"`
+	Demo     bool            `json:"demo,omitempty"`
+	Usage    progress.Usage  `json:"usage"`
+	Cost     float64         `json:"cost"`
+	Agents   []resultOfAgent `json:"agents"`
+	Duration int64           `json:"duration_ms"`
+	ExitCode int             `json:"exit_code"`
 }
 
 // resultOfAgent is one agent in a result.
@@ -49,6 +52,8 @@ type resultOfAgent struct {
 	Result   string         `json:"result,omitempty"`
 	Usage    progress.Usage `json:"usage"`
 	Duration int64          `json:"duration_ms"`
+	// Receipt is what it claims, held against what it did.
+	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 
 func (end ending) exit() error {
@@ -103,13 +108,14 @@ func codeOf(end progress.End, person bool) int {
 func (e *errand) sum(code int) result {
 	r := result{
 		Type: "result", Conversation: e.conversation, Demo: e.flags.demo, Usage: e.tree.Spent(), ExitCode: code,
-		Duration: time.Since(e.began).Milliseconds(), Agents: []resultOfAgent{},
+		Duration: time.Since(e.began).Milliseconds(), Agents: []resultOfAgent{}, Verdict: worst(e.tree.Agents()),
 	}
 	r.Cost = r.Usage.Cost
 	for _, a := range e.tree.Agents() {
 		r.Agents = append(r.Agents, resultOfAgent{
 			Agent: a.ID, Parent: a.Parent, Role: a.Role, Task: a.Task, Status: a.Status, Kind: a.Kind, Message: a.Message,
 			Result: a.Result, Usage: a.Spent(), Duration: elapsed(a, time.Now()).Milliseconds(),
+			Receipt: a.Receipt,
 		})
 	}
 	return r
@@ -159,6 +165,7 @@ func summary(end ending) string {
 	}
 	fmt.Fprintf(&b, ", %s tokens, %s", count(r.Usage.Input+r.Usage.Output), cost(r.Usage))
 	fmt.Fprintf(&b, "; conversation %s", r.Conversation)
+	b.WriteString(doubts(r.Agents))
 	if r.Demo {
 		b.WriteString("\n" + app.DemoLabel)
 	}

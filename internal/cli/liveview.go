@@ -145,10 +145,12 @@ func (v *liveView) line(a progress.Agent, now time.Time, c columns, width int) s
 
 // about is what an agent was asked and what it does now.
 func (v *liveView) about(a progress.Agent, room int) string {
-	doing := a.Doing
+	doing, style := a.Doing, dim
 	switch {
 	case a.Message != "":
 		doing = a.Message
+	case verdict(a.Receipt) != "":
+		doing, style = verdict(a.Receipt)+" · "+a.Result, verdictStyle(a.Receipt)
 	case a.Status.Terminal() && a.Depth > 0:
 		doing = a.Result
 	case a.Status.Terminal():
@@ -166,7 +168,7 @@ func (v *liveView) about(a progress.Agent, room int) string {
 	if rest < 8 {
 		return progress.Short(task, room)
 	}
-	return task + v.screen.paint(dim, " · "+progress.Short(doing, rest))
+	return task + v.screen.paint(style, " · "+progress.Short(doing, rest))
 }
 
 // markOf is one sign for how an agent stands, and its colour.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
@@ -39,6 +42,50 @@ func story(now time.Time) *progress.Tree {
 		tree.Apply(journal.Entry{Seq: int64(i + 1), At: now.Add(time.Duration(i) * time.Second), Row: row})
 	}
 	return tree
+}
+
+// TestFrameShowsReceipts shows what a person sees of claims that hold and of those that do not.
+func TestFrameShowsReceipts(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tree := progress.New("c", "m")
+	bodies := []string{
+		`{"verdict":"verified","claims":[{"kind":"modified","claim":"a.go","verdict":"verified"}],"facts":{}}`,
+		`{"verdict":"unverified","claims":[{"kind":"tests","claim":"5 tests passed","verdict":"unverified","reason":"stale"}],"facts":{}}`,
+		`{"verdict":"contradicted","claims":[{"kind":"created","claim":"a.go","verdict":"verified"},` +
+			`{"kind":"modified","claim":"\u001b[2Jb.go","verdict":"contradicted","reason":"untouched"}],"facts":{}}`,
+		`{"verdict":"none","facts":{}}`,
+	}
+	tree.Apply(journal.Entry{At: now, Row: journal.Assigned{In: journal.In{Agent: "main", Task: "main"}, Role: "main"}})
+	for i, body := range bodies {
+		id := fmt.Sprintf("main/1.0.%d", i)
+		in := journal.In{Agent: id, Task: id}
+		tree.Apply(journal.Entry{Seq: int64(2*i + 1), At: now, Row: journal.Assigned{In: in, Parent: "main", Depth: 1, Role: "coder", Instruction: "Do it"}})
+		events := tree.Apply(journal.Entry{Seq: int64(2*i + 2), At: now, Row: journal.Finished{
+			In: in, Status: chat.StatusCompleted, Summary: "Done.", Receipt: json.RawMessage(body),
+		}})
+		if events[0].Receipt == nil {
+			t.Errorf("the event of %s has no receipt", id)
+		}
+	}
+	v := &liveView{screen: screen{out: &bytes.Buffer{}}, tree: tree}
+	var got []string
+	for _, a := range tree.Agents() {
+		if a.Depth > 0 {
+			got = append(got, v.about(a, 100))
+		}
+	}
+	want := []string{
+		"Do it · ✓ verified · Done.",
+		"Do it · ? unverified: 5 tests passed: stale · Done.",
+		"Do it · ✗ contradicted: modified [2Jb.go: untouched · Done.",
+		"Do it · Done.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if w := worst(tree.Agents()); w != receipt.Contradicted {
+		t.Errorf("the worst is %s", w)
+	}
 }
 
 func TestFrame(t *testing.T) {

@@ -105,6 +105,9 @@ func showRole(s screen, loaded config.Loaded, r config.Role) {
 		{"depth", fmt.Sprint(r.Limits.Depth), from("max_depth")},
 		{"context", string(r.Context), from("context")},
 	}
+	if r.Evidence {
+		list = append(list, row{"evidence", "required", from("evidence")})
+	}
 	if r.Temperature != nil {
 		list = append(list, row{"temperature", fmt.Sprint(*r.Temperature), from("temperature")})
 	}

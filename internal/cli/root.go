@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/secret"
 )
 
 // The exit codes of every command. The last three are of run.
@@ -64,7 +66,10 @@ func Root(p Program) *cobra.Command {
 	root.AddCommand(
 		configCommand(),
 		doctorCommand(),
+		inboxCommand(p.Engine),
+		mcpCommand(p.Engine),
 		migrateCommand(),
+		promoteCommand(),
 		rolesCommand(),
 		runCommand(p.Engine),
 		scriptedCommand(),
@@ -79,8 +84,12 @@ func Root(p Program) *cobra.Command {
 }
 
 // Run carries out one command line and returns its exit code. An interrupt or a request to
-// terminate ends the command's context.
+// terminate ends the command's context. The program is also the first process of every sandbox that it
+// starts.
 func Run(args []string, stdout, stderr io.Writer, p Program) int {
+	if code, ours := app.SandboxInit(args); ours {
+		return code
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	root := Root(p)
@@ -89,6 +98,10 @@ func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	root.SetErr(stderr)
 	begun := watch(root)
 	err := root.ExecuteContext(ctx)
+	said := ""
+	if err != nil {
+		said = secret.New(os.Environ()).Redact(err.Error())
+	}
 	code := exitFailed
 	if own, ok := errors.AsType[*exit](err); ok {
 		code = own.code
@@ -96,13 +109,13 @@ func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case err.Error() == "":
+	case said == "":
 		return code
 	case !*begun:
-		fmt.Fprintf(stderr, "retinue: %v\nTry 'retinue --help'.\n", err)
+		fmt.Fprintf(stderr, "retinue: %s\nTry 'retinue --help'.\n", said)
 		return exitUsage
 	default:
-		fmt.Fprintln(stderr, "retinue:", err)
+		fmt.Fprintln(stderr, "retinue:", said)
 		return code
 	}
 }

@@ -132,6 +132,9 @@ func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string
 		}
 		return err
 	}
+	if f.format == formatText {
+		s.warn(newScreen(cmd.ErrOrStderr()), "")
+	}
 	ctx := context.WithoutCancel(cmd.Context())
 	e := &errand{
 		site: s, flags: f, began: began, by: userName(), signals: signals, out: cmd.OutOrStdout(),

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/secret"
 )
 
 // settingsFlags are the flags of every command that reads settings.
@@ -15,6 +17,9 @@ type settingsFlags struct {
 	project string
 	set     []string
 	flags   []config.Flag
+	// vault takes secrets out of what a command prints and does. It is made before the command begins,
+	// and the secrets of the settings are added when they are read.
+	vault *secret.Vault
 }
 
 // add gives a command and those below it the flags. A flag that makes no sense is the caller's
@@ -27,7 +32,8 @@ func (f *settingsFlags) add(cmd *cobra.Command) {
 // addSet gives a command the flag that changes settings.
 func (f *settingsFlags) addSet(cmd *cobra.Command) {
 	cmd.PersistentFlags().StringArrayVar(&f.set, "set", nil, "change one setting: --set tiers.fast=local/model")
-	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		f.guard(cmd)
 		for _, entry := range f.set {
 			key, value, ok := strings.Cut(entry, "=")
 			if !ok {
@@ -49,9 +55,38 @@ func (f *settingsFlags) load(cmd *cobra.Command) (config.Loaded, error) {
 	if err != nil {
 		return config.Loaded{}, fmt.Errorf("read settings:\n%w", err)
 	}
+	app.Hide(f.vault, loaded.Settings, os.LookupEnv)
 	warn(cmd, loaded.Warnings)
 	return loaded, nil
 }
+
+// guard takes secrets out of the error that a command ends with.
+func (f *settingsFlags) guard(cmd *cobra.Command) {
+	f.vault = secret.New(os.Environ())
+	run := cmd.RunE
+	if run == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		if err == nil {
+			return nil
+		}
+		return &redacted{error: err, text: f.vault.Redact(err.Error())}
+	}
+}
+
+// redacted is an error in other words.
+type redacted struct {
+	error
+	text string
+}
+
+// Error implements error.
+func (e *redacted) Error() string { return e.text }
+
+// Unwrap gives the error.
+func (e *redacted) Unwrap() error { return e.error }
 
 // warn writes warnings to the error stream, where they do not disturb what a program reads.
 func warn(cmd *cobra.Command, warnings []config.Warning) {

@@ -22,6 +22,8 @@ type siteFlags struct {
 	workspaces []string
 	demo       bool
 	verbose    bool
+	// deployment and build are those of a worker.
+	deployment, build string
 }
 
 func (f *siteFlags) addDemo(cmd *cobra.Command) {
@@ -31,6 +33,12 @@ func (f *siteFlags) addDemo(cmd *cobra.Command) {
 
 func (f *siteFlags) addVerbose(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "write what the parts log to the error stream")
+}
+
+// addBuild adds the flags that name a build of the workers.
+func (f *siteFlags) addBuild(cmd *cobra.Command, build string) {
+	cmd.Flags().StringVar(&f.deployment, "deployment", "retinue", "what the workers of all builds have in common")
+	cmd.Flags().StringVar(&f.build, "build", "", build)
 }
 
 // site is a place to work, with the settings that led to it.
@@ -97,7 +105,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	}
 	s.Site, err = app.OpenSite(ctx, app.SiteOptions{
 		Loaded: s.loaded, Demo: s.demo, Start: w.start, Workspaces: folders, Work: w.work, Alone: w.alone,
-		Logger: logger,
+		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.vault,
 	})
 	return s, err
 }
@@ -132,7 +140,7 @@ func (f *siteFlags) logger(out io.Writer, dir string, w want) (*slog.Logger, err
 		}
 		out = file
 	}
-	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), nil
+	return slog.New(f.vault.Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))), nil
 }
 
 // folders reads workspaces: DIR, whose name is its path, or NAME=DIR.
@@ -156,4 +164,16 @@ func folders(list []string) (map[string]string, error) {
 		out[name] = dir
 	}
 	return out, nil
+}
+
+// warn tells people what they should know of the sandbox, in one line, if this process will run commands.
+func (s *site) warn(out screen, prefix string) {
+	notice, ok := app.SandboxNotice(s.loaded.Settings)
+	switch {
+	case !ok || !s.Works:
+	case notice.Alarm:
+		out.line("%s%s", prefix, out.paint(bold+";"+red, notice.Text))
+	default:
+		out.line("%s%s", prefix, out.paint(yellow, notice.Text))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	if s.demo != nil {
 		screen.line("%s", screen.paint(yellow, app.DemoLabel))
 	}
+	s.warn(screen, "")
 	screen.line("%s", screen.paint(bold, "retinue is up")+" after "+seconds(time.Since(began)))
 	engine := s.Address + ", named in the settings"
 	if s.Engine != nil {
@@ -62,6 +64,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 		{label: "journal", value: journalOf(s.loaded.Settings)},
 		{label: "data", value: s.loaded.Settings.DataDir},
 		{label: "workspace", value: s.workspace},
+		{label: "sandbox", value: sandboxOf(s.loaded.Settings.Sandbox)},
 		{label: "models", value: modelsOf(s.loaded.Settings)},
 		{label: "log", value: flags.logPlace(s.loaded.Settings.DataDir)},
 	})
@@ -99,6 +102,13 @@ func modelsOf(s config.Settings) string {
 		return "none: set tiers.fast, tiers.balanced and tiers.strong, or start with --demo"
 	}
 	return fmt.Sprintf("fast %s, balanced %s, strong %s", orNone(s.Tiers.Fast), orNone(s.Tiers.Balanced), orNone(s.Tiers.Strong))
+}
+
+func sandboxOf(s config.Sandbox) string {
+	if len(s.Hosts) == 0 || s.Tier == config.SandboxNone {
+		return string(s.Tier)
+	}
+	return string(s.Tier) + ", with a way out to " + strings.Join(s.Hosts, ", ")
 }
 
 func orNone(name string) string {

@@ -82,6 +82,9 @@ func (v *plainView) event(e progress.Event) {
 		v.line(e.At, "%s: a model call failed: %s %s", who, e.Kind, progress.Short(e.Message, lineWidth))
 	case progress.AgentCompleted:
 		v.line(e.At, "%s is done: %s", who, progress.Short(e.Text, lineWidth))
+		if text := verdict(e.Receipt); text != "" {
+			v.line(e.At, "%s: %s", who, text)
+		}
 	case progress.AgentFailed, progress.AgentCancelled:
 		v.line(e.At, "%s %s: %s", who, e.Status, progress.Short(strings.TrimSpace(string(e.Kind)+" "+e.Message), lineWidth))
 	case progress.AgentWaiting:

@@ -24,6 +24,8 @@ func workerCommand() *cobra.Command {
 			"settings name. Start as many as you like, on as many machines: they share the work.\n\n" +
 			"Agents that work in a workspace are carried on by workers that have it. Give the same name to\n" +
 			"the same files on every machine.\n\n" +
+			"With --build an agent's run stays with the workers of the build it began on, and new ones begin\n" +
+			"on the build that 'retinue promote' named last: nothing begins before the first promote.\n\n" +
 			"On SIGTERM or Ctrl-C it takes on nothing new, lets model calls and tools come to their end and\n" +
 			"hands the agents over to other workers, or to the next one that starts.",
 		Example: "  retinue worker --workspace shop=/srv/shop --workspace docs=/srv/docs",
@@ -32,6 +34,7 @@ func workerCommand() *cobra.Command {
 	}
 	flags.add(cmd)
 	flags.addVerbose(cmd)
+	flags.addBuild(cmd, "the build of this worker, such as a version or a commit; all workers have one or none")
 	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil, "a workspace and where it is here: NAME=DIR")
 	return cmd
 }
@@ -52,6 +55,9 @@ func work(cmd *cobra.Command, flags *siteFlags) error {
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "worker: ready, process %d, engine at %s; serves %s\n", os.Getpid(), s.Address, serves)
+	if len(names) > 0 {
+		s.warn(newScreen(out), "worker: ")
+	}
 	<-ctx.Done()
 	fmt.Fprintln(out, "worker: draining: takes on nothing new, hands over what is under way")
 	began := time.Now()
@@ -72,7 +78,7 @@ func migrateCommand() *cobra.Command {
 			"journal.dsn names. Run it before the first start and before every upgrade; twice does no harm.\n\n" +
 			"It needs the right to make tables and, the first time, a role. Everything else connects as a\n" +
 			"member of the role retinue_app, which has neither: name the owner's address for this command only.",
-		Example: "  RETINUE_OWNER=postgres://owner@db/retinue retinue migrate --set 'journal.dsn={env:RETINUE_OWNER}'",
+		Example: "  OWNER_DSN=postgres://owner@db/retinue retinue migrate --set 'journal.dsn={env:OWNER_DSN}'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			loaded, err := flags.load(cmd)

@@ -1,0 +1,106 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/worktree"
+)
+
+// grove has the trees beside each workspace of a node. It fills durable.Trees.
+type grove struct {
+	folder func(workspace string) string
+	// data is the data folder.
+	data string
+
+	mu     sync.Mutex
+	stores map[string]*worktree.Store
+}
+
+func newGrove(folder func(string) string, data string) *grove {
+	return &grove{folder: folder, data: data, stores: map[string]*worktree.Store{}}
+}
+
+// store opens the store of a workspace's trees.
+func (g *grove) store(ctx context.Context, workspace string) (*worktree.Store, error) {
+	folder := g.folder(workspace)
+	if folder == "" {
+		return nil, &chat.Error{Code: chat.CodeNotFound, Message: "the workspace is not on this machine"}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s, ok := g.stores[workspace]; ok {
+		return s, nil
+	}
+	s, err := worktree.Open(ctx, filepath.Join(g.data, "worktrees"), folder)
+	if err != nil {
+		return nil, err
+	}
+	g.stores[workspace] = s
+	return s, nil
+}
+
+// Ready implements durable.Trees.
+func (g *grove) Ready(ctx context.Context, workspace string) error {
+	_, err := g.store(ctx, workspace)
+	return err
+}
+
+// Plant implements durable.Trees.
+func (g *grove) Plant(ctx context.Context, workspace, tree, from string) error {
+	s, err := g.store(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	return s.Plant(ctx, tree, from)
+}
+
+// Patch implements durable.Trees.
+func (g *grove) Patch(ctx context.Context, workspace, tree string) (string, []journal.PatchFile, error) {
+	s, err := g.store(ctx, workspace)
+	if err != nil {
+		return "", nil, err
+	}
+	p, err := s.Patch(ctx, tree)
+	var files []journal.PatchFile
+	for _, f := range p.Files {
+		files = append(files, journal.PatchFile(f))
+	}
+	return p.Text, files, err
+}
+
+// Remove implements durable.Trees.
+func (g *grove) Remove(ctx context.Context, workspace, tree string) error {
+	s, err := g.store(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	return s.Remove(tree)
+}
+
+// where is the folder of a tree, or of the workspace if none is named.
+func (g *grove) where(ctx context.Context, workspace, tree string) (string, error) {
+	if tree == "" {
+		return g.folder(workspace), nil
+	}
+	s, err := g.store(ctx, workspace)
+	if err != nil {
+		return "", err
+	}
+	if !s.Has(tree) {
+		return "", &chat.Error{Code: chat.CodeNotFound, Message: "the agent's own tree is not on this machine"}
+	}
+	return s.Folder(tree), nil
+}
+
+// path is where a tree is or will be.
+func (g *grove) path(workspace, tree string) (string, error) {
+	s, err := g.store(context.Background(), workspace)
+	if err != nil {
+		return "", err
+	}
+	return s.Folder(tree), nil
+}

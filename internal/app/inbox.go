@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// InboxItem is something in a conversation that waits for a person.
+type InboxItem struct {
+	progress.Pending
+	// ID names it as long as it waits, in any conversation of the tenant.
+	ID           string
+	Conversation string
+	At           time.Time
+	// Until is when nobody need decide any more; zero means never.
+	Until time.Time
+}
+
+const (
+	// inboxMost is how much is looked at.
+	inboxMost = 1000
+	// inboxID is how long the ids are; who writes one may leave the end away while it is clear.
+	inboxID = 12
+)
+
+// Inbox is what waits for a person, the oldest first.
+func (n *Node) Inbox(ctx context.Context) ([]InboxItem, error) {
+	waiting, err := n.Log.Inbox(ctx, LocalTenant, inboxMost)
+	if err != nil {
+		return nil, err
+	}
+	var out []InboxItem
+	for _, w := range waiting {
+		item := InboxItem{
+			ID: journal.HashOf(w.Conversation + "\n" + w.Key)[:inboxID], Conversation: w.Conversation, At: w.At,
+			Pending: progress.Pending{Agent: w.Agent, Task: w.Task},
+		}
+		if w.Until > 0 {
+			item.Until = time.UnixMilli(w.Until)
+		}
+		entries, err := n.Log.Find(ctx, here(w.Conversation), w.Key, journal.Assigned{In: journal.In{Task: w.Task}}.Key())
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			item.learn(e.Row)
+		}
+		out = append(out, item)
+	}
+	return out, nil
+}
+
+// learn takes what a row says of the item.
+func (i *InboxItem) learn(row journal.Row) {
+	switch r := row.(type) {
+	case journal.Asked:
+		i.Question, i.Text, i.Options = r.Question, r.Text, r.Options
+	case journal.Wanted:
+		i.Call, i.Hash, i.Tool, i.Text, i.Pattern = r.Call, r.Hash, r.Tool, string(r.Show), r.Pattern
+	case journal.Assigned:
+		i.Role = r.Role
+	default: // nothing else was asked for
+	}
+}
+
+// InboxItem finds what waits under an id, or the beginning of one.
+func (n *Node) InboxItem(ctx context.Context, id string) (InboxItem, error) {
+	items, err := n.Inbox(ctx)
+	if err != nil {
+		return InboxItem{}, err
+	}
+	var found []InboxItem
+	for _, item := range items {
+		if id != "" && strings.HasPrefix(item.ID, id) {
+			found = append(found, item)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return InboxItem{}, &chat.Error{
+			Code: chat.CodeNotFound, Message: "nothing waits under " + id + ": it may have been decided, or has expired; see 'retinue inbox'",
+		}
+	case 1:
+		return found[0], nil
+	}
+	return InboxItem{}, &chat.Error{Code: chat.CodeInvalid, Message: "several things wait under " + id + ": write more of the id"}
+}

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/egress"
+	"github.com/retinue-dev/retinue/internal/tool"
+	"github.com/retinue-dev/retinue/internal/tool/web"
+)
+
+// pages are the tools for the web that the settings allow: none without hosts, no search without a key.
+func pages(s config.Web, lookup func(string) (string, bool)) ([]tool.Tool, error) {
+	if len(s.Hosts)+len(s.Local) == 0 {
+		return nil, nil
+	}
+	policy, err := webPolicy(s)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := fetcher(policy)
+	if err != nil {
+		return nil, fmt.Errorf("web.hosts: %w", err)
+	}
+	engine, err := searcher(s, policy.Local, lookup)
+	if err != nil {
+		return nil, err
+	}
+	return web.Tools(reader, engine), nil
+}
+
+// fetcher sends requests that a policy allows. It follows no redirects: the tools ask for each anew.
+func fetcher(policy egress.Policy) (*http.Client, error) {
+	gate, err := egress.New(policy)
+	if err != nil {
+		return nil, err
+	}
+	client := gate.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client, nil
+}
+
+// webPolicy allows to read from the hosts of the settings. What is local is allowed by its address.
+func webPolicy(s config.Web) (egress.Policy, error) {
+	var policy egress.Policy
+	for _, host := range s.Hosts {
+		rule := egress.Rule{Host: host}
+		if name, text, ok := strings.Cut(host, ":"); ok {
+			port, err := strconv.ParseUint(text, 10, 16)
+			if err != nil {
+				return policy, fmt.Errorf("web.hosts: %q has a port that is none", host)
+			}
+			rule = egress.Rule{Host: name, Ports: []uint16{uint16(port)}}
+		}
+		rule.Methods = []string{http.MethodGet}
+		policy.Allow = append(policy.Allow, rule)
+	}
+	for _, text := range s.Local {
+		at, err := netip.ParseAddrPort(text)
+		if err != nil {
+			return policy, fmt.Errorf("web.local: %w", err)
+		}
+		policy.Local = append(policy.Local, at)
+		policy.Allow = append(policy.Allow, egress.Rule{
+			Host: at.Addr().String(), Ports: []uint16{at.Port()}, Methods: []string{http.MethodGet},
+		})
+	}
+	return policy, nil
+}
+
+// searcher is the search engine of the settings, nil if its key is not there: doctor says so. Its client
+// reaches nothing else, and no other client has the key.
+func searcher(s config.Web, local []netip.AddrPort, lookup func(string) (string, bool)) (web.Searcher, error) {
+	key, err := s.Search.Key.Reveal(lookup)
+	if err != nil || key == "" {
+		return nil, nil //nolint:nilnil,nilerr // without a key there is no search
+	}
+	at, err := url.Parse(s.Search.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("web.search.base_url: %w", err)
+	}
+	port := at.Port()
+	if port == "" {
+		port = usualPorts[at.Scheme]
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("web.search.base_url: %w", err)
+	}
+	if own, err := netip.ParseAddrPort(net.JoinHostPort(at.Hostname(), port)); err == nil {
+		local = append(local, own) // whoever writes an address into the settings means it
+	}
+	client, err := fetcher(egress.Policy{
+		Allow: []egress.Rule{{Host: at.Hostname(), Ports: []uint16{uint16(number)}, Methods: []string{http.MethodPost}}},
+		Local: local,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("web.search.base_url: %w", err)
+	}
+	return web.NewTavily(client, at.JoinPath("search").String(), key), nil
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// taskState is what a client is told of a task.
+type taskState struct {
+	Conversation string `json:"conversation"`
+	// Status is running, waiting, or how it ended.
+	Status  string `json:"status"`
+	Result  string `json:"result,omitempty"`
+	Kind    string `json:"error_kind,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Seq is what to follow after; More means that there is more already.
+	Seq     int64            `json:"seq"`
+	More    bool             `json:"more,omitempty"`
+	Events  []progress.Event `json:"events"`
+	Waiting []waitingTask    `json:"waiting,omitempty"`
+	Usage   progress.Usage   `json:"usage"`
+}
+
+// waitingTask is something that waits for an answer or a decision.
+type waitingTask struct {
+	Kind     string          `json:"kind"`
+	Question string          `json:"question,omitempty"`
+	Agent    string          `json:"agent_path"`
+	Role     string          `json:"role"`
+	Text     string          `json:"text,omitempty"`
+	Options  []string        `json:"options,omitempty"`
+	Tool     string          `json:"tool,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	How      string          `json:"how"`
+}
+
+const (
+	// taskEvents is how many events are told at once, and eventText how much of each text.
+	taskEvents = 100
+	eventText  = 2000
+	// taskTick is how often is looked whether a task has ended by the clock.
+	taskTick = 250 * time.Millisecond
+)
+
+// taskMessage is the id of the message that a task began with.
+func taskMessage(conversation string) string { return conversation + "-task" }
+
+// told is an answer to a client: what there is to say as JSON, or why there is nothing.
+func told(what any, err error) (*mcp.CallToolResult, any, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	text, plain := what.(string)
+	if !plain {
+		data, err := json.MarshalIndent(what, "", " ")
+		if err != nil {
+			return nil, nil, err
+		}
+		text = string(data)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+}
+
+// follow waits until a task has ended, wants something, or the time is over.
+func (d *taskDesk) follow(
+	ctx context.Context, r *mcp.CallToolRequest, conversation string, after int64, wait time.Duration,
+) (any, error) {
+	standing, err := d.ours(ctx, conversation)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &taskFollower{
+		tree: progress.New(conversation, taskMessage(conversation)), after: after, request: r,
+		state: taskState{Conversation: conversation, Seq: after, Events: []progress.Event{}},
+	}
+	updates := d.site.Follow(ctx, conversation, 0)
+	over, tick := time.NewTimer(wait), time.NewTicker(taskTick)
+	defer over.Stop()
+	defer tick.Stop()
+	timeUp := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case u, ok := <-updates:
+			if !ok {
+				return nil, ctx.Err()
+			}
+			f.apply(ctx, u)
+		case <-over.C:
+			timeUp = true
+		case <-tick.C:
+		}
+		if f.read < standing.Seq {
+			continue // what was there before has not been read yet
+		}
+		if _, ended := f.tree.Ended(time.Now()); ended || f.wanted || timeUp {
+			return d.report(ctx, f)
+		}
+	}
+}
+
+// taskFollower reads a task from its beginning.
+type taskFollower struct {
+	tree    *progress.Tree
+	state   taskState
+	after   int64
+	read    int64
+	wanted  bool
+	request *mcp.CallToolRequest
+}
+
+func (f *taskFollower) apply(ctx context.Context, u progress.Update) {
+	for _, entry := range u.Entries {
+		f.read = entry.Seq
+		for _, event := range f.tree.Apply(entry) {
+			if event.Seq <= f.after {
+				continue
+			}
+			f.wanted = f.wanted || event.Type == progress.QuestionRelayed || event.Type == progress.ApprovalRequested
+			f.tell(ctx, event)
+		}
+		if !f.state.More && entry.Seq > f.after {
+			f.state.Seq = entry.Seq
+		}
+	}
+}
+
+// tell adds an event, unless the answer is full: then it is told the next time, with its entry.
+func (f *taskFollower) tell(ctx context.Context, event progress.Event) {
+	list := f.state.Events
+	if f.state.More || len(list) >= taskEvents && list[len(list)-1].Seq != event.Seq {
+		f.state.More = true
+		return
+	}
+	event.Text, event.Message = progress.Short(event.Text, eventText), progress.Short(event.Message, eventText)
+	if len(event.Args) > eventText {
+		event.Args = nil
+	}
+	f.state.Events = append(list, event)
+	if token := f.request.Params.GetProgressToken(); token != nil {
+		// Who does not hear of it reads it in the answer.
+		_ = f.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token, Progress: float64(event.Seq), Message: string(event.Type) + " " + event.Role,
+		})
+	}
+}
+
+// report is how the task stands, with what waits and who may decide it.
+func (d *taskDesk) report(ctx context.Context, f *taskFollower) (taskState, error) {
+	f.state.Usage, f.state.Status = f.tree.Spent(), "running"
+	if end, ended := f.tree.Ended(time.Now()); ended {
+		f.state.Status, f.state.Result = string(end.Status), end.Answer
+		f.state.Kind, f.state.Message = string(end.Kind), end.Message
+		return f.state, nil
+	}
+	pending := f.tree.Pending()
+	if len(pending) == 0 {
+		return f.state, nil
+	}
+	f.state.Status = "waiting"
+	items, err := d.site.Inbox(ctx)
+	if err != nil {
+		return f.state, err
+	}
+	for _, p := range pending {
+		w := waitingTask{Kind: "question", Question: p.Question, Agent: p.Agent, Role: p.Role, Text: p.Text, Options: p.Options}
+		w.How = "call answer with this question and a text, or let a person run: retinue inbox answer"
+		if p.Question == "" {
+			w.Kind, w.Text, w.Tool, w.How = "approval", "", p.Tool, "a person decides: retinue inbox"
+			if json.Valid([]byte(p.Text)) {
+				w.Args = json.RawMessage(p.Text)
+			}
+		}
+		for _, item := range items {
+			if p.Question == "" && item.Conversation == f.state.Conversation && item.Agent == p.Agent && item.Call == p.Call {
+				w.How = "a person decides: retinue inbox allow " + item.ID + ", or retinue inbox deny " + item.ID
+			}
+		}
+		f.state.Waiting = append(f.state.Waiting, w)
+	}
+	return f.state, nil
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// serverLine is a server as programs read it.
+type serverLine struct {
+	Name     string     `json:"name"`
+	Scope    string     `json:"scope"`
+	File     string     `json:"file"`
+	Server   string     `json:"server,omitempty"`
+	Protocol string     `json:"protocol,omitempty"`
+	Took     int64      `json:"took_ms,omitempty"`
+	Problem  string     `json:"problem,omitempty"`
+	Disabled bool       `json:"disabled,omitempty"`
+	Tools    []toolLine `json:"tools"`
+}
+
+type toolLine struct {
+	Name    string        `json:"name"`
+	Tool    string        `json:"tool"`
+	State   app.ToolState `json:"state"`
+	Hash    string        `json:"hash,omitempty"`
+	Problem string        `json:"problem,omitempty"`
+	Diff    string        `json:"diff,omitempty"`
+}
+
+func listed(s app.ListedServer) serverLine {
+	line := serverLine{
+		Name: s.Config.Name, Scope: string(s.Config.Scope), File: s.Config.Origin.Name, Server: s.Report.Server,
+		Protocol: s.Report.Protocol, Took: s.Report.Took.Milliseconds(), Disabled: s.Config.Disabled, Tools: []toolLine{},
+	}
+	if s.Err != nil {
+		line.Problem = s.Err.Error()
+	}
+	for _, t := range s.Report.Tools {
+		tool := toolLine{Name: t.Name, Tool: t.Tool, State: t.State, Hash: t.Hash, Problem: t.Problem}
+		if t.State == app.ToolChanged {
+			tool.Diff = t.Diff()
+		}
+		line.Tools = append(line.Tools, tool)
+	}
+	return line
+}
+
+// showServer writes what is known of a server itself.
+func showServer(out screen, s app.ListedServer) {
+	remark := s.Report.Entry.String()
+	if s.Report.Entry.Name == "" {
+		remark = s.Config.Command + s.Config.URL
+	}
+	out.line("%s  %s (%s, %s)", out.paint(bold, s.Config.Name), remark, s.Config.Scope, s.Config.Origin)
+	switch {
+	case s.Config.Disabled:
+		out.line("  %s", out.paint(dim, "disabled"))
+		return
+	case s.Err != nil:
+		out.line("  %s %v", out.paint(red, "fails:"), s.Err)
+		return
+	}
+	out.line("  %s, protocol %s, answered in %s", s.Report.Server, s.Report.Protocol, seconds(s.Report.Took))
+	if s.Report.Moved != "" {
+		out.line("  %s %s", out.paint(yellow, "another server was approved under this name:"), s.Report.Moved)
+	}
+	if s.Report.Omitted > 0 {
+		out.line("  %s", out.paint(yellow, fmt.Sprintf("it has at least %d tools more, which are not looked at", s.Report.Omitted)))
+	}
+}
+
+// colourOf is how a state is painted.
+func colourOf(s app.ToolState) string {
+	switch s {
+	case app.ToolApproved:
+		return green
+	case app.ToolNew, app.ToolChanged:
+		return yellow
+	case app.ToolGone, app.ToolUnusable:
+		return red
+	}
+	return dim
+}
+
+// showTools writes a line for each tool.
+func showTools(out screen, tools []app.ToolStanding) {
+	for _, t := range tools {
+		text := t.Description
+		if t.Problem != "" {
+			text = t.Problem
+		}
+		pin := ""
+		if len(t.Hash) > 12 {
+			pin = t.Hash[:12]
+		}
+		out.line("  %s  %-12s  %s  %s", out.paint(colourOf(t.State), fmt.Sprintf("%-8s", t.State)), pin, t.Tool,
+			out.paint(dim, progress.Short(text, 100)))
+	}
+}
+
+// showChanges writes what a person has to look at, with what changed.
+func showChanges(out screen, tools []app.ToolStanding) {
+	for _, t := range tools {
+		if t.State == app.ToolApproved {
+			continue
+		}
+		showTools(out, []app.ToolStanding{t})
+		if t.State != app.ToolChanged {
+			continue
+		}
+		for line := range strings.Lines(t.Diff()) {
+			out.line("      %s", strings.TrimRight(line, "\n"))
+		}
+	}
+}
+
+// next is what to do about a server.
+func next(s app.ListedServer) string {
+	count := map[app.ToolState]int{}
+	for _, t := range s.Report.Tools {
+		count[t.State]++
+	}
+	switch {
+	case count[app.ToolNew]+count[app.ToolChanged]+count[app.ToolGone] > 0:
+		return "  → look at the tools above; to let agents use them: retinue mcp approve " + s.Config.Name
+	case count[app.ToolApproved] == 0:
+		return "  → it offers nothing that can be used"
+	}
+	return "  → agents whose roles name mcp__" + s.Config.Name + "__* can use it; main and general do"
+}
+
+// approve shows a server's tools and pins them.
+func approve(out screen, desk *app.ServerDesk, found app.ListedServer) error {
+	showServer(out, found)
+	showChanges(out, found.Report.Tools)
+	if err := desk.Approve(found); err != nil {
+		return err
+	}
+	usable := 0
+	for _, t := range found.Report.Tools {
+		switch t.State {
+		case app.ToolApproved, app.ToolNew, app.ToolChanged:
+			usable++
+		case app.ToolGone, app.ToolUnusable:
+		}
+	}
+	out.line("approved %d %s of %s; each call still asks, unless a rule allows it", usable, plural(usable, "tool"), found.Config.Name)
+	return nil
+}
