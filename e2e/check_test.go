@@ -152,12 +152,13 @@ func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
 	st.keep(t, runs)
 }
 
-// keep stores histories for later releases to be held against: all with long legs, and those of the
-// acceptance scenarios with short ones too.
+// keep stores histories for later releases to be held against: of the scenarios as they stand in their
+// files all with long legs, and those of acceptance with short ones too.
 func (st *stage) keep(t *testing.T, runs []history.Run) {
 	t.Helper()
 	short := st.spec.LegEffects == 1 && !strings.HasPrefix(st.name, "R")
-	if *store == "" || st.stack.name != sqliteStack || short || t.Failed() {
+	changed := st.path == "" || st.stack.adjust != nil
+	if *store == "" || st.stack.name != sqliteStack || short || changed || t.Failed() {
 		return
 	}
 	for i, r := range runs {

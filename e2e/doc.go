@@ -25,6 +25,7 @@
 //	cancel ID                             stop everything
 //	cancel ID task TASK                   stop one task
 //	close                                 end the conversation for good
+//	change PATH: LINE                     write a file of the workspace
 //	both: COMMAND / COMMAND               two of the above at the same time
 //
 // A question is named by its agent and call, main/1.0.0#2.0.
@@ -34,6 +35,7 @@
 //	wait turn N             the orchestrator's N-th turn has ended
 //	wait rule NAME [N]      the model has begun to answer by this rule, N times
 //	wait row KEY            a row is recorded
+//	wait file NAME          a file is in the workspace
 //	wait no rows D          nothing is recorded for so long
 //
 // # What happens to processes
@@ -47,4 +49,12 @@
 // Every scenario is played on SQLite with an engine on SQLite, and on Postgres and NATS with an engine
 // on Postgres, each with an activity for every effect and with legs of any length. All four must leave
 // the same records.
+//
+// # What has a test of its own
+//
+// TestCodec plays one of the scenarios through a codec and reads what the engine keeps. TestVersions
+// deploys a build of the workers beside another. TestDrain ends a worker that has more under way than
+// it can wait for. TestWeb has pages to read, TestImage a picture to look at.
+// TestHosted plays the shipped programs, as docs/operating.md lays them out.
+// TestSecrets and TestSecretsAlone look for planted values in everything that these leave.
 package e2e

@@ -58,8 +58,13 @@ func everywhere(t *testing.T, s *scenario, on []*stack) {
 // play plays a scenario and returns what it left.
 func play(t *testing.T, s *scenario, on *stack, legEffects int) map[string]string {
 	t.Helper()
-	st := newStage(t, s, on, legEffects)
-	for _, c := range s.play {
+	return newStage(t, s, on, legEffects).perform(t)
+}
+
+// perform plays the scenario from its first line to its last.
+func (st *stage) perform(t *testing.T) map[string]string {
+	t.Helper()
+	for _, c := range st.play {
 		if err := st.act(t, c); err != nil {
 			found, _ := st.found(t)
 			t.Fatalf("%s: %v\nso far:\n%s", c, err, found[wantJournal])

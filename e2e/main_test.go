@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/retinue-dev/retinue/internal/app"
 )
 
 var (
@@ -25,6 +27,9 @@ var (
 const asWorker = "RETINUE_E2E_WORKER"
 
 func TestMain(m *testing.M) {
+	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+		os.Exit(code) // the first process of a sandbox
+	}
 	spec := os.Getenv(asWorker)
 	if spec == "" {
 		os.Exit(m.Run())

@@ -58,13 +58,16 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // begun counts the requests that a rule has answered.
 func (p *provider) begun(rule string) int {
-	n := 0
-	for _, a := range p.Meter().Attempts {
-		if a.Rule == rule {
-			n++
-		}
+	return asked(p.Meter())[rule]
+}
+
+// asked counts the requests of a meter by the rules that answered them.
+func asked(m scripted.Meter) map[string]int {
+	out := map[string]int{}
+	for _, a := range m.Attempts {
+		out[a.Rule]++
 	}
-	return n
+	return out
 }
 
 // wireRequest is what matters here of a request to the provider.

@@ -39,7 +39,7 @@ var dropped = map[string]bool{
 	"agent": true, "brief": true, "role_hash": true, "max_iterations": true, "max_duration": true, "outcome": true,
 	"prompt": true, "context_tokens": true, "hold_tokens": true, "hold_cost": true, "provider": true, "usage": true,
 	"first": true, "waited": true, "duration": true, "prices": true, "worker": true, "until": true, "facts": true,
-	"at": true, "tokens": true, "roles": true, "context": true, "retry_after": true, "workspace": true, "result_hash": true,
+	"at": true, "hash": true, "tokens": true, "roles": true, "context": true, "retry_after": true, "workspace": true, "result_hash": true,
 }
 
 // normalJournal is what was recorded, by agent, without what differs from run to run.
@@ -225,8 +225,15 @@ func words(body []byte, normal func(string) string) (string, error) {
 	if fields["task"] == fields["agent"] {
 		delete(fields, "task")
 	}
+	done := commands(fields["facts"])
 	for name := range dropped {
 		delete(fields, name)
+	}
+	if done != nil {
+		fields["commands"] = done
+	}
+	if r, ok := fields["receipt"]; ok {
+		timeless(r)
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -235,6 +242,41 @@ func words(body []byte, normal func(string) string) (string, error) {
 		return "", err
 	}
 	return strings.TrimSpace(out.String()), nil
+}
+
+// commands are the programs that ran, of the facts of a call, without how long they took.
+func commands(facts any) any {
+	table, ok := facts.(map[string]any)
+	if !ok {
+		return nil
+	}
+	list, ok := table["commands"].([]any)
+	if !ok {
+		return nil
+	}
+	for _, c := range list {
+		if command, ok := c.(map[string]any); ok {
+			delete(command, "duration_ms")
+		}
+	}
+	return list
+}
+
+// timeless takes out of a receipt when things happened and what they took.
+func timeless(v any) {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			timeless(v[i])
+		}
+	case map[string]any:
+		for _, name := range []string{"first", "last", "at", "tokens", "duration_ms"} {
+			delete(v, name)
+		}
+		for name := range v {
+			timeless(v[name])
+		}
+	}
 }
 
 // tidy makes the texts of a value comparable and short.

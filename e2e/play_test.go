@@ -56,25 +56,7 @@ func newStage(t *testing.T, s *scenario, on *stack, legEffects int) *stage {
 	st.spec = on.spec()
 	st.spec.Home, st.spec.Folder, st.spec.Workspace = home, filepath.Join(home, "work"), "w-"+id
 	st.spec.Model, st.spec.LegEffects = st.provider.url, legEffects
-	files := map[string]string{
-		"managed/retinue.yaml":        fmt.Sprintf("trust: [%q]\n", st.spec.Folder),
-		"config/retinue/retinue.yaml": s.settings,
-	}
-	for name, text := range s.work {
-		files["work/"+name] = text
-	}
-	for name, text := range files {
-		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.MkdirAll(st.spec.Folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	st.furnish(t)
 	var err error
 	if st.node, err = st.spec.open(t.Context(), st.logs, on.control.Log); err != nil {
 		t.Fatal(err)
@@ -88,6 +70,42 @@ func newStage(t *testing.T, s *scenario, on *stack, legEffects int) *stage {
 	})
 	st.startWorker(t)
 	return st
+}
+
+// furnish writes the files of the scenario.
+func (st *stage) furnish(t *testing.T) {
+	t.Helper()
+	files := map[string]string{
+		"managed/retinue.yaml":        fmt.Sprintf("trust: [%q]\n", st.spec.Folder),
+		"config/retinue/retinue.yaml": st.settings,
+	}
+	for name, text := range st.work {
+		files["work/"+name] = text
+	}
+	for name, text := range files {
+		path := filepath.Join(st.spec.Home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(st.spec.Folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// do carries one line of play out.
+func (st *stage) do(t *testing.T, line string) {
+	t.Helper()
+	c, err := readCommand(0, line)
+	if err == nil {
+		err = st.act(t, c)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
 }
 
 // startWorker begins to carry out legs, in this process or in one that can be killed.
@@ -174,6 +192,8 @@ func (st *stage) act(t *testing.T, c command) error {
 		return st.stack.pause(length)
 	case "both":
 		return st.both(ctx, c)
+	case "change":
+		return os.WriteFile(filepath.Join(st.spec.Folder, c.args[0]), []byte(c.text+"\n"), 0o600)
 	default:
 		return st.person(ctx, c)
 	}
@@ -299,6 +319,11 @@ func (st *stage) wait(ctx context.Context, c command) error {
 		return st.until(ctx, func() (bool, error) {
 			entries, err := st.node.Log.Find(ctx, st.place, word)
 			return len(entries) > 0, err
+		})
+	case "file":
+		return st.until(ctx, func() (bool, error) {
+			_, err := os.Stat(filepath.Join(st.spec.Folder, word))
+			return err == nil, nil
 		})
 	case "no":
 		return st.waitQuiet(ctx, c)

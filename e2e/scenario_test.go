@@ -111,6 +111,17 @@ func readScenario(path string) (*scenario, error) {
 	return s, nil
 }
 
+// newScenario is one without a file: a test of its own says what is played.
+func newScenario(t *testing.T, name, model string) *scenario {
+	t.Helper()
+	script, err := scripted.Parse("model.yaml", []byte(model))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cast(script)
+	return &scenario{name: name, script: script, work: map[string]string{}}
+}
+
 // mainRole is the role of the orchestrator.
 const mainRole = "main"
 
@@ -149,7 +160,7 @@ func readCommand(number int, line string) (command, error) {
 	c := command{line: number, verb: strings.TrimSuffix(fields[0], ":"), args: fields[1:], text: text}
 	least, known := map[string]int{
 		"open": 0, "say": 1, "reply": 3, "decline": 3, "allow": 2, "deny": 2, "cancel": 1, "close": 0,
-		"both": 0, "wait": 2, "kill": 1, "drain": 1, "start": 1, "pause": 2,
+		"both": 0, "change": 1, "wait": 2, "kill": 1, "drain": 1, "start": 1, "pause": 2,
 	}[c.verb]
 	switch {
 	case !known:

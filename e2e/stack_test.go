@@ -37,6 +37,8 @@ type stack struct {
 	dsn, nats string
 	// control serves the agents' workflows of all scenarios; each has workers of its own for legs.
 	control *app.Node
+	// adjust changes what the nodes in this process are made of, nil if nothing.
+	adjust func(*app.NodeOptions)
 }
 
 // nodeSpec is what a node is made of, in a form that travels to a process of its own.
@@ -49,6 +51,8 @@ type nodeSpec struct {
 	Folder     string
 	Model      string
 	LegEffects int
+	// adjust does not travel.
+	adjust func(*app.NodeOptions)
 }
 
 // The names of variables that the settings refer to.
@@ -75,6 +79,9 @@ func (n nodeSpec) open(ctx context.Context, out *logs, shared journal.Log) (*app
 	if n.Workspace != "" {
 		o.Workspaces, o.LegsOnly = map[string]string{n.Workspace: n.Folder}, true
 	}
+	if n.adjust != nil {
+		n.adjust(&o)
+	}
 	return app.OpenNode(ctx, o)
 }
 
@@ -99,38 +106,66 @@ func (n nodeSpec) settings() (config.Loaded, error) {
 // stacks starts what scenarios run on; it is there until the test ends.
 func stacks(t *testing.T, names ...string) []*stack {
 	t.Helper()
-	binary, err := filepath.Abs("../bin/retinue-full")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(binary); err != nil {
-		t.Fatalf("there is no engine to test with, run 'make engine': %v", err)
-	}
 	var out []*stack
 	for _, name := range names {
-		s := &stack{name: name, dir: t.TempDir()}
+		s := newStack(t, name)
+		s.serve(t)
 		out = append(out, s)
-		args := []string{"--sqlite", filepath.Join(s.dir, "engine.db")}
-		if s.name == postgresStack {
-			s.prepare(t)
-			args = []string{"--postgres", database(t, "_visibility").DSN}
-		}
-		s.startEngine(t, binary, args)
-		spec := s.spec()
-		spec.Home, spec.Model = s.dir, "http://127.0.0.1:1"
-		if s.control, err = spec.open(t.Context(), &logs{}, nil); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { closeNode(t, s.control) })
-		if err := s.control.Work(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return out
 }
 
+// newStack starts an engine, with nobody to work on it.
+func newStack(t *testing.T, name string) *stack {
+	t.Helper()
+	s := &stack{name: name, dir: t.TempDir()}
+	args := []string{"--sqlite", filepath.Join(s.dir, "engine.db")}
+	if s.name == postgresStack {
+		s.prepare(t)
+		args = []string{"--postgres", database(t, "_visibility").DSN}
+	}
+	s.startEngine(t, args)
+	return s
+}
+
+// program is a binary that was built beforehand.
+func program(t *testing.T, name, target string) string {
+	t.Helper()
+	path, err := filepath.Abs("../bin/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("there is no program to test with, run 'make %s': %v", target, err)
+	}
+	return path
+}
+
+// connect opens the node that all scenarios share.
+func (s *stack) connect(t *testing.T) {
+	t.Helper()
+	spec := s.spec()
+	spec.Home, spec.Model = s.dir, "http://127.0.0.1:1"
+	var err error
+	if s.control, err = spec.open(t.Context(), &logs{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeNode(t, s.control) })
+}
+
+// serve carries the workflows of all scenarios out.
+func (s *stack) serve(t *testing.T) {
+	t.Helper()
+	s.connect(t)
+	if err := s.control.Work(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (s *stack) spec() nodeSpec {
-	return nodeSpec{Engine: s.engine, Data: filepath.Join(s.dir, "data"), DSN: s.dsn, NATS: s.nats}
+	return nodeSpec{
+		Engine: s.engine, Data: filepath.Join(s.dir, "data"), DSN: s.dsn, NATS: s.nats, adjust: s.adjust,
+	}
 }
 
 func (s *stack) prepare(t *testing.T) {
@@ -139,10 +174,14 @@ func (s *stack) prepare(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
-	s.dsn, s.nats = d.As(postgres.Role), os.Getenv("RETINUE_TEST_NATS")
-	if s.nats == "" {
-		s.nats = "nats://127.0.0.1:4222"
+	s.dsn, s.nats = d.As(postgres.Role), natsURL()
+}
+
+func natsURL() string {
+	if url := os.Getenv("RETINUE_TEST_NATS"); url != "" {
+		return url
 	}
+	return "nats://127.0.0.1:4222"
 }
 
 func database(t *testing.T, beside ...string) postgrestest.Database {
@@ -162,9 +201,9 @@ func database(t *testing.T, beside ...string) postgrestest.Database {
 // engineStart is how long an engine may take until it is ready.
 const engineStart = 90 * time.Second
 
-func (s *stack) startEngine(t *testing.T, binary string, args []string) {
+func (s *stack) startEngine(t *testing.T, args []string) {
 	t.Helper()
-	cmd := exec.Command(binary, append([]string{"engine"}, args...)...)
+	cmd := exec.Command(program(t, "retinue-full", "engine"), append([]string{"engine"}, args...)...)
 	problems := &logs{}
 	cmd.Stderr = problems
 	out, err := cmd.StdoutPipe()

@@ -100,14 +100,23 @@ type contestant struct {
 	name    string
 	worker  *part
 	effects int
-	costs   []cost
+	// calls replaces the shape's.
+	calls int
+	costs []cost
 	// id is that of an orchestrator's workflow.
 	id func(name string) string
 }
 
 // talk names the conversations of a round.
 func (c *contestant) talk(shape Shape, round int) string {
-	return fmt.Sprintf("%d-%d-%s-%d", c.worker.pid, c.effects, shape, round)
+	return fmt.Sprintf("%d-%d-%s-%d", c.worker.pid, c.effects, c.shape(shape), round)
+}
+
+func (c *contestant) shape(s Shape) Shape {
+	if c.calls > 0 {
+		s.Calls = c.calls
+	}
+	return s
 }
 
 // TestFigures prints the figures of make bench/engine.
@@ -123,6 +132,8 @@ func TestFigures(t *testing.T) {
 			{name: "bare engine", worker: bare, id: bareID},
 			{name: "Retinue, 1 effect a leg", worker: retinue, effects: 1, id: agentID},
 			{name: "Retinue, unlimited", worker: retinue, id: agentID},
+			// One activity is the least that a sub-agent of its own workflow can have.
+			{name: "bare, 1 call a child", worker: bare, calls: 1, id: bareID},
 		}
 		for _, c := range all {
 			s.measure(c.worker, model, Order{Do: "run", Shape: warmUp, LegEffects: c.effects, Name: c.talk(warmUp, 0)})
@@ -150,7 +161,7 @@ func compare(t *testing.T, s *store, model *part, all []*contestant, shape Shape
 				c.costs = nil
 			}
 			c.costs = append(c.costs, s.measure(c.worker, model, Order{
-				Do: "run", Shape: shape, LegEffects: c.effects, Name: c.talk(shape, round),
+				Do: "run", Shape: c.shape(shape), LegEffects: c.effects, Name: c.talk(shape, round),
 			}))
 		}
 	}

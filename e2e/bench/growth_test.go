@@ -27,6 +27,9 @@ const window = 4_000
 const (
 	historyLimit = 4 << 20
 	payloadLimit = 16 << 10
+	// payloadShare is what each sub-agent of one reply adds to it: 16 KiB hold some 200, and a role may
+	// ask for ten at once unless it says otherwise.
+	payloadShare = 85
 )
 
 // TestSiblings measures what a sub-agent costs by how many others there are.
@@ -55,12 +58,13 @@ func TestSiblings(t *testing.T) {
 				c.database += one.database
 			}
 			each := time.Duration(shape.Agents * again)
-			parent := read(t, s.engine, agentID(fmt.Sprintf("%s-0", shape)), "")
+			id := agentID(fmt.Sprintf("%s-0", shape))
+			parent := read(t, s.engine, id, firstRun(t, s.engine, id))
 			t.Logf("%-8s %4d siblings: each %5.1f ms of CPU (worker %.1f, engine %.1f, database %.1f), %5.1f ms wall; "+
 				"parent: %d events, %d bytes, largest payload %d", s.name, shape.Agents, ms(c.cpu()/each), ms(c.worker/each),
 				ms(c.engine/each), ms(c.database/each), ms(c.wall/each), parent.events, parent.bytes, parent.payload)
 			load.add(float64(shape.Agents), ms(c.cpu()/each))
-			if parent.bytes > historyLimit || parent.payload > payloadLimit {
+			if parent.bytes > historyLimit || parent.payload > max(payloadLimit, payloadShare*shape.Agents) {
 				t.Errorf("the orchestrator of %d has a history of %d bytes and a payload of %d", shape.Agents, parent.bytes, parent.payload)
 			}
 		}
@@ -88,8 +92,11 @@ func TestTurns(t *testing.T) {
 		load, first, sent := curve{name: s.name}, []float64{}, []float64{}
 		done := 0
 		for _, mark := range marks {
-			worker.do(Order{Do: "talk", Name: "long-0", Turns: max(0, mark-done-chunk)}, new(Chunk))
-			done = max(done, mark-chunk)
+			if done == 0 { // the beginning is none of what is compared
+				worker.do(Order{Do: "talk", Name: "long-0", Turns: mark}, new(Chunk))
+				done = mark
+				continue
+			}
 			before, was := cost{worker: cpu(worker.pid), engine: cpu(s.pid), database: s.backends.total()}, done
 			var c Chunk
 			worker.do(Order{Do: "talk", Name: "long-0", Turns: mark - done}, &c)
@@ -99,7 +106,7 @@ func TestTurns(t *testing.T) {
 			share := func(d time.Duration) float64 { return ms(d) / float64(mark-was) }
 			load.add(float64(mark), share(used))
 			first, sent = append(first, c.First...), append(sent, c.Sent...)
-			t.Logf("%-8s turn %4d: %5.1f ms of CPU (worker %.1f, engine %.1f, database %.1f), %5.1f ms wall (median)", s.name, mark,
+			t.Logf("%-8s turns %4d to %4d: %5.1f ms of CPU (worker %.1f, engine %.1f, database %.1f), %5.1f ms wall (median)", s.name, was+1, mark,
 				share(used), share(after.worker-before.worker), share(after.engine-before.engine),
 				share(after.database-before.database), median(c.Turns))
 		}
@@ -117,9 +124,6 @@ func TestTurns(t *testing.T) {
 		title: "What a turn costs, by the turns before it", x: "turn", y: "CPU ms per turn", curves: curves,
 	})
 }
-
-// chunk is how many turns are measured together: enough for a transcript to be shortened among them.
-const chunk = 40
 
 // readBack reads every history of a talk from the engine and holds it against the limits.
 func readBack(t *testing.T, s *store, name string) {

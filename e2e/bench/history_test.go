@@ -68,10 +68,10 @@ func largest(t *testing.T, e *history.HistoryEvent) int {
 // sampled is how many children stand for all.
 const sampled = 8
 
-// tree reads the history of a run and the mean of its children's.
+// tree reads the first history of an agent and the mean of its children's.
 func tree(t *testing.T, engine durable.Engine, id string) (parent, child recorded) {
 	t.Helper()
-	parent = read(t, engine, id, "")
+	parent = read(t, engine, id, firstRun(t, engine, id))
 	some := parent.children[:min(sampled, len(parent.children))]
 	for _, id := range some {
 		c := read(t, engine, id, "")

@@ -13,13 +13,15 @@ import (
 	"runtime/pprof"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/app"
 )
 
 var (
 	full    = flag.Bool("full", false, "measure everything at full size and hold it against the targets")
 	rounds  = flag.Int("rounds", 3, "how often each shape is measured; what counts is the median")
 	plots   = flag.String("plots", "", "write the plots of growth to this folder")
-	profile = flag.String("profile", "", "write CPU profiles of the workers to this folder")
+	profile = flag.String("profile", "", "write CPU profiles of the workers and the engines to this folder")
 )
 
 // asPart makes this binary one of the parts that are measured; its value is the part's Setup.
@@ -46,6 +48,9 @@ type Setup struct {
 }
 
 func TestMain(m *testing.M) {
+	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+		os.Exit(code) // the first process of a sandbox
+	}
 	setup := os.Getenv(asPart)
 	if setup == "" {
 		os.Exit(m.Run())

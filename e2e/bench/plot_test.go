@@ -28,10 +28,21 @@ func (c *curve) add(x, y float64) { c.points = append(c.points, point{x, y}) }
 // The size of a picture and its margins.
 const (
 	width, height             = 640, 360
-	left, right, above, below = 60, 20, 40, 50
+	left, right, above, below = 60, 20, 50, 50
 )
 
 var colours = []string{"#2563eb", "#d97706", "#059669", "#db2777"}
+
+// round makes a step of an axis one that people count in.
+func round(step float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(step)))
+	for _, n := range []float64{1, 2, 2.5, 5} {
+		if step <= n*unit {
+			return n * unit
+		}
+	}
+	return 10 * unit
+}
 
 // svg draws the plot.
 func (p plot) svg() string {
@@ -41,7 +52,7 @@ func (p plot) svg() string {
 			least, most, top = min(least, q.x), max(most, q.x), max(top, q.y)
 		}
 	}
-	top *= 1.25
+	top = 4 * round(top*1.1/4)
 	scale := func(x float64) float64 {
 		if p.log {
 			return (math.Log(x) - math.Log(least)) / (math.Log(most) - math.Log(least))
@@ -64,7 +75,7 @@ func (p plot) svg() string {
 		value := top * float64(i) / 4
 		_, y := at(point{least, value})
 		fmt.Fprintf(&b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/>`+"\n", left, width-right, y, y)
-		write(left-6, y+4, "end", fmt.Sprintf("%.0f", value))
+		write(left-6, y+4, "end", fmt.Sprintf("%.3g", value))
 	}
 	for i, c := range p.curves {
 		colour := colours[i%len(colours)]
@@ -78,7 +89,7 @@ func (p plot) svg() string {
 			}
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.Join(line, " "), colour)
-		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end" fill="%s">%s</text>`+"\n", width-right, above+16*i, colour, c.name)
+		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end" fill="%s">%s</text>`+"\n", width-right, above+14+16*i, colour, c.name)
 	}
 	b.WriteString("</svg>\n")
 	return b.String()

@@ -76,7 +76,7 @@ func playRetinue(s Setup) (func(Order) (any, error), error) {
 	sub.Node, err = app.OpenNode(ctx, app.NodeOptions{
 		Loaded: loaded, Log: sub.log, Engine: s.Engine, Logger: quiet(),
 		Lookup: func(name string) (string, bool) { return map[string]string{"NATS": s.NATS, "KEY": "key"}[name], true },
-		Local:  true,
+		Local:  true, Workspaces: map[string]string{s.Folder: s.Folder},
 	})
 	if err != nil {
 		return nil, err

@@ -107,7 +107,11 @@ func openPostgres(t *testing.T) *store {
 // startEngine starts the engine as a process and connects to it.
 func (s *store) startEngine(t *testing.T, folder string, args ...string) {
 	file := filepath.Join(folder, "address")
-	cmd := exec.Command(program, append([]string{"engine", "--address-file", file}, args...)...)
+	args = append([]string{"engine", "--address-file", file}, args...)
+	if *profile != "" {
+		args = append(args, "--cpu-profile", filepath.Join(*profile, "engine-"+s.name+".pprof"))
+	}
+	cmd := exec.Command(program, args...)
 	log, err := os.Create(filepath.Join(folder, "engine.log"))
 	if err != nil {
 		t.Fatal(err)

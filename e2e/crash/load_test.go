@@ -210,5 +210,5 @@ func (l *load) letters(ctx context.Context, conv string) ([]string, error) {
 // isNotice tells what the core wrote from what a person said.
 func isNotice(text string) bool {
 	shape, _, _ := strings.Cut(text, " ")
-	return !slices.Contains([]string{shapeTree, shapeLabour, shapeLate, shapeLinger}, shape) && !slices.Contains(everyShape, shape)
+	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends}, shape) && !slices.Contains(everyShape, shape)
 }

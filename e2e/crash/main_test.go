@@ -33,9 +33,14 @@ type part struct {
 	LegEffects int
 	// Watch has every point noted that a process reaches, and the process die where a file says so.
 	Watch bool
+	// Gather has calls wait for each other at a point, and the process die when all are there.
+	Gather bool
 }
 
 func TestMain(m *testing.M) {
+	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+		os.Exit(code) // the first process of a sandbox
+	}
 	body := os.Getenv(partVariable)
 	if body == "" {
 		os.Exit(m.Run())
@@ -105,6 +110,9 @@ func (p part) fault() durable.Fault {
 		}
 		if p.Watch {
 			p.reach(point)
+		}
+		if p.Gather {
+			p.gather(point, place.Conversation)
 		}
 	}
 }

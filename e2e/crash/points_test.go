@@ -87,8 +87,8 @@ func testPoints(t *testing.T, effects int) {
 	for _, b := range v.Broken {
 		t.Error(b)
 	}
-	if m := l.model.Meter(); m.Refused > 0 {
-		t.Errorf("the model refused %d requests", m.Refused)
+	if why := l.refusals(); len(why) > 0 {
+		t.Errorf("the model refused %d requests: %v", len(why), why)
 	}
 	t.Logf("%d points, %d kills with the same end, %d not reached; seed %d", len(times), died, missed, *seed)
 }
@@ -137,6 +137,12 @@ func (l *load) times(t *testing.T) map[durable.Point]int {
 // kill plays the tree and has a process die when it reaches the point the n-th time.
 func (l *load) kill(t *testing.T, name string, point durable.Point, n int) (string, bool) {
 	t.Helper()
+	return l.killDuring(t, point, n, func() string { return l.tree(t, name) })
+}
+
+// killDuring has a worker die when it comes to a point for the nth time, while something is played.
+func (l *load) killDuring(t *testing.T, point durable.Point, n int, play func() string) (string, bool) {
+	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(l.dir, "reached.*"))
 	for _, file := range append(files, filepath.Join(l.dir, "died")) {
 		_ = os.Remove(file)
@@ -144,7 +150,7 @@ func (l *load) kill(t *testing.T, name string, point durable.Point, n int) (stri
 	if err := os.WriteFile(l.part.fate(), fmt.Appendf(nil, "%s %d", point, n), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := l.tree(t, name)
+	got := play()
 	_ = os.Remove(l.part.fate())
 	_, err := os.Stat(filepath.Join(l.dir, "died"))
 	return got, err == nil
@@ -153,10 +159,16 @@ func (l *load) kill(t *testing.T, name string, point durable.Point, n int) (stri
 // tree plays one run and returns what was said in it.
 func (l *load) tree(t *testing.T, conv string) string {
 	t.Helper()
+	return l.turn(t, conv, shapeTree+" x")
+}
+
+// turn says something in a new conversation and returns what was said in it in the end.
+func (l *load) turn(t *testing.T, conv, text string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), killWithin)
 	defer cancel()
 	l.do(ctx, 0, job{ID: conv + "o", Do: "open", Conv: conv})
-	l.do(ctx, 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: "tree x"})
+	l.do(ctx, 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: text})
 	if !l.quiet(ctx, conv) {
 		return fmt.Sprintf("not over after %s: %v", killWithin, l.unrest(t.Context(), conv))
 	}

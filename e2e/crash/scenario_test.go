@@ -44,10 +44,14 @@ func TestScenarios(t *testing.T) {
 		{"die after an append", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, durable.PointLegAppended, 1, 5, 6) }},
 		{"die after a once tool", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, durable.PointOnceRan, 1) }},
 		{"die with a result on record", 1, resultOnRecord},
+		{"die in a tool that can tell", 1, reconciled},
 		{"chatter", 1, chatter},
 		{"engine sleeps", 1, engineSleeps},
 	} {
-		t.Run(s.name, func(t *testing.T) { scenario(t, s.workers, s.play) })
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			scenario(t, s.workers, s.play)
+		})
 	}
 }
 
@@ -216,31 +220,56 @@ func resultOnRecord(t *testing.T, l *load) {
 	t.Helper()
 	_, dead := l.kill(t, "die", durable.PointOnceEnd, 1)
 	l.convs = append(l.convs, "die")
-	call, err := l.node.Log.Transcript(t.Context(), placeOf("die"), "main/1.0.1", journal.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, m := range call {
-		for _, p := range m.Parts {
-			if p.Kind == chat.PartToolResult {
-				got = append(got, p.Text)
-			}
-		}
-	}
-	if diff := cmp.Diff([]string{"stamped", "Accepted."}, got); !dead || diff != "" {
+	if diff := cmp.Diff([]string{"stamped", "Accepted."}, l.told(t, "die", "main/1.0.1")); !dead || diff != "" {
 		t.Errorf("died: %v; what the model was told of its calls (-want +got):\n%s", dead, diff)
 	}
 }
 
-// chatter sends messages all through a turn.
+// told is what an agent's model was told of its calls.
+func (l *load) told(t *testing.T, conv, agent string) []string {
+	t.Helper()
+	messages, err := l.node.Log.Transcript(t.Context(), placeOf(conv), agent, journal.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Kind == chat.PartToolResult {
+				out = append(out, p.Text)
+			}
+		}
+	}
+	return out
+}
+
+// reconciled has a worker die before, after and at the end of a tool call that can be reconciled: it
+// happens once, and the model reads the same as if nothing had been.
+func reconciled(t *testing.T, l *load) {
+	t.Helper()
+	want := l.turn(t, "calm", shapeMend+" x")
+	l.convs = append(l.convs, "calm")
+	for i, point := range []durable.Point{durable.PointOnceStarted, durable.PointOnceRan, durable.PointOnceEnd} {
+		conv := fmt.Sprint("mend", i)
+		got, dead := l.killDuring(t, point, 1, func() string { return l.turn(t, conv, shapeMend+" x") })
+		l.convs = append(l.convs, conv)
+		if !dead || got != want {
+			t.Errorf("%s: died: %v; it ended otherwise:\n%s", point, dead, cmp.Diff(want, got))
+		}
+		if diff := cmp.Diff([]string{"stamped", "Accepted."}, l.told(t, conv, "main/1.0.0")); diff != "" {
+			t.Errorf("%s: what the model was told of its calls (-want +got):\n%s", point, diff)
+		}
+	}
+}
+
+// chatter sends messages all through a turn, at ever other moments of a leg.
 func chatter(t *testing.T, l *load) {
 	t.Helper()
 	l.begin(t)
 	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "fan 8 m"})
-	for i := range 60 {
+	for i := range 120 {
 		id := fmt.Sprintf("m%d", i)
 		l.do(t.Context(), 0, job{ID: id, Do: "say", Conv: conversation, Text: "plain " + id})
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(time.Duration(i*7%23) * time.Millisecond)
 	}
 }

@@ -21,9 +21,15 @@ const (
 	shapeCancel     = "dawdle"
 	shapePlain      = "plain"
 	shapeTree       = "tree"
+	shapeMend       = "mend"
 	shapeLabour     = "labour"
 	shapeLate       = "late"
 	shapeLinger     = "linger"
+	shapePlead      = "plead"
+	shapeHurry      = "hurry"
+	shapeInquire    = "inquire"
+	shapeStamps     = "stamps"
+	shapeMends      = "mends"
 )
 
 // widest is the most sub-agents that a message asks for.
@@ -43,6 +49,9 @@ func script() *scripted.Script {
 	call := func(tool string, args map[string]any) scripted.Reply {
 		return scripted.Reply{Calls: []scripted.Call{{Tool: tool, Args: args}}}
 	}
+	add("leave a question to the person", scripted.Match{
+		Tools: []string{"relay_to_user", "reply_to_agent"}, Text: `<question id="(?P<question>[^"]+)">\s*Whose is`,
+	}, call("relay_to_user", map[string]any{"question_id": "${question}"}))
 	add("answer a question", scripted.Match{
 		Tools: []string{"relay_to_user", "reply_to_agent"}, Text: `<question id="(?P<question>[^"]+)">`,
 	}, call("reply_to_agent", map[string]any{
@@ -64,9 +73,16 @@ func script() *scripted.Script {
 		under(shapeLabour, "hand", []string{"labour"}, false)
 		under(shapeCancel, "hand", []string{"dawdle", "stamp"}, false)
 		under(shapeLinger, "hand", []string{"linger"}, false)
+		under(shapePlead, "pleader", []string{"plead"}, false)
+		under(shapeHurry, "hasty", []string{"plead"}, false)
+		under(shapeInquire, "hand", []string{"inquire"}, false)
+		under(shapeStamps, "hand", []string{"stamp"}, false)
+		under(shapeMends, "hand", []string{"mend"}, false)
 	}
 	add(shapeTree, scripted.Match{NoTools: sub, Tools: top, Results: &no, Text: `^tree (?P<id>\S+)`}, assign(
 		assignment("lead", "branch ${id}.0", false), assignment("hand", "stamp ${id}.1", false)))
+	add(shapeMend, scripted.Match{NoTools: sub, Tools: top, Results: &no, Text: `^mend (?P<id>\S+)`},
+		assign(assignment("hand", "mend ${id}.0", false)))
 	add("branch", scripted.Match{Tools: sub, Results: &no, Text: `^branch (?P<id>\S+)`}, assign(
 		assignment("hand", "ask ${id}.0", false), assignment("hand", "note ${id}.1", false)))
 	hand := func(kind string, reply scripted.Reply) {
@@ -74,8 +90,11 @@ func script() *scripted.Script {
 	}
 	hand("stamp", call("shell", map[string]any{"command": "stamp ${id}"}))
 	hand("labour", call("shell", map[string]any{"command": labour + " ${id}"}))
+	hand("mend", call("edit_file", map[string]any{"path": "${id}"}))
 	hand("note", call("write_file", map[string]any{"path": "${id}"}))
 	hand("ask", call("ask_user", map[string]any{"question": "Which colour has ${id}?"}))
+	hand("inquire", call("ask_user", map[string]any{"question": "Whose is ${id}?"}))
+	hand("plead", plea())
 	done := call("submit_result", map[string]any{"result": "${id} is done."})
 	hand("quick", done)
 	slow := done
@@ -92,6 +111,23 @@ func script() *scripted.Script {
 		Text: "All of it is done.", Delay: 150 * time.Millisecond,
 	})
 	return s
+}
+
+// pleas is how many calls a pleader makes at once.
+const pleas = 12
+
+// plea is a reply of calls that a person must approve, of every class.
+func plea() scripted.Reply {
+	var reply scripted.Reply
+	for i := range pleas {
+		c := []scripted.Call{
+			{Tool: "shell", Args: map[string]any{"command": fmt.Sprintf("%s ${id}.%d", swift, i)}},
+			{Tool: "write_file", Args: map[string]any{"path": fmt.Sprintf("%s/${id}.%d", swift, i)}},
+			{Tool: "edit_file", Args: map[string]any{"path": fmt.Sprintf("%s/${id}.%d", swift, i)}},
+		}[i%3]
+		reply.Calls = append(reply.Calls, c)
+	}
+	return reply
 }
 
 // kinds are what hands of a fan do, in turn.
@@ -114,16 +150,22 @@ func assign(tasks ...any) scripted.Reply {
 	return scripted.Reply{Calls: []scripted.Call{{Tool: "spawn_agents", Args: map[string]any{"tasks": tasks}}}}
 }
 
-// writeRoles gives the world the two roles of its sub-agents.
+// allowed is what a role says whose calls nobody is asked about.
+const allowed = "permission: {shell: allow, write_file: allow, edit_file: allow}\n"
+
+// writeRoles gives the world the roles of its sub-agents.
 func writeRoles(t *testing.T, dir string) {
 	t.Helper()
 	agents := filepath.Join(dir, "config", "retinue", "agents")
 	if err := os.MkdirAll(agents, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, more := range map[string]string{"hand": "can_ask: true\n", "lead": "can_delegate_to: [hand]\n"} {
-		text := "---\ndescription: Does as it is told.\nmode: subagent\nmodel: fast\ntools: [shell, write_file]\n" +
-			"permission: {shell: allow, write_file: allow}\n" + more + "---\nDo as you are told.\n"
+	for name, more := range map[string]string{
+		"hand": allowed + "can_ask: true\n", "lead": allowed + "can_delegate_to: [hand]\n",
+		"pleader": "", "hasty": "approval_time: 10s\n",
+	} {
+		text := "---\ndescription: Does as it is told.\nmode: subagent\nmodel: fast\ntools: [shell, write_file, edit_file]\n" +
+			more + "---\nDo as you are told.\n"
 		if err := os.WriteFile(filepath.Join(agents, name+".md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"hash/fnv"
+	"os"
 	"strings"
 	"time"
 
@@ -13,21 +14,40 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// toolbox has two tools that leave a line in the ledger of effects each time they run: one that must
-// not be run twice, and one that may.
+// toolbox has tools that leave a line in the ledger of effects each time they run: one that must not be
+// run twice, one that may, and one that can tell whether it did.
 type toolbox struct {
 	file string
 }
 
 // Tools implements durable.Toolbox.
-func (b toolbox) Tools(string) (*tool.Set, error) {
+func (b toolbox) Tools(_, _ string) (*tool.Set, error) {
 	return tool.NewSet(tool.Options{},
 		stamp{name: "shell", class: chat.ClassOnce, argument: "command", file: b.file},
-		stamp{name: "write_file", class: chat.ClassIdempotent, argument: "path", file: b.file})
+		stamp{name: "write_file", class: chat.ClassIdempotent, argument: "path", file: b.file},
+		mender{stamp{name: "edit_file", class: chat.ClassReconcilable, argument: "path", file: b.file}})
 }
 
-// labour in the arguments of a call makes it take long.
-const labour = "labour"
+// mender can tell by the ledger whether it ran.
+type mender struct{ stamp }
+
+// Probe implements tool.Prober.
+func (m mender) Probe(_ context.Context, call tool.Call) (tool.Result, tool.Happened, error) {
+	ledger, err := os.ReadFile(m.file)
+	if err != nil && !os.IsNotExist(err) {
+		return tool.Result{}, tool.HappenedUnknown, err
+	}
+	if strings.Contains(string(ledger), string(m.class)+" "+call.ID+"\n") {
+		return tool.Result{Text: "stamped"}, tool.HappenedYes, nil
+	}
+	return tool.Result{}, tool.HappenedNo, nil
+}
+
+// labour in the arguments of a call makes it take long, and swift makes it take no time.
+const (
+	labour = "labour"
+	swift  = "swift"
+)
 
 // stamp is one of them, under the name of a tool that roles may have.
 type stamp struct {
@@ -58,6 +78,9 @@ func (s stamp) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	takes := time.Duration(50+h.Sum32()%500) * time.Millisecond
 	if strings.Contains(string(call.Args), labour) {
 		takes = 4 * time.Second
+	}
+	if strings.Contains(string(call.Args), swift) {
+		takes = time.Millisecond
 	}
 	select {
 	case <-ctx.Done():

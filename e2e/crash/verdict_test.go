@@ -69,6 +69,17 @@ func (l *load) open(ctx context.Context) []string {
 	return out
 }
 
+// refusals is why the model refused requests, but for those whose sender died in the middle.
+func (l *load) refusals() []string {
+	var out []string
+	for _, a := range l.model.Meter().Attempts {
+		if a.Status == 400 && a.Message != halfSent {
+			out = append(out, a.Message)
+		}
+	}
+	return out
+}
+
 // judge holds the journal against the ledgers.
 func (l *load) judge(t *testing.T, done []struck) verdict {
 	t.Helper()
@@ -78,13 +89,10 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 		l.judgeOne(t, conv, &v, steps)
 	}
 	l.judgeEffects(t, &v)
-	m := l.model.Meter()
-	v.Requests = m.Requests
-	for _, a := range m.Attempts {
-		if a.Status == 400 && a.Message != halfSent {
-			v.Refused++
-			v.Broken = append(v.Broken, "the model refused a request: "+a.Message)
-		}
+	v.Requests = l.model.Meter().Requests
+	for _, why := range l.refusals() {
+		v.Refused++
+		v.Broken = append(v.Broken, "the model refused a request: "+why)
 	}
 	for _, s := range done {
 		v.resumed(s, done, steps)
@@ -242,7 +250,11 @@ func (l *load) judgeEffects(t *testing.T, v *verdict) {
 			if v.Idempotent++; again {
 				v.Rerun++
 			}
-		case chat.ClassPure, chat.ClassReconcilable:
+		case chat.ClassReconcilable:
+			if again {
+				v.Broken = append(v.Broken, fmt.Sprintf("%s ran %d times", call, seen[line]))
+			}
+		case chat.ClassPure:
 		}
 	}
 }

@@ -44,6 +44,7 @@ type worldOptions struct {
 	Workers    int
 	LegEffects int
 	Watch      bool
+	Gather     bool
 }
 
 // newWorld starts a Postgres for journal and engine, an engine, a model and workers.
@@ -68,7 +69,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 		w.binary = os.Args[0]
 	}
 	writeRoles(t, dir)
-	w.part = part{Dir: dir, LegEffects: o.LegEffects, Watch: o.Watch}
+	w.part = part{Dir: dir, LegEffects: o.LegEffects, Watch: o.Watch, Gather: o.Gather}
 	w.startModel()
 	w.startPostgres()
 	w.startEngine()

@@ -1,0 +1,54 @@
+//go:build services
+
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/retinue-dev/retinue/internal/durable"
+)
+
+// gathered counts the calls that wait in this process for the others of their round.
+var gathered atomic.Int64
+
+// round is calls that all come to one point, where their worker dies.
+type round struct {
+	Point durable.Point
+	// Convs is what the names of its conversations begin with, and Calls how many calls they make.
+	Convs string
+	Calls int64
+}
+
+// gathering is where the test writes which round it is; who dies takes it away.
+func (p part) gathering() string { return filepath.Join(p.Dir, "gathering") }
+
+// gather has a call of the round wait at its point. With the last one the process dies.
+func (p part) gather(point durable.Point, conv string) {
+	text, err := os.ReadFile(p.gathering())
+	if err != nil {
+		return
+	}
+	var r round
+	if _, err := fmt.Sscan(string(text), &r.Point, &r.Convs, &r.Calls); err != nil || point != r.Point || !strings.HasPrefix(conv, r.Convs) {
+		return
+	}
+	if gathered.Add(1) == r.Calls && os.Remove(p.gathering()) == nil {
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Kill()
+		}
+	}
+	select {}
+}
+
+// announce says which round it is.
+func (p part) announce(r round) error {
+	draft := p.gathering() + ".new"
+	if err := os.WriteFile(draft, fmt.Appendf(nil, "%s %s %d", r.Point, r.Convs, r.Calls), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(draft, p.gathering())
+}
