@@ -9,6 +9,9 @@ COVER_MIN  ?= 95
 SEEDS      ?= 20000
 SEED       ?=
 RUNS       ?= 25
+CANCELS    ?= 300
+KILLS      ?= 60
+RACES      ?= 10000
 MINUTES    ?= 4
 RESUME     ?= 5s
 EACH       ?= 1
@@ -24,8 +27,9 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
-	test/services e2e histories replay workflowcheck test/chaos crash crash/points crash/mutants bench/journal \
-	bench/engine fuzz race cover trace sim mutants generate generate-check report tools ci clean
+	test/services test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
+	bench/journal bench/engine escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
+	ci clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9\/-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,7 +69,11 @@ test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RE
 test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
 	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
 
-e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine)
+test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP (needs node, npm, bubblewrap)
+	servers=$$(bash .ci/mcp-servers.sh) && RETINUE_TEST_MCP_SERVERS=$$servers \
+		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 10m -v
+
+e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine lean)
 	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 ./e2e
 
 histories: ## store the engine's histories of all scenarios anew; old ones are what replay is for
@@ -82,12 +90,22 @@ workflowcheck: $(WORKFLOWS) ## workflow code depends on its history only; a seed
 test/chaos: ## every fault of the plan RUNS times on both model wires
 	$(GO) test ./internal/model/chaos -count=1 -timeout 30m -runs=$(RUNS)
 
-fuzz: ## front matter, transcripts, both streams and paths of tools, FUZZTIME each
-	$(GO) test ./internal/config -run '^$$' -fuzz '^FuzzFrontMatter$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzTranscript$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzAnthropicStream$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./internal/model -run '^$$' -fuzz '^FuzzOpenAIStream$$' -fuzztime $(FUZZTIME)
-	$(GO) test ./internal/tool/builtin -run '^$$' -fuzz '^FuzzResolve$$' -fuzztime $(FUZZTIME)
+escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblewrap; as root also the user retinue-test)
+	$(GO) test ./internal/sandbox -tags services -count=1 -v -timeout 20m -cancels=$(CANCELS) -kills=$(KILLS) \
+		-seed=$(or $(SEED),0)
+	$(GO) test ./internal/tool/shell ./internal/app -tags services -count=1
+	$(GO) test ./internal/tool/builtin -count=1 -v -races=$(RACES) \
+		-run '^Test(NoPath|Hostile|Devices|ALinkSwapped|AFolderSwapped|ProtectedPaths)'
+	$(GO) test ./internal/egress -count=1 -v -run '^TestNoAddress'
+
+approvals: ## what was approved is what runs: 5,000 random sequences, and 500 that wait through kills (needs make engine)
+	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=5000 -seed=$(or $(SEED),0)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestPending$$' -pending -seed=$(or $(SEED),0)
+
+fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, FUZZTIME each
+	@GO="$(GO)" bash .ci/fuzz.sh $(FUZZTIME) \
+		config:FuzzFrontMatter model:FuzzTranscript model:FuzzAnthropicStream model:FuzzOpenAIStream \
+		tool/builtin:FuzzResolve tool/builtin:FuzzWrite tool/command:FuzzParse egress:FuzzTarget egress:FuzzPublic
 
 crash: ## kill workers, clients, engine and database under load: SEED= to play one again, MINUTES= of faults
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) \
@@ -96,8 +114,12 @@ crash: ## kill workers, clients, engine and database under load: SEED= to play o
 crash/points: ## die at every named point of a run, EACH times, and compare what was said in the end
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestPoints$$' -each=$(EACH) -seed=$(or $(SEED),0)
 
+crash/ledger: ## kill workers in the middle of 400 calls that must not run twice and 120 that can be reconciled
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestLedger$$' -ledger
+
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \
+		-parallel 3
 
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \
@@ -112,7 +134,7 @@ race: ## all tests under the race detector (RACE_PKGS= to narrow)
 
 cover: ## statements of the core that its tests reach; fails under COVER_MIN
 	@mkdir -p bin
-	$(GO) test $(CORE)/... -coverpkg=$(CORE) -coverprofile=bin/cover.out
+	$(GO) test $(CORE)/... -coverpkg=$(CORE),$(CORE)/receipt -coverprofile=bin/cover.out
 	@$(GO) tool cover -func=bin/cover.out | awk -v min=$(COVER_MIN) '\
 		/^total:/ { sub("%", "", $$3); printf "core coverage %s%%, at least %s%%\n", $$3, min; \
 		exit !($$3 + 0 >= min) }'
@@ -154,10 +176,11 @@ $(WORKFLOWS): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck
 
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools engine fmt-check lint lint/engine generate-check archtest test cover trace \
-		workflowcheck replay test/engine test/services e2e bench/journal 'crash RESUME=10s' \
-		crash/points crash/mutants test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants 'fuzz FUZZTIME=30s' \
-		'sim SEEDS=400000'
+	@bash .ci/steps.sh tools engine lean fmt-check lint lint/engine generate-check archtest test cover trace \
+		workflowcheck replay escape approvals test/mcp test/engine test/services e2e bench/journal \
+		'bench/engine SIZE=small ROUNDS=1' 'crash MINUTES=2 RESUME=10s' crash/points crash/ledger crash/mutants test/chaos \
+		'race RACE_PKGS="$(FAST_PKGS)"' mutants \
+		'fuzz FUZZTIME=10s' 'sim SEEDS=150000'
 
 clean: ## remove what the targets above made
 	rm -rf bin
