@@ -110,10 +110,10 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if err = n.openLog(ctx); err != nil {
 		return n, err
 	}
-	n.Log = journal.NewRedacted(n.Log, o.Vault)
 	if err = n.openBus(); err != nil {
 		return n, err
 	}
+	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus}
 	address := o.Engine
 	if address == "" {
 		address = o.Loaded.Settings.Engine.Temporal

@@ -73,6 +73,7 @@ func Root(p Program) *cobra.Command {
 		rolesCommand(),
 		runCommand(p.Engine),
 		scriptedCommand(),
+		serveCommand(),
 		versionCommand(),
 		workerCommand(),
 	)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -49,6 +50,10 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	if err != nil {
 		return err
 	}
+	front, err := s.Serve(ctx, s.workspace, version())
+	if err != nil {
+		return errors.Join(err, s.close(ctx))
+	}
 	screen := newScreen(cmd.OutOrStdout())
 	if s.demo != nil {
 		screen.line("%s", screen.paint(yellow, app.DemoLabel))
@@ -60,6 +65,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 		engine = fmt.Sprintf("%s, in this process (%d)", s.Address, os.Getpid())
 	}
 	screen.rows([]row{
+		{label: "server", value: front.URL + ", for who has the token in " + filepath.Join(s.loaded.Settings.DataDir, "api.token")},
 		{label: "engine", value: engine},
 		{label: "journal", value: journalOf(s.loaded.Settings)},
 		{label: "data", value: s.loaded.Settings.DataDir},
@@ -73,7 +79,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	<-ctx.Done()
 	began = time.Now()
 	screen.line("stopping: agents are handed over, then the engine ends")
-	if err := s.close(context.WithoutCancel(ctx)); err != nil {
+	if err := errors.Join(front.Close(), s.close(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
 	screen.line("stopped in %s", seconds(time.Since(began)))

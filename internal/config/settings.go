@@ -19,6 +19,7 @@ type Settings struct {
 	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
+	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -87,6 +88,13 @@ type Journal struct {
 // Live is how deltas travel.
 type Live struct {
 	NATS Secret `json:"nats_url,omitzero" jsonschema:"address of a NATS server; empty means within the process"`
+}
+
+// Serve is where the server listens, and for whom.
+type Serve struct {
+	Address string `json:"address,omitempty" jsonschema:"host:port to listen on; empty means 127.0.0.1:7433"`
+	Health  string `json:"health,omitempty" jsonschema:"host:port for health and metrics; empty means 127.0.0.1:7434 for serve, none for up"`
+	URL     string `json:"url,omitempty" jsonschema:"the address that people type, if not the one it listens on"`
 }
 
 // Engine is the Temporal server.

@@ -366,6 +366,7 @@ models: {local/a: {window: 1000, max_output: 10, input_usd: 1, output_usd: 2.5, 
 roles: {max_depth: 1, max_iterations: 2, max_duration: 5m, preset: software_team, models: {coder: strong}}
 permissions: {allow: [read_file], ask: [grep], deny: [shell]}
 journal: {dsn: '{file:dsn}'}
+serve: {address: "127.0.0.1:7433"}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
@@ -383,7 +384,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 14 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 15 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

@@ -45,6 +45,7 @@ const (
 	topicDecided = "decided"
 	topicCancel  = "cancel"
 	topicClose   = "close"
+	topicErase   = "erase"
 )
 
 // New is a conversation to be opened.
@@ -122,6 +123,27 @@ func (c *Client) Close(ctx context.Context, place journal.Place, by string) erro
 	return err
 }
 
+// Delete stops everything in a conversation, then removes it. It returns when that is on record.
+func (c *Client) Delete(ctx context.Context, place journal.Place, by string) error {
+	if _, err := c.post(ctx, place, topicClose, by, journal.Archived{By: by}); err != nil {
+		return err
+	}
+	_, err := c.post(ctx, place, topicErase, by)
+	return err
+}
+
+// erase removes a conversation in which nothing runs any more.
+func (c *Client) erase(ctx context.Context, place journal.Place) error {
+	run, err := c.Engine.DescribeWorkflowExecution(ctx, WorkflowID(place, Root), "")
+	if err != nil && !notFound(err) {
+		return fmt.Errorf("ask the engine: %w", err)
+	}
+	if err == nil && run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return &chat.Error{Code: chat.CodeUnavailable, Message: "it has not stopped yet"}
+	}
+	return c.Log.Erase(ctx, place)
+}
+
 // post records that the engine must be told of something, and tells it. It returns what the first
 // row came to.
 func (c *Client) post(
@@ -190,6 +212,9 @@ func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
 
 // deliver tells the engine of a post and records that it did.
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
+	if p.Topic == topicErase {
+		return c.erase(ctx, p.Place)
+	}
 	to, event, err := c.event(ctx, p)
 	if err != nil {
 		return err

@@ -470,7 +470,6 @@ func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 		return fmt.Errorf("record %d rows of %s: %w", len(rows), l.in.Task, err)
 	}
 	l.point(PointLegAppended)
-	l.Live.Poke(live.Poke{Topic: topic(l.in.Place), Seq: written[len(written)-1].Seq})
 	return l.fenced(ctx, rows, written, tries > 1)
 }
 

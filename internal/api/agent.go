@@ -1,0 +1,253 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// InAgent names an agent of a conversation.
+type InAgent struct {
+	InConversation
+	Agent string `path:"agent" minLength:"1" maxLength:"512" doc:"The agent's id with ~ in the place of /." example:"main~1.0"`
+}
+
+// id is the agent's id.
+func (p InAgent) id() string { return slashed(p.Agent) }
+
+// slashed is an id as it was before it was written in an address.
+func slashed(id string) string { return strings.ReplaceAll(id, "~", "/") }
+
+type (
+	agentInput     struct{ InAgent }
+	agentPageInput struct {
+		InAgent
+		Paged
+	}
+	taskInput struct {
+		InConversation
+		Task string `path:"task" minLength:"1" maxLength:"512" doc:"The task's id with ~ in the place of /."`
+	}
+	toolCallInput struct {
+		InAgent
+		Call string `path:"call" minLength:"1" maxLength:"128"`
+	}
+	agentsOutput     struct{ Body Page[Agent] }
+	agentOutput      struct{ Body AgentView }
+	tasksOutput      struct{ Body Page[Task] }
+	taskOutput       struct{ Body TaskView }
+	toolCallsOutput  struct{ Body Page[ToolCall] }
+	toolCallOutput   struct{ Body ToolCallView }
+	modelCallsOutput struct{ Body Page[ModelCall] }
+)
+
+// AgentView is an agent with its tasks.
+type AgentView struct {
+	Agent
+	Tasks []Task `json:"tasks"`
+}
+
+// TaskView is a task with what was asked and what came of it.
+type TaskView struct {
+	Task
+	Instruction   string          `json:"instruction,omitempty"`
+	Criteria      string          `json:"success_criteria,omitempty"`
+	Files         []string        `json:"files,omitempty" doc:"Where the agent was told to begin."`
+	ContextMode   string          `json:"context_mode,omitempty"`
+	MaxIterations int             `json:"max_iterations,omitempty"`
+	MaxDuration   int64           `json:"max_duration_ms,omitempty"`
+	Brief         json.RawMessage `json:"brief,omitempty" doc:"All that the agent was given to begin with."`
+	Message       string          `json:"message,omitempty" doc:"Why it failed."`
+	Summary       string          `json:"summary,omitempty"`
+	Result        json.RawMessage `json:"result,omitempty"`
+	Receipt       json.RawMessage `json:"receipt,omitempty" doc:"What is claimed, held against what was done."`
+	Iterations    int             `json:"iterations,omitempty"`
+}
+
+// ToolCallView is a tool call with what went in and what came out.
+type ToolCallView struct {
+	Call     string          `json:"call"`
+	Agent    string          `json:"agent"`
+	Tool     string          `json:"tool"`
+	Args     string          `json:"args" doc:"The arguments, as JSON text."`
+	Status   string          `json:"status,omitempty"`
+	Text     string          `json:"text,omitempty" doc:"What the model was given."`
+	Whole    string          `json:"whole,omitempty" doc:"The hash under which the whole output is kept, if the text is cut."`
+	Reason   string          `json:"reason,omitempty"`
+	Facts    json.RawMessage `json:"facts,omitempty"`
+	Duration int64           `json:"duration_ms,omitempty"`
+}
+
+func (s *Server) agentRoutes() {
+	const base = "/v1/conversations/{conversation}"
+	read := func(id, path, summary string) huma.Operation {
+		return huma.Operation{
+			OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary, Tags: []string{"agents"},
+		}
+	}
+	register(s, accessRead, read("listAgents", "/agents", "Everyone who works in a conversation"), s.agents)
+	register(s, accessRead, read("getAgent", "/agents/{agent}", "One agent with its tasks"), s.agent)
+	register(s, accessRead, read("listChildren", "/agents/{agent}/children", "The agents that one asked for help"), s.children)
+	register(s, accessRead, read("listAgentMessages", "/agents/{agent}/messages", "An agent's transcript"), s.transcript)
+	register(s, accessRead, read("listToolCalls", "/agents/{agent}/tool-calls", "What an agent used tools for"), s.toolCalls)
+	register(s, accessRead, read("getToolCall", "/agents/{agent}/tool-calls/{call}", "One tool call, whole"), s.toolCall)
+	register(s, accessRead, read("listModelCalls", "/agents/{agent}/model-calls", "What an agent asked models"), s.modelCalls)
+	register(s, accessRead, read("listTasks", "/tasks", "All that agents were asked to do"), s.tasks)
+	register(s, accessRead, read("getTask", "/tasks/{task}", "One task with what came of it"), s.task)
+}
+
+func (s *Server) agents(ctx context.Context, in *conversationInput) (*agentsOutput, error) {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &agentsOutput{Body: Page[Agent]{Items: each(state.Agents, agentOf)}}, nil
+}
+
+func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error) {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(state.Agents, func(a journal.Agent) bool { return a.ID == in.id() })
+	if i < 0 {
+		return nil, journal.NotFound()
+	}
+	tasks := slices.DeleteFunc(state.Tasks, func(t journal.Task) bool { return t.Agent != in.id() })
+	return &agentOutput{Body: AgentView{Agent: agentOf(state.Agents[i]), Tasks: each(tasks, taskOf)}}, nil
+}
+
+func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, error) {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(state.Agents, func(a journal.Agent) bool { return a.ID == in.id() }) {
+		return nil, journal.NotFound()
+	}
+	below := slices.DeleteFunc(state.Agents, func(a journal.Agent) bool { return a.Parent != in.id() })
+	return &agentsOutput{Body: Page[Agent]{Items: each(below, agentOf)}}, nil
+}
+
+// known complains about an agent that the conversation does not have.
+func (s *Server) known(ctx context.Context, in InAgent) error {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err == nil && !slices.ContainsFunc(state.Agents, func(a journal.Agent) bool { return a.ID == in.id() }) {
+		err = journal.NotFound()
+	}
+	return err
+}
+
+func (s *Server) transcript(ctx context.Context, in *agentPageInput) (*messagesOutput, error) {
+	if err := s.known(ctx, in.InAgent); err != nil {
+		return nil, err
+	}
+	list, err := s.options.Log.Transcript(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
+	if err != nil {
+		return nil, err
+	}
+	return &messagesOutput{Body: page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })}, nil
+}
+
+func (s *Server) toolCalls(ctx context.Context, in *agentPageInput) (*toolCallsOutput, error) {
+	if err := s.known(ctx, in.InAgent); err != nil {
+		return nil, err
+	}
+	list, err := s.options.Log.ToolCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
+	if err != nil {
+		return nil, err
+	}
+	return &toolCallsOutput{Body: page(list, in.Limit, toolCallOf, func(c journal.ToolCall) int64 { return c.Seq })}, nil
+}
+
+func (s *Server) modelCalls(ctx context.Context, in *agentPageInput) (*modelCallsOutput, error) {
+	if err := s.known(ctx, in.InAgent); err != nil {
+		return nil, err
+	}
+	list, err := s.options.Log.ModelCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
+	if err != nil {
+		return nil, err
+	}
+	return &modelCallsOutput{Body: page(list, in.Limit, modelCallOf, func(c journal.ModelCall) int64 { return c.Seq })}, nil
+}
+
+// toolCall reads a call out of the message that asked for it, and its result.
+func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutput, error) {
+	turn, _, ok := journal.ParseCall(in.Call)
+	if !ok {
+		return nil, journal.NotFound()
+	}
+	place := in.place(ctx)
+	messages, err := s.options.Log.Transcript(ctx, place, in.id(), journal.Page{Limit: journal.PageMaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	out := ToolCallView{Call: in.Call, Agent: in.id()}
+	for _, m := range messages {
+		if m.Turn != turn {
+			continue
+		}
+		for _, p := range m.Parts {
+			if p.Kind == "tool_use" && p.Call == in.Call {
+				out.Tool, out.Args = p.Tool, p.Args
+			}
+		}
+	}
+	entries, err := s.options.Log.Find(ctx, place, journal.Resulted{In: journal.In{Agent: in.id()}, Call: in.Call}.Key())
+	if err != nil {
+		return nil, err
+	}
+	if out.Tool == "" && len(entries) == 0 {
+		return nil, journal.NotFound()
+	}
+	for _, e := range entries {
+		if r, ok := e.Row.(journal.Resulted); ok {
+			out.Status, out.Text, out.Whole, out.Reason = string(r.Status), r.Text, r.Whole, r.Reason
+			out.Facts, out.Duration = r.Facts, r.Duration
+		}
+	}
+	return &toolCallOutput{Body: out}, nil
+}
+
+func (s *Server) tasks(ctx context.Context, in *conversationInput) (*tasksOutput, error) {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &tasksOutput{Body: Page[Task]{Items: each(state.Tasks, taskOf)}}, nil
+}
+
+func (s *Server) task(ctx context.Context, in *taskInput) (*taskOutput, error) {
+	place, id := in.place(ctx), slashed(in.Task)
+	state, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(state.Tasks, func(t journal.Task) bool { return t.ID == id })
+	if i < 0 {
+		return nil, journal.NotFound()
+	}
+	where := journal.In{Task: id}
+	entries, err := s.options.Log.Find(ctx, place, journal.Assigned{In: where}.Key(), journal.Finished{In: where}.Key())
+	if err != nil {
+		return nil, err
+	}
+	out := TaskView{Task: taskOf(state.Tasks[i])}
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Assigned:
+			out.Instruction, out.Criteria, out.Files, out.ContextMode = r.Instruction, r.Criteria, r.Files, r.ContextMode
+			out.MaxIterations, out.MaxDuration, out.Brief = r.MaxIterations, r.MaxDuration, r.Brief
+		case journal.Finished:
+			out.Message, out.Summary, out.Result, out.Receipt, out.Iterations = r.Message, r.Summary, r.Result, r.Receipt, r.Iterations
+		default: // nothing else was asked for
+		}
+	}
+	return &taskOutput{Body: out}, nil
+}

@@ -1,0 +1,190 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+type (
+	questionsOutput struct{ Body Page[Question] }
+	approvalsOutput struct{ Body Page[Approval] }
+	approvalOutput  struct{ Body Approval }
+	approvalInput   struct {
+		InConversation
+		Approval string `path:"approval" minLength:"3" maxLength:"640"`
+	}
+	decideInput struct {
+		approvalInput
+		Keyed
+		Body struct {
+			Allow bool   `json:"allow"`
+			Hash  string `json:"hash" minLength:"1" maxLength:"128" doc:"The approval's hash: what was shown is what is decided."`
+			Scope string `json:"scope,omitempty" enum:"once,task,conversation" doc:"How far it goes; empty means once."`
+			Note  string `json:"note,omitempty" maxLength:"2000" doc:"Why not; the agent is told."`
+		}
+	}
+)
+
+func (s *Server) askRoutes() {
+	const base = "/v1/conversations/{conversation}"
+	register(s, accessRead, huma.Operation{
+		OperationID: "listApprovals", Method: http.MethodGet, Path: base + "/approvals",
+		Summary: "What wanted or wants a person's approval", Tags: []string{"asks"},
+	}, s.approvals)
+	register(s, accessRead, huma.Operation{
+		OperationID: "getApproval", Method: http.MethodGet, Path: base + "/approvals/{approval}",
+		Summary: "One approval with what the person is shown", Tags: []string{"asks"},
+	}, s.approval)
+	register(s, accessCommand, huma.Operation{
+		OperationID: "decideApproval", Method: http.MethodPost, Path: base + "/approvals/{approval}/decision",
+		Summary: "Allow or deny a call", Tags: []string{"commands"},
+	}, s.decide)
+	register(s, accessRead, huma.Operation{
+		OperationID: "listQuestions", Method: http.MethodGet, Path: base + "/questions",
+		Summary: "What agents wanted or want to know", Tags: []string{"asks"},
+	}, s.questions)
+}
+
+// approvalID names an approval in its conversation, as it can stand in an address.
+func approvalID(agent, call string) string { return strings.ReplaceAll(agent, "/", "~") + ":" + call }
+
+// wanted is the key of the approval that an id names.
+func wanted(id string) (agent, call string, err error) {
+	agent, call, ok := strings.Cut(slashed(id), ":")
+	if !ok || agent == "" || call == "" {
+		return "", "", journal.NotFound()
+	}
+	return agent, call, nil
+}
+
+// asks are the questions and approvals of a conversation. Those that wait have their content.
+func (s *Server) asks(ctx context.Context, place journal.Place, state journal.Snapshot) ([]Question, []Approval, error) {
+	var keys []string
+	questions := each(state.Questions, func(q journal.Question) Question {
+		if q.Status != journal.QuestionClosed {
+			keys = append(keys, journal.Asked{Question: q.ID}.Key())
+		}
+		return Question{
+			ID: q.ID, Seq: q.Seq, Agent: q.Agent, Task: q.Task, Status: string(q.Status), By: q.By, At: q.At.UTC(), Until: until(q.Until),
+		}
+	})
+	approvals := each(state.Approvals, func(a journal.Approval) Approval {
+		if a.Status == journal.ApprovalOpen {
+			keys = append(keys, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
+		}
+		return approvalOf(a)
+	})
+	if len(keys) == 0 {
+		return questions, approvals, nil
+	}
+	entries, err := s.options.Log.Find(ctx, place, keys...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Asked:
+			for i := range questions {
+				if questions[i].ID == r.Question {
+					questions[i].Text, questions[i].Options = r.Text, r.Options
+				}
+			}
+		case journal.Wanted:
+			for i := range approvals {
+				if approvals[i].Agent == r.Agent && approvals[i].Call == r.Call {
+					approvals[i].Show, approvals[i].Pattern = r.Show, r.Pattern
+				}
+			}
+		default: // nothing else was asked for
+		}
+	}
+	return questions, approvals, nil
+}
+
+func approvalOf(a journal.Approval) Approval {
+	return Approval{
+		ID: approvalID(a.Agent, a.Call), Seq: a.Seq, Agent: a.Agent, Task: a.Task, Call: a.Call, Tool: a.Tool, Hash: a.Hash,
+		Status: string(a.Status), By: a.By, Allow: a.Allow, Scope: a.Scope, At: a.At.UTC(), Until: until(a.Until),
+	}
+}
+
+func (s *Server) approvals(ctx context.Context, in *conversationInput) (*approvalsOutput, error) {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err != nil {
+		return nil, err
+	}
+	_, list, err := s.asks(ctx, in.place(ctx), state)
+	return &approvalsOutput{Body: Page[Approval]{Items: list}}, err
+}
+
+func (s *Server) questions(ctx context.Context, in *conversationInput) (*questionsOutput, error) {
+	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	if err != nil {
+		return nil, err
+	}
+	list, _, err := s.asks(ctx, in.place(ctx), state)
+	return &questionsOutput{Body: Page[Question]{Items: list}}, err
+}
+
+func (s *Server) approval(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
+	out, err := s.findApproval(ctx, in.place(ctx), in.Approval)
+	return &approvalOutput{Body: out}, err
+}
+
+func (s *Server) findApproval(ctx context.Context, place journal.Place, id string) (Approval, error) {
+	agent, call, err := wanted(id)
+	if err != nil {
+		return Approval{}, err
+	}
+	state, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil {
+		return Approval{}, err
+	}
+	i := slices.IndexFunc(state.Approvals, func(a journal.Approval) bool { return a.Agent == agent && a.Call == call })
+	if i < 0 {
+		return Approval{}, journal.NotFound()
+	}
+	out := approvalOf(state.Approvals[i])
+	entries, err := s.options.Log.Find(ctx, place, journal.Wanted{In: journal.In{Agent: agent}, Call: call}.Key())
+	if err != nil {
+		return Approval{}, err
+	}
+	for _, e := range entries {
+		if w, ok := e.Row.(journal.Wanted); ok {
+			out.Show, out.Pattern = w.Show, w.Pattern
+		}
+	}
+	return out, nil
+}
+
+// scopes are how far an approval goes, by the words of the API.
+var scopes = map[string]string{"": "once", "once": "once", "task": "task", "conversation": "chat"}
+
+func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, error) {
+	place := in.place(ctx)
+	wanted, err := s.findApproval(ctx, place, in.Approval)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.Hash != wanted.Hash {
+		return nil, &Problem{Code: "conflict", Detail: "what is to be approved is not what was shown"}
+	}
+	d := journal.Decided{
+		In: journal.In{Agent: wanted.Agent, Task: wanted.Task}, Call: wanted.Call, Hash: wanted.Hash, Allow: in.Body.Allow,
+		By: callerOf(ctx).Name, Reason: in.Body.Note,
+	}
+	if d.Allow {
+		d.Scope = scopes[in.Body.Scope]
+	}
+	if err := s.options.Commands.Decide(ctx, place, d); err != nil {
+		return nil, err
+	}
+	after, err := s.findApproval(ctx, place, in.Approval)
+	return &approvalOutput{Body: after}, err
+}

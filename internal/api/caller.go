@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"net/http"
+)
+
+// Role is what a person may do in a tenant. Each may do what those before it may.
+type Role string
+
+// The roles.
+const (
+	RoleViewer Role = "viewer"
+	RoleMember Role = "member"
+	RoleOwner  Role = "owner"
+)
+
+// rank orders the roles; what is no role is below all.
+func (r Role) rank() int {
+	switch r {
+	case RoleViewer:
+		return 1
+	case RoleMember:
+		return 2
+	case RoleOwner:
+		return 3
+	}
+	return 0
+}
+
+// Scope is what a credential may be used for.
+type Scope string
+
+// The scopes. ScopeWrite is the five commands and nothing else.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+	ScopeAdmin Scope = "admin"
+)
+
+// Caller is who a request comes from.
+type Caller struct {
+	Tenant string
+	// User is the person's id, and Name what others are shown.
+	User string
+	Name string
+	Role Role
+	// Scopes are those of the credential. A person who logged in has all of them.
+	Scopes []Scope
+	// Credential names what the caller showed, without being of use to anybody: it is what is counted
+	// and audited.
+	Credential string
+	// Cookie means that a browser sent the credential by itself, so that another page may have caused
+	// the request.
+	Cookie bool
+}
+
+// Doorkeeper finds out who a request comes from. Who cannot be told is Unauthorised.
+type Doorkeeper interface {
+	Identify(r *http.Request) (Caller, error)
+}
+
+// Access says who may use a route. The zero value is for nobody.
+type Access struct {
+	// Public routes ask for no credential and show nothing of anybody's.
+	Public bool
+	Scope  Scope
+	Least  Role
+}
+
+// The accesses. Routes name one of them.
+var (
+	accessPublic  = Access{Public: true}
+	accessRead    = Access{Scope: ScopeRead, Least: RoleViewer}
+	accessCommand = Access{Scope: ScopeWrite, Least: RoleMember}
+	accessAdmin   = Access{Scope: ScopeAdmin, Least: RoleOwner}
+)
+
+// allows reports whether a caller may use a route, and if not, what is missing.
+func (a Access) allows(c Caller) error {
+	if a.Scope == "" || a.Least.rank() == 0 {
+		return &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "nobody may use this"}
+	}
+	if c.Role.rank() < a.Least.rank() {
+		return &Problem{
+			Status: http.StatusForbidden, Code: "forbidden", Detail: "a " + string(c.Role) + " may not do this",
+			Next: "ask an owner of the tenant to make you a " + string(a.Least),
+		}
+	}
+	for _, s := range c.Scopes {
+		if s == a.Scope {
+			return nil
+		}
+	}
+	return &Problem{
+		Status: http.StatusForbidden, Code: "forbidden", Detail: "this credential does not have the scope " + string(a.Scope),
+		Next: "use a key with that scope",
+	}
+}
+
+type callerKey struct{}
+
+// withCaller puts the caller where handlers find it.
+func withCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// callerOf is who a request comes from. Public routes have none.
+func callerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerKey{}).(Caller)
+	return c
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Talk is a conversation to be begun.
+type Talk struct {
+	By        string
+	Title     string
+	Workspace string
+	Role      string
+	Model     string
+	Headless  bool
+	// Cost is in millionths of a US dollar and bounds the whole conversation; zero leaves what the role says.
+	Cost int64
+}
+
+// Said is what a person posts.
+type Said struct {
+	ID, By, Text, InReplyTo string
+	Decline                 bool
+}
+
+// Commands is where commands lead to. Each returns when what it was told is durable.
+type Commands interface {
+	// Open begins a conversation; doing so twice is the same as once.
+	Open(ctx context.Context, place journal.Place, t Talk) error
+	Say(ctx context.Context, place journal.Place, s Said) error
+	Decide(ctx context.Context, place journal.Place, d journal.Decided) error
+	// Cancel stops one task, or everything if it is empty.
+	Cancel(ctx context.Context, place journal.Place, id, by, task string) error
+	// Archive takes a conversation off the list. Delete stops everything in it, then removes it.
+	Archive(ctx context.Context, place journal.Place, by string) error
+	Delete(ctx context.Context, place journal.Place, by string) error
+}
+
+// InConversation names a conversation.
+type InConversation struct {
+	Conversation string `path:"conversation" minLength:"1" maxLength:"128"`
+}
+
+// place is where the conversation is, for this caller. Nothing is looked for anywhere else.
+func (p InConversation) place(ctx context.Context) journal.Place {
+	return journal.Place{Tenant: callerOf(ctx).Tenant, Conversation: p.Conversation}
+}
+
+// Snapshot is the state of a conversation after event seq.
+type Snapshot struct {
+	Conversation Conversation `json:"conversation"`
+	Agents       []Agent      `json:"agents"`
+	Tasks        []Task       `json:"tasks"`
+	Questions    []Question   `json:"questions" doc:"Those that are open have their text."`
+	Approvals    []Approval   `json:"approvals" doc:"Those that are open have what the person is shown."`
+	Messages     []Message    `json:"messages" doc:"The last that people and the orchestrator said."`
+	Used         Usage        `json:"used"`
+	HeldTokens   int64        `json:"held_tokens" doc:"Reserved by calls that are under way or whose end nobody knows."`
+	HeldCost     int64        `json:"held_micro_usd"`
+}
+
+type (
+	createInput struct {
+		Keyed
+		Body struct {
+			Title     string `json:"title,omitempty" maxLength:"200"`
+			Workspace string `json:"workspace,omitempty" maxLength:"1024" doc:"Where the files are. Empty for a talk without files."`
+			Role      string `json:"role,omitempty" maxLength:"64" doc:"Who talks to you; empty means main."`
+			Model     string `json:"model,omitempty" maxLength:"200" doc:"Replaces the role's model."`
+			Headless  bool   `json:"headless,omitempty" doc:"Nobody is there: what would be asked is declined."`
+			MaxCost   int64  `json:"max_cost_micro_usd,omitempty" minimum:"0" doc:"The most that the conversation may cost."`
+			Message   string `json:"message,omitempty" maxLength:"200000" doc:"The first message."`
+		}
+	}
+	conversationOutput struct{ Body Conversation }
+	snapshotOutput     struct{ Body Snapshot }
+	conversationInput  struct{ InConversation }
+	endInput           struct {
+		InConversation
+		Keyed
+	}
+	cancelInput struct {
+		InConversation
+		Keyed
+		Body struct {
+			Task string `json:"task,omitempty" maxLength:"512" doc:"The task to stop, with all below it. Empty means everything."`
+		}
+	}
+	acceptedOutput struct {
+		Body Accepted
+	}
+)
+
+// Accepted says that a command is recorded and will be carried out.
+type Accepted struct {
+	ID string `json:"id" doc:"Names the command. The same key gives the same id."`
+}
+
+func (s *Server) conversationRoutes() {
+	register(s, accessCommand, huma.Operation{
+		OperationID: "createConversation", Method: http.MethodPost, Path: "/v1/conversations", DefaultStatus: http.StatusCreated,
+		Summary: "Begin a conversation", Tags: []string{"commands"},
+	}, s.create)
+	register(s, accessRead, huma.Operation{
+		OperationID: "getConversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}",
+		Summary: "The state of a conversation, with all that waits for a person", Tags: []string{"conversations"},
+	}, s.snapshot)
+	register(s, accessCommand, huma.Operation{
+		OperationID: "cancel", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/cancel",
+		DefaultStatus: http.StatusAccepted, Summary: "Stop everything, or one task", Tags: []string{"commands"},
+	}, s.cancel)
+	register(s, accessCommand, huma.Operation{
+		OperationID: "archiveConversation", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/archive",
+		DefaultStatus: http.StatusAccepted, Summary: "Take a conversation off the list", Tags: []string{"commands"},
+	}, s.archive)
+	register(s, accessCommand, huma.Operation{
+		OperationID: "deleteConversation", Method: http.MethodDelete, Path: "/v1/conversations/{conversation}",
+		DefaultStatus: http.StatusAccepted, Summary: "Stop everything, then remove the conversation", Tags: []string{"commands"},
+	}, s.remove)
+}
+
+func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutput, error) {
+	caller := callerOf(ctx)
+	place := journal.Place{Tenant: caller.Tenant, Conversation: "c" + in.id(caller, "conversation")}
+	b := in.Body
+	err := s.options.Commands.Open(ctx, place, Talk{
+		By: caller.Name, Title: b.Title, Workspace: b.Workspace, Role: b.Role, Model: b.Model, Headless: b.Headless, Cost: b.MaxCost,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b.Message != "" {
+		if err := s.say(ctx, place, Said{ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: b.Message}); err != nil {
+			return nil, err
+		}
+	}
+	snapshot, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	c := snapshot.Conversation
+	if c.By != caller.Name || (b.Workspace != "" && c.Workspace != b.Workspace) || (b.Title != "" && c.Title != b.Title) {
+		return nil, keyReused()
+	}
+	return &conversationOutput{Body: conversationOf(c)}, nil
+}
+
+// snapshotMessages is how many of the last messages a snapshot has.
+const snapshotMessages = 100
+
+func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshotOutput, error) {
+	place := in.place(ctx)
+	state, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: snapshotMessages})
+	if err != nil {
+		return nil, err
+	}
+	out := Snapshot{
+		Conversation: conversationOf(state.Conversation), Agents: each(state.Agents, agentOf), Tasks: each(state.Tasks, taskOf),
+		Messages: each(upTo(messages, state.Conversation.Seq), messageOf),
+	}
+	used, tokens, cost := state.Spent()
+	out.Used, out.HeldTokens, out.HeldCost = usageOf(used), tokens, cost
+	if out.Questions, out.Approvals, err = s.asks(ctx, place, state); err != nil {
+		return nil, err
+	}
+	return &snapshotOutput{Body: out}, nil
+}
+
+// upTo leaves out messages that came after the state was read: they come with the events.
+func upTo(list []journal.Message, seq int64) []journal.Message {
+	for len(list) > 0 && list[len(list)-1].Seq > seq {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, error) {
+	caller, place := callerOf(ctx), in.place(ctx)
+	key := journal.Opened{}.Key()
+	if in.Body.Task != "" {
+		key = journal.Assigned{In: journal.In{Task: in.Body.Task}}.Key()
+	}
+	if err := s.exists(ctx, place, key); err != nil {
+		return nil, err
+	}
+	id := "x" + in.id(caller, place.Conversation)
+	if err := s.options.Commands.Cancel(ctx, place, id, caller.Name, in.Body.Task); err != nil {
+		return nil, err
+	}
+	return &acceptedOutput{Body: Accepted{ID: id}}, nil
+}
+
+// exists complains if a conversation has no row under a key.
+func (s *Server) exists(ctx context.Context, place journal.Place, key string) error {
+	entries, err := s.options.Log.Find(ctx, place, key)
+	if err == nil && len(entries) == 0 {
+		err = journal.NotFound()
+	}
+	return err
+}
+
+func (s *Server) archive(ctx context.Context, in *endInput) (*acceptedOutput, error) {
+	return s.end(ctx, in, s.options.Commands.Archive)
+}
+
+func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, error) {
+	return s.end(ctx, in, s.options.Commands.Delete)
+}
+
+func (s *Server) end(
+	ctx context.Context, in *endInput, how func(context.Context, journal.Place, string) error,
+) (*acceptedOutput, error) {
+	caller, place := callerOf(ctx), in.place(ctx)
+	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
+		return nil, err
+	}
+	if err := how(ctx, place, caller.Name); err != nil {
+		return nil, err
+	}
+	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}, nil
+}

@@ -1,0 +1,15 @@
+// Package api is the server that browsers, programs and the command line talk to: five commands go
+// in, snapshots and one stream of events come out.
+//
+// Nothing but the five commands writes to a conversation: create it, post a message, decide an
+// approval, cancel, and archive or delete. Each carries an Idempotency-Key, from which the key of its
+// row in the journal is made, so that a command which is sent again is the same command. An answer in
+// the 200s is sent after the row is durable, never before.
+//
+// Every route is registered together with who may use it (Access). What does not exist and what is
+// somebody else's gives the same 404. The document that describes it all (OpenAPI 3.1) is made from
+// the code and served under /openapi.json.
+//
+// It imports chat and the ports journal and live, and names of events from progress. Who a request
+// comes from is found out by a Doorkeeper, and what commands lead to is up to Commands; app fills both.
+package api

@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Catalogue is the roles that agents can have.
+type Catalogue interface {
+	// Roles lists the roles of a workspace that the tenant may use.
+	Roles(ctx context.Context, workspace string) ([]RoleInfo, error)
+}
+
+// RoleInfo is what people are told of a role.
+type RoleInfo struct {
+	Name          string   `json:"name"`
+	Description   string   `json:"description"`
+	Icon          string   `json:"icon,omitempty"`
+	Model         string   `json:"model,omitempty"`
+	Tools         []string `json:"tools"`
+	Delegates     []string `json:"delegates" doc:"The roles that it may ask for help."`
+	MaxIterations int      `json:"max_iterations,omitempty"`
+	MaxDuration   int64    `json:"max_duration_ms,omitempty"`
+	Prompt        string   `json:"prompt" doc:"What it is told, before anything is filled in."`
+	Source        string   `json:"source" doc:"Where it was read."`
+}
+
+// Conversations is a page of the list of conversations, the one last written to first.
+type Conversations struct {
+	Items  []Conversation `json:"items"`
+	Cursor string         `json:"cursor,omitempty" doc:"Asks for the next page; absent on the last."`
+}
+
+// Waiting is something that waits for a person.
+type Waiting struct {
+	Conversation string    `json:"conversation"`
+	At           time.Time `json:"at"`
+	// One of the two is there.
+	Approval *Approval `json:"approval,omitempty"`
+	Question *Question `json:"question,omitempty"`
+	Role     string    `json:"role" doc:"Who asks."`
+}
+
+// Hit is a message that a search found.
+type Hit struct {
+	Conversation string    `json:"conversation"`
+	Seq          int64     `json:"seq"`
+	At           time.Time `json:"at"`
+	Agent        string    `json:"agent"`
+	Speaker      string    `json:"speaker"`
+	Text         string    `json:"text"`
+}
+
+// Me is who asks.
+type Me struct {
+	Tenant string   `json:"tenant"`
+	User   string   `json:"user"`
+	Name   string   `json:"name"`
+	Role   Role     `json:"role" enum:"viewer,member,owner"`
+	Scopes []string `json:"scopes"`
+}
+
+type (
+	noInput   struct{}
+	listInput struct {
+		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		Cursor string `query:"cursor" maxLength:"256" doc:"From the page before."`
+	}
+	limitInput struct {
+		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}
+	searchInput struct {
+		Words        string `query:"q" required:"true" minLength:"1" maxLength:"500" doc:"All of them must be there."`
+		Conversation string `query:"conversation" maxLength:"128"`
+		SubAgents    bool   `query:"sub_agents" doc:"Search what sub-agents said as well."`
+		Limit        int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	}
+	textInput struct {
+		Hash string `path:"hash" pattern:"^[0-9a-f]{64}$"`
+	}
+	rolesInput struct {
+		Workspace string `query:"workspace" maxLength:"1024"`
+	}
+	meOutput            struct{ Body Me }
+	conversationsOutput struct{ Body Conversations }
+	inboxOutput         struct {
+		Body struct {
+			Items []Waiting `json:"items" doc:"The oldest first."`
+		}
+	}
+	searchOutput struct {
+		Body struct {
+			Items []Hit `json:"items" doc:"The newest first."`
+		}
+	}
+	textOutput struct {
+		Body struct {
+			Text string `json:"text"`
+		}
+	}
+	rolesOutput struct {
+		Body struct {
+			Items []RoleInfo `json:"items"`
+		}
+	}
+)
+
+func (s *Server) listRoutes() {
+	read := func(id, path, summary, tag string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tag}}
+	}
+	register(s, accessRead, read("getMe", "/v1/me", "Who asks", "people"), s.me)
+	register(s, accessRead, read("listConversations", "/v1/conversations", "The conversations that are not archived", "conversations"), s.conversations)
+	register(s, accessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
+	register(s, accessRead, read("search", "/v1/search", "Messages by words", "conversations"), s.search)
+	register(s, accessRead, read("getText", "/v1/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
+	register(s, accessRead, read("listRoles", "/v1/roles", "The roles that agents can have", "roles"), s.roles)
+}
+
+func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {
+	c := callerOf(ctx)
+	return &meOutput{Body: Me{
+		Tenant: c.Tenant, User: c.User, Name: c.Name, Role: c.Role, Scopes: each(c.Scopes, func(s Scope) string { return string(s) }),
+	}}, nil
+}
+
+func (s *Server) conversations(ctx context.Context, in *listInput) (*conversationsOutput, error) {
+	list, err := s.options.Log.Conversations(ctx, callerOf(ctx).Tenant, journal.Page{Limit: in.Limit, Cursor: in.Cursor})
+	if err != nil {
+		return nil, err
+	}
+	out := Conversations{Items: each(list, conversationOf)}
+	if len(list) == in.Limit {
+		out.Cursor = list[len(list)-1].Cursor()
+	}
+	return &conversationsOutput{Body: out}, nil
+}
+
+func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error) {
+	tenant := callerOf(ctx).Tenant
+	waiting, err := s.options.Log.Inbox(ctx, tenant, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &inboxOutput{}
+	out.Body.Items = make([]Waiting, 0, len(waiting))
+	for _, w := range waiting {
+		place := journal.Place{Tenant: tenant, Conversation: w.Conversation}
+		entries, err := s.options.Log.Find(ctx, place, w.Key, journal.Assigned{In: journal.In{Task: w.Task}}.Key())
+		if err != nil {
+			return nil, err
+		}
+		item := Waiting{Conversation: w.Conversation, At: w.At.UTC()}
+		for _, e := range entries {
+			item.learn(w, e)
+		}
+		out.Body.Items = append(out.Body.Items, item)
+	}
+	return out, nil
+}
+
+// learn takes what an entry says of something that waits.
+func (i *Waiting) learn(w journal.Waiting, e journal.Entry) {
+	switch r := e.Row.(type) {
+	case journal.Asked:
+		i.Question = &Question{
+			ID: r.Question, Seq: e.Seq, Agent: w.Agent, Task: w.Task, Status: string(journal.QuestionRelayed), Text: r.Text,
+			Options: r.Options, At: w.At.UTC(), Until: until(w.Until),
+		}
+	case journal.Wanted:
+		i.Approval = &Approval{
+			ID: approvalID(w.Agent, r.Call), Seq: e.Seq, Agent: w.Agent, Task: w.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
+			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, At: w.At.UTC(), Until: until(w.Until),
+		}
+	case journal.Assigned:
+		i.Role = r.Role
+	default: // nothing else was asked for
+	}
+}
+
+func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
+	hits, err := s.options.Log.Search(ctx, callerOf(ctx).Tenant, journal.Query{
+		Words: in.Words, Conversation: in.Conversation, SubAgents: in.SubAgents, Limit: in.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &searchOutput{}
+	out.Body.Items = each(hits, func(h journal.Hit) Hit {
+		return Hit{
+			Conversation: h.Conversation, Seq: h.Seq, At: h.At.UTC(), Agent: h.Agent, Speaker: string(h.Speaker), Text: h.Text,
+		}
+	})
+	return out, nil
+}
+
+func (s *Server) text(ctx context.Context, in *textInput) (*textOutput, error) {
+	text, err := s.options.Log.Text(ctx, callerOf(ctx).Tenant, in.Hash)
+	out := &textOutput{}
+	out.Body.Text = text
+	return out, err
+}
+
+func (s *Server) roles(ctx context.Context, in *rolesInput) (*rolesOutput, error) {
+	list, err := s.options.Roles.Roles(ctx, in.Workspace)
+	out := &rolesOutput{}
+	out.Body.Items = each(list, func(r RoleInfo) RoleInfo { return r })
+	return out, err
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+type (
+	postInput struct {
+		InConversation
+		Keyed
+		Body struct {
+			Text      string `json:"text" minLength:"1" maxLength:"200000"`
+			InReplyTo string `json:"in_reply_to,omitempty" maxLength:"512" doc:"The question that this answers."`
+			Decline   bool   `json:"decline,omitempty" doc:"The question will not be answered; text says why."`
+		}
+	}
+	messageOutput  struct{ Body Message }
+	messagesOutput struct{ Body Page[Message] }
+	pageInput      struct {
+		InConversation
+		Paged
+	}
+)
+
+func (s *Server) messageRoutes() {
+	register(s, accessCommand, huma.Operation{
+		OperationID: "postMessage", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/messages",
+		DefaultStatus: http.StatusCreated, Summary: "Say something to the orchestrator, or answer a question",
+		Tags: []string{"commands"},
+	}, s.post)
+	register(s, accessRead, huma.Operation{
+		OperationID: "listMessages", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/messages",
+		Summary: "What people and the orchestrator said to each other", Tags: []string{"conversations"},
+	}, s.messages)
+}
+
+func (s *Server) post(ctx context.Context, in *postInput) (*messageOutput, error) {
+	caller, place := callerOf(ctx), in.place(ctx)
+	said := Said{
+		ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: in.Body.Text, InReplyTo: in.Body.InReplyTo,
+		Decline: in.Body.Decline,
+	}
+	if said.InReplyTo != "" {
+		if err := s.exists(ctx, place, journal.Asked{Question: said.InReplyTo}.Key()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.say(ctx, place, said); err != nil {
+		return nil, err
+	}
+	entries, err := s.options.Log.Find(ctx, place, journal.Said{ID: said.ID}.Key())
+	if err != nil || len(entries) == 0 {
+		return nil, orNotFound(err)
+	}
+	return &messageOutput{Body: messageOf(journal.MessageOf(entries[0]))}, nil
+}
+
+func orNotFound(err error) error {
+	if err == nil {
+		err = journal.NotFound()
+	}
+	return err
+}
+
+// say records a message. A key that stands for another message is refused.
+func (s *Server) say(ctx context.Context, place journal.Place, said Said) error {
+	if err := s.options.Commands.Say(ctx, place, said); err != nil {
+		return err
+	}
+	entries, err := s.options.Log.Find(ctx, place, journal.Said{ID: said.ID}.Key())
+	if err != nil || len(entries) == 0 {
+		return orNotFound(err)
+	}
+	first, _ := entries[0].Row.(journal.Said)
+	if journal.Words(first.Parts) != s.options.Redact(said.Text) || first.InReplyTo != said.InReplyTo || first.Decline != said.Decline {
+		return keyReused()
+	}
+	return nil
+}
+
+func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, error) {
+	list, err := s.options.Log.Chat(ctx, in.place(ctx), journal.Page{Limit: in.Limit, Before: in.Before})
+	if err != nil {
+		return nil, err
+	}
+	return &messagesOutput{Body: page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })}, nil
+}

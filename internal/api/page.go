@@ -1,0 +1,32 @@
+package api
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Items []T `json:"items" doc:"In the order in which they came into being."`
+	// Before asks for the page before this one.
+	Before int64 `json:"before,omitempty" doc:"Ask with this for what came before; absent when nothing did."`
+}
+
+// Paged asks for a part of a list.
+type Paged struct {
+	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	Before int64 `query:"before" minimum:"0" doc:"Gives what came before this seq; zero gives the last."`
+}
+
+// page makes a page of the last things that were read.
+func page[A, B any](list []A, limit int, f func(A) B, seq func(A) int64) Page[B] {
+	out := Page[B]{Items: each(list, f)}
+	if len(list) > 0 && len(list) == limit {
+		out.Before = seq(list[0])
+	}
+	return out
+}
+
+// each turns a list into a list that is never null.
+func each[A, B any](list []A, f func(A) B) []B {
+	out := make([]B, 0, len(list))
+	for _, a := range list {
+		out = append(out, f(a))
+	}
+	return out
+}

@@ -1,0 +1,75 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// maxDepth is how deep a document may be nested.
+const maxDepth = 64
+
+// strictJSON reads JSON that means one thing only.
+var strictJSON = huma.Format{
+	Marshal: func(w io.Writer, v any) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	},
+	Unmarshal: func(data []byte, v any) error {
+		if err := checkJSON(data); err != nil {
+			return err
+		}
+		return json.Unmarshal(data, v)
+	},
+}
+
+// checkJSON refuses what readers of JSON differ about: a name twice in one object, something behind
+// the end, and nesting without end.
+func checkJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := checkValue(d, 0); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something behind the end of the document")
+	}
+	return nil
+}
+
+func checkValue(d *json.Decoder, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("the document is nested deeper than %d", maxDepth)
+	}
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	names := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			key, _ := name.(string)
+			if names[key] {
+				return fmt.Errorf("the name %q is there twice", key)
+			}
+			names[key] = true
+		}
+		if err := checkValue(d, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+)
+
+// poking is a log whose readers are told of every append.
+type poking struct {
+	journal.Log
+	bus live.Bus
+}
+
+// Append implements journal.Writer.
+func (l poking) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+	written, err := l.Log.Append(ctx, place, at, rows...)
+	last := int64(0)
+	for _, w := range written {
+		if !w.Existed {
+			last = max(last, w.Seq)
+		}
+	}
+	if last > 0 {
+		l.bus.Poke(live.Poke{Topic: live.Topic(place), Seq: last})
+	}
+	return written, err
+}

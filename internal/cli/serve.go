@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
+)
+
+// serveCommand lets people and programs in.
+func serveCommand() *cobra.Command {
+	flags := &siteFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Let people and programs in: the HTTP API",
+		Long: "Serve the HTTP API until it is told to end. It needs the engine and the journal that the settings\n" +
+			"name, and workers that carry agents on ('retinue worker'). It keeps nothing: start as many as you\n" +
+			"like behind a plain load balancer.",
+		Example: "  retinue serve --set serve.address=0.0.0.0:7433",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd, flags) },
+	}
+	flags.add(cmd)
+	flags.addVerbose(cmd)
+	return cmd
+}
+
+func serve(cmd *cobra.Command, flags *siteFlags) error {
+	ctx := cmd.Context()
+	s, err := flags.open(ctx, cmd, want{work: app.WorkNever, quiet: slog.LevelWarn, named: true})
+	if err != nil {
+		return err
+	}
+	front, err := s.Serve(ctx, "", version())
+	if err != nil {
+		return errors.Join(err, s.close(ctx))
+	}
+	go s.Sweep(ctx)
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "serve: ready, process %d, at %s\n", os.Getpid(), front.URL)
+	<-ctx.Done()
+	fmt.Fprintln(out, "serve: takes on nothing new, lets requests come to their end")
+	began := time.Now()
+	if err := errors.Join(front.Close(), s.close(context.WithoutCancel(ctx))); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "serve: stopped in %s\n", seconds(time.Since(began)))
+	return err
+}
