@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+// Session implements people.Doors. It is one round trip.
+func (s *Store) Session(ctx context.Context, c people.Credential, at time.Time) (people.Holder, error) {
+	h := people.Holder{Tenant: c.Tenant, Scopes: people.AllScopes()}
+	err := s.pool.QueryRow(ctx, `select person, email, role, until from people.session($1, $2, $3, $4)`,
+		c.Tenant, c.Hash(), at, people.SessionIdle).Scan(&h.Person, &h.Email, &h.Role, &h.Until)
+	if err != nil {
+		return people.Holder{}, fault("look up a session", err)
+	}
+	return h, nil
+}
+
+// Key implements people.Doors. It is one round trip.
+func (s *Store) Key(ctx context.Context, c people.Credential, at time.Time) (people.Holder, error) {
+	h := people.Holder{Tenant: c.Tenant}
+	err := s.pool.QueryRow(ctx, `select person, email, role, id, scopes, until from people.key($1, $2, $3)`,
+		c.Tenant, c.Hash(), at).Scan(&h.Person, &h.Email, &h.Role, &h.ID, &h.Scopes, &h.Until)
+	if err != nil {
+		return people.Holder{}, fault("look up a key", err)
+	}
+	return h, nil
+}
+
+// Changes implements people.Doors.
+func (s *Store) Changes(ctx context.Context) (n int64, err error) {
+	err = s.pool.QueryRow(ctx, `select n from people.changes`).Scan(&n)
+	return n, fault("look for changes", err)
+}
+
+// BeginLogin implements people.Logins. It also forgets logins that nobody carried out.
+func (s *Store) BeginLogin(ctx context.Context, l people.Login) error {
+	return s.showing(ctx, "begin a login", "login:"+hex.EncodeToString(l.State), func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `delete from people.logins where ends_at < now()`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `insert into people.logins (state, nonce, verifier, next, ends_at) values ($1, $2, $3, $4, $5)`,
+			l.State, l.Nonce, l.Verifier, l.Next, l.Until)
+		return err
+	})
+}
+
+// TakeLogin implements people.Logins. Of several who try at once, one gets it.
+func (s *Store) TakeLogin(ctx context.Context, state []byte, at time.Time) (l people.Login, err error) {
+	err = s.showing(ctx, "take up a login", "login:"+hex.EncodeToString(state), func(tx pgx.Tx) error {
+		l.State = state
+		return tx.QueryRow(ctx, `delete from people.logins where state = $1 and ends_at > $2
+			returning nonce, verifier, next, ends_at`, state, at).Scan(&l.Nonce, &l.Verifier, &l.Next, &l.Until)
+	})
+	return l, err
+}
+
+// Arrive implements people.Logins.
+func (s *Store) Arrive(ctx context.Context, p people.Person, at time.Time) ([]people.Tenant, error) {
+	email, err := people.Email(p.Email)
+	if err != nil {
+		return nil, err
+	}
+	p.Email = email
+	if err := s.settle(ctx, p, at); err != nil {
+		return nil, err
+	}
+	invited, err := s.where(ctx, "email:"+p.Email, `select tenant_id from people.members where email = $1 and person_id is null`, p.Email)
+	if err != nil {
+		return nil, err
+	}
+	for _, tenant := range invited {
+		if err := s.join(ctx, tenant, p, at); err != nil {
+			return nil, err
+		}
+	}
+	known, err := s.where(ctx, "person:"+p.ID(), `select tenant_id from people.members where person_id = $1`, p.ID())
+	if err != nil {
+		return nil, err
+	}
+	for _, tenant := range known {
+		err := s.inTenant(ctx, "note who logged in", tenant, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, `update people.members set email = $3, name = $4
+				where tenant_id = $1 and person_id = $2 and (email, name) <> ($3, $4)`, tenant, p.ID(), p.Email, p.Name)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.TenantsOf(ctx, p.ID())
+}
+
+// settle makes a person's own tenant, if there is none.
+func (s *Store) settle(ctx context.Context, p people.Person, at time.Time) error {
+	name := p.Name
+	if name == "" {
+		name = p.Email
+	}
+	return s.inTenant(ctx, "make a person's tenant", p.Home(), func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `insert into people.tenants (tenant_id, name, personal, made_by, made_at)
+			values ($1, $2, true, $3, $4) on conflict do nothing`, p.Home(), name, p.ID(), at)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, insertMember, p.Home(), people.NewID("m"), p.ID(), p.Issuer, p.Subject, p.Email, p.Name,
+			people.RoleOwner, p.Email, at, at)
+		return err
+	})
+}
+
+const insertMember = `insert into people.members
+	(tenant_id, member_id, person_id, issuer, subject, email, name, role, added_by, added_at, joined_at)
+	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+// join takes up an invitation. Who is a member already stays what they are.
+func (s *Store) join(ctx context.Context, tenant string, p people.Person, at time.Time) error {
+	err := s.inTenant(ctx, "take up an invitation", tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `update people.members set person_id = $3, issuer = $4, subject = $5, name = $6, joined_at = $7
+			where tenant_id = $1 and email = $2 and person_id is null`,
+			tenant, p.Email, p.ID(), p.Issuer, p.Subject, p.Name, at)
+		if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == "23505" {
+			return errMember
+		}
+		return err
+	})
+	if !errors.Is(err, errMember) {
+		return err
+	}
+	return s.inTenant(ctx, "drop an invitation", tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `delete from people.members where tenant_id = $1 and email = $2 and person_id is null`, tenant, p.Email)
+		return err
+	})
+}
+
+// errMember says that an invited person belongs to the tenant already.
+var errMember = errors.New("is a member already")
+
+// where lists the tenants that know of a person or an address.
+func (s *Store) where(ctx context.Context, what, sql, value string) (tenants []string, err error) {
+	err = s.showing(ctx, "look for tenants", what, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sql, value)
+		if err != nil {
+			return err
+		}
+		tenants, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return tenants, err
+}
+
+// StartSession implements people.Logins. It also forgets the tenant's sessions that have ended.
+func (s *Store) StartSession(ctx context.Context, n people.Session) error {
+	tenant := n.Credential.Tenant
+	return s.inTenant(ctx, "begin a session", tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `delete from people.sessions where tenant_id = $1 and (ends_at < $2 or used_at < $3)`,
+			tenant, n.At, n.At.Add(-people.SessionIdle))
+		if err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `insert into people.sessions (tenant_id, hash, person_id, began_at, used_at, ends_at)
+			select $1, $2, m.person_id, $4, $4, $5 from people.members m where m.tenant_id = $1 and m.person_id = $3`,
+			tenant, n.Credential.Hash(), n.Person, n.At, n.Until)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = notFound()
+		}
+		return err
+	})
+}
+
+// EndSession implements people.Logins.
+func (s *Store) EndSession(ctx context.Context, c people.Credential) error {
+	return s.inTenant(ctx, "end a session", c.Tenant, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `delete from people.sessions where tenant_id = $1 and hash = $2`, c.Tenant, c.Hash())
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return changed(ctx, tx)
+	})
+}
+
+// TenantsOf implements people.Tenants.
+func (s *Store) TenantsOf(ctx context.Context, person string) ([]people.Tenant, error) {
+	ids, err := s.where(ctx, "person:"+person,
+		`select tenant_id from people.members where person_id = $1 order by joined_at, tenant_id`, person)
+	if err != nil {
+		return nil, err
+	}
+	var shared, own []people.Tenant
+	for _, id := range ids {
+		t := people.Tenant{ID: id}
+		err := s.inTenant(ctx, "read a tenant", id, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `select t.name, t.personal and t.made_by = m.person_id, m.role from people.tenants t
+				join people.members m using (tenant_id) where t.tenant_id = $1 and m.person_id = $2`,
+				id, person).Scan(&t.Name, &t.Personal, &t.Role)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("tenant %s: %w", id, err)
+		}
+		if t.Personal {
+			own = append(own, t)
+		} else {
+			shared = append(shared, t)
+		}
+	}
+	return append(shared, own...), nil
+}
+
+// MakeTenant implements people.Tenants.
+func (s *Store) MakeTenant(ctx context.Context, id, name string, by people.Holder, at time.Time) error {
+	var issuer, subject, called string
+	err := s.inTenant(ctx, "look up who asks", by.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `select issuer, subject, name from people.members where tenant_id = $1 and person_id = $2`,
+			by.Tenant, by.Person).Scan(&issuer, &subject, &called)
+	})
+	if err != nil {
+		return err
+	}
+	return s.inTenant(ctx, "make a tenant", id, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `insert into people.tenants (tenant_id, name, personal, made_by, made_at) values ($1, $2, false, $3, $4)`,
+			id, name, by.Person, at)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, insertMember, id, people.NewID("m"), by.Person, issuer, subject, by.Email, called,
+			people.RoleOwner, by.Email, at, at)
+		return err
+	})
+}

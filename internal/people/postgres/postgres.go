@@ -1,0 +1,180 @@
+// Package postgres keeps people in the Postgres database that holds the journal.
+//
+// A transaction belongs to one tenant, as the journal's do, and row level security shows it nothing
+// else; the few things that are looked for across tenants are shown to whoever names the person, the
+// address or the login that they are about. It imports people and chat.
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	session "github.com/pressly/goose/v3/lock"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options say which database to use.
+type Options struct {
+	DSN string
+	// Role is taken on by every connection; empty leaves the DSN's user.
+	Role string
+	// Connections is the most that are open at a time; zero means 8.
+	Connections int
+}
+
+// The time limits of a connection.
+const (
+	statementTimeout = "5s"
+	lockTimeout      = "2s"
+	idleTimeout      = "10s"
+)
+
+// Store keeps people in Postgres.
+type Store struct{ pool *pgxpool.Pool }
+
+var _ people.Store = (*Store)(nil)
+
+// Open connects to a database that Migrate has prepared.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(o.DSN)
+	if err != nil {
+		return nil, fmt.Errorf("open people: %w", err)
+	}
+	cfg.MaxConns = 8
+	if o.Connections > 0 {
+		cfg.MaxConns = int32(o.Connections)
+	}
+	for name, value := range map[string]string{
+		"application_name": "retinue people", "timezone": "UTC", "statement_timeout": statementTimeout,
+		"lock_timeout": lockTimeout, "idle_in_transaction_session_timeout": idleTimeout,
+	} {
+		cfg.ConnConfig.RuntimeParams[name] = value
+	}
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return prepare(ctx, conn, o.Role) }
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open people: %w", err)
+	}
+	s := &Store{pool: pool}
+	if _, err := s.Changes(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open people; has 'retinue migrate' been run? %w", err)
+	}
+	return s, nil
+}
+
+// prepare takes on the role and refuses a connection that could pass by the policies.
+func prepare(ctx context.Context, conn *pgx.Conn, role string) error {
+	if role != "" {
+		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
+			return fmt.Errorf("take on role %s: %w", role, err)
+		}
+	}
+	var above bool
+	err := conn.QueryRow(ctx, `select r.rolsuper or r.rolbypassrls from pg_roles r where r.rolname = current_user`).Scan(&above)
+	if err != nil {
+		return fmt.Errorf("look at the role: %w", err)
+	}
+	if above {
+		return &chat.Error{
+			Code: chat.CodeDenied, Message: "the role is above row level security; connect as a member of retinue_app",
+		}
+	}
+	return nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// Migrate brings a database up to date that the journal's migrations have prepared.
+func Migrate(ctx context.Context, dsn string) error {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fmt.Errorf("migrate people: %w", err)
+	}
+	cfg.RuntimeParams["lock_timeout"] = lockTimeout
+	db := stdlib.OpenDB(*cfg)
+	defer db.Close() //nolint:errcheck // nothing is left to lose
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("migrate people: %w", err)
+	}
+	alone, err := session.NewPostgresSessionLocker()
+	if err != nil {
+		return fmt.Errorf("migrate people: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithSessionLocker(alone), goose.WithTableName("people_migrations"))
+	if err != nil {
+		return fmt.Errorf("migrate people: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate people: %w", err)
+	}
+	return nil
+}
+
+// began ties the settings of a transaction to it: they name nobody in another.
+const began = `set_config('app.began', extract(epoch from now())::text, true)`
+
+// inTenant runs statements in a transaction that sees one tenant.
+func (s *Store) inTenant(ctx context.Context, doing, tenant string, do func(pgx.Tx) error) error {
+	return s.in(ctx, doing, "app.tenant", tenant, do)
+}
+
+// showing runs statements in a transaction that sees what is about something, in whatever tenant.
+func (s *Store) showing(ctx context.Context, doing, what string, do func(pgx.Tx) error) error {
+	return s.in(ctx, doing, "app.shown", what, do)
+}
+
+func (s *Store) in(ctx context.Context, doing, setting, value string, do func(pgx.Tx) error) error {
+	return fault(doing, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `select set_config($1, $2, true), `+began, setting, value); err != nil {
+			return err
+		}
+		return do(tx)
+	}))
+}
+
+// changed notes that somebody may have lost what they had. All servers look again at who is there.
+func changed(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `update people.changes set n = n + 1`)
+	return err
+}
+
+// notFound is the one answer to what does not exist and to what is somebody else's.
+func notFound() error {
+	return &chat.Error{Code: chat.CodeNotFound, Message: "there is no such thing"}
+}
+
+// fault says what an error of the database means to a caller.
+func fault(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return notFound()
+	}
+	if coded := (*chat.Error)(nil); errors.As(err, &coded) {
+		return err
+	}
+	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == "23505" {
+		return &chat.Error{Code: chat.CodeConflict, Message: doing + ": it is there already"}
+	}
+	return fmt.Errorf("%s: %w", doing, errors.Join(&chat.Error{
+		Code: chat.CodeUnavailable, Message: "the database did not answer as it should; try again",
+	}, err))
+}

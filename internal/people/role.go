@@ -1,0 +1,59 @@
+package people
+
+import (
+	"slices"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Role is what a person may do in a tenant. Each may do what those before it may.
+type Role string
+
+// The roles.
+const (
+	RoleViewer Role = "viewer"
+	RoleMember Role = "member"
+	RoleOwner  Role = "owner"
+)
+
+// Rank orders the roles; what is no role is below all.
+func (r Role) Rank() int {
+	switch r {
+	case RoleViewer:
+		return 1
+	case RoleMember:
+		return 2
+	case RoleOwner:
+		return 3
+	}
+	return 0
+}
+
+// Scope is what a credential may be used for.
+type Scope string
+
+// The scopes. ScopeWrite is the five commands and nothing else.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+	ScopeAdmin Scope = "admin"
+)
+
+// AllScopes are those of a person who logged in. What they come to is limited by the role.
+func AllScopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
+
+// Scopes are those that a role can give to a key.
+func (r Role) Scopes() []Scope { return AllScopes()[:r.Rank()] }
+
+// CheckScopes refuses a key that could do more than the role of whom it belongs to.
+func CheckScopes(r Role, scopes []Scope) error {
+	if len(scopes) == 0 {
+		return &chat.Error{Code: chat.CodeInvalid, Message: "a key needs a scope: read, write or admin"}
+	}
+	for _, s := range scopes {
+		if !slices.Contains(r.Scopes(), s) {
+			return &chat.Error{Code: chat.CodeDenied, Message: "a " + string(r) + " cannot give a key the scope " + string(s)}
+		}
+	}
+	return nil
+}

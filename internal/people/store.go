@@ -1,0 +1,142 @@
+package people
+
+import (
+	"context"
+	"time"
+)
+
+// How long things last.
+const (
+	// SessionIdle is how long a session lasts that nobody uses, and SessionLife how long any does.
+	SessionIdle = 12 * time.Hour
+	SessionLife = 7 * 24 * time.Hour
+	// LoginLife is how long a person may take to log in.
+	LoginLife = 10 * time.Minute
+	// KeyLife is how long a key lasts when nothing is said, and KeyMost the longest that it can.
+	KeyLife = 90 * 24 * time.Hour
+	KeyMost = 366 * 24 * time.Hour
+)
+
+// Holder is whom a credential belongs to, as things are now.
+type Holder struct {
+	Tenant string
+	Person string
+	Email  string
+	Role   Role
+	// Scopes are a key's; a session has all.
+	Scopes []Scope
+	// ID is the key's; a session has none.
+	ID string
+	// Until is when the credential ends at the latest.
+	Until time.Time
+}
+
+// Doors finds out whose a credential is. One that is unknown, expired or revoked, or whose holder is
+// no member any more, is not_found. Nothing is remembered between two requests: what is changed
+// counts for the next one.
+type Doors interface {
+	Session(ctx context.Context, c Credential, at time.Time) (Holder, error)
+	Key(ctx context.Context, c Credential, at time.Time) (Holder, error)
+	// Changes grows whenever somebody may have lost what they had.
+	Changes(ctx context.Context) (int64, error)
+}
+
+// Login is a login under way, found by the hash of its state.
+type Login struct {
+	State    []byte
+	Nonce    string
+	Verifier string
+	// Next is where the person wanted to go.
+	Next  string
+	Until time.Time
+}
+
+// Session is a login that was carried out.
+type Session struct {
+	Credential Credential
+	Person     string
+	At         time.Time
+	Until      time.Time
+}
+
+// Logins lets people in.
+type Logins interface {
+	BeginLogin(ctx context.Context, l Login) error
+	// TakeLogin returns a login that was begun, once.
+	TakeLogin(ctx context.Context, state []byte, at time.Time) (Login, error)
+	// Arrive notes that a person has logged in: it makes their own tenant, takes up invitations, and
+	// returns all their tenants, their own last.
+	Arrive(ctx context.Context, p Person, at time.Time) ([]Tenant, error)
+	StartSession(ctx context.Context, s Session) error
+	// EndSession ends a session; one that is unknown has ended.
+	EndSession(ctx context.Context, c Credential) error
+}
+
+// Tenant is one of a person's tenants.
+type Tenant struct {
+	ID       string
+	Name     string
+	Personal bool
+	// Role is what the person may do there.
+	Role Role
+}
+
+// Tenants are made and listed by their members.
+type Tenants interface {
+	// TenantsOf lists a person's tenants, their own last.
+	TenantsOf(ctx context.Context, person string) ([]Tenant, error)
+	// MakeTenant makes one whose owner is a member of another.
+	MakeTenant(ctx context.Context, id, name string, by Holder, at time.Time) error
+}
+
+// Member is somebody who belongs to a tenant, or was asked to.
+type Member struct {
+	ID    string
+	Email string
+	Name  string
+	Role  Role
+	// Person is empty until the one with this address has logged in.
+	Person   string
+	AddedBy  string
+	AddedAt  time.Time
+	JoinedAt time.Time
+}
+
+// Members is who belongs to a tenant. There is always an owner who has logged in.
+type Members interface {
+	Members(ctx context.Context, tenant string) ([]Member, error)
+	AddMember(ctx context.Context, tenant string, m Member) error
+	ChangeRole(ctx context.Context, tenant, member string, role Role) (Member, error)
+	RemoveMember(ctx context.Context, tenant, member string) error
+}
+
+// Key is what a program shows.
+type Key struct {
+	ID     string
+	Person string
+	// Email is whose it is.
+	Email     string
+	Name      string
+	Scopes    []Scope
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	// UsedAt is when it was used last, to the minute, and RevokedAt when it was revoked; zero if never.
+	UsedAt    time.Time
+	RevokedAt time.Time
+}
+
+// Keys are the keys of a tenant. A person restricts it to theirs, an empty one does not.
+type Keys interface {
+	Keys(ctx context.Context, tenant, person string) ([]Key, error)
+	MakeKey(ctx context.Context, c Credential, k Key) error
+	RevokeKey(ctx context.Context, tenant, person, id string, at time.Time) error
+}
+
+// Store keeps all of it.
+type Store interface {
+	Doors
+	Logins
+	Tenants
+	Members
+	Keys
+}
