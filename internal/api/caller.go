@@ -3,39 +3,29 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/people"
 )
 
 // Role is what a person may do in a tenant. Each may do what those before it may.
-type Role string
+type Role = people.Role
 
 // The roles.
 const (
-	RoleViewer Role = "viewer"
-	RoleMember Role = "member"
-	RoleOwner  Role = "owner"
+	RoleViewer = people.RoleViewer
+	RoleMember = people.RoleMember
+	RoleOwner  = people.RoleOwner
 )
 
-// rank orders the roles; what is no role is below all.
-func (r Role) rank() int {
-	switch r {
-	case RoleViewer:
-		return 1
-	case RoleMember:
-		return 2
-	case RoleOwner:
-		return 3
-	}
-	return 0
-}
-
 // Scope is what a credential may be used for.
-type Scope string
+type Scope = people.Scope
 
 // The scopes. ScopeWrite is the five commands and nothing else.
 const (
-	ScopeRead  Scope = "read"
-	ScopeWrite Scope = "write"
-	ScopeAdmin Scope = "admin"
+	ScopeRead  = people.ScopeRead
+	ScopeWrite = people.ScopeWrite
+	ScopeAdmin = people.ScopeAdmin
 )
 
 // Caller is who a request comes from.
@@ -50,6 +40,8 @@ type Caller struct {
 	// Credential names what the caller showed, without being of use to anybody: it is what is counted
 	// and audited.
 	Credential string
+	// Until is when the credential ends; zero if it does not.
+	Until time.Time
 	// Cookie means that a browser sent the credential by itself, so that another page may have caused
 	// the request.
 	Cookie bool
@@ -73,15 +65,17 @@ var (
 	accessPublic  = Access{Public: true}
 	accessRead    = Access{Scope: ScopeRead, Least: RoleViewer}
 	accessCommand = Access{Scope: ScopeWrite, Least: RoleMember}
-	accessAdmin   = Access{Scope: ScopeAdmin, Least: RoleOwner}
+	// accessSelf is for what people look after themselves, such as their own keys.
+	accessSelf  = Access{Scope: ScopeAdmin, Least: RoleViewer}
+	accessAdmin = Access{Scope: ScopeAdmin, Least: RoleOwner}
 )
 
 // allows reports whether a caller may use a route, and if not, what is missing.
 func (a Access) allows(c Caller) error {
-	if a.Scope == "" || a.Least.rank() == 0 {
+	if a.Scope == "" || a.Least.Rank() == 0 {
 		return &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "nobody may use this"}
 	}
-	if c.Role.rank() < a.Least.rank() {
+	if c.Role.Rank() < a.Least.Rank() {
 		return &Problem{
 			Status: http.StatusForbidden, Code: "forbidden", Detail: "a " + string(c.Role) + " may not do this",
 			Next: "ask an owner of the tenant to make you a " + string(a.Least),

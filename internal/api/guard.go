@@ -61,6 +61,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			})
 			return
 		}
+		r, end := s.leashes.tie(r)
+		defer end()
 		next.ServeHTTP(w, r)
 	})
 }

@@ -85,14 +85,31 @@ func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	if access.Public {
 		return Caller{}, nil
 	}
+	address, now := s.guesses.address(r), s.options.Now()
+	if err := s.guesses.check(address, now); err != nil {
+		return Caller{}, err
+	}
+	seen := s.leashes.seen.Load()
 	caller, err := s.options.Door.Identify(r)
 	if err != nil {
+		if problemOf(err).Status == http.StatusUnauthorized && shows(r) {
+			s.guesses.failed(address, now)
+		}
 		return Caller{}, err
 	}
 	if err := forged(caller, r); err != nil {
 		return Caller{}, err
 	}
-	return caller, access.allows(caller)
+	if err := access.allows(caller); err != nil {
+		return Caller{}, err
+	}
+	s.leashes.hold(r, access, caller, seen)
+	return caller, nil
+}
+
+// shows reports whether a request shows a credential, valid or not.
+func shows(r *http.Request) bool {
+	return r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != ""
 }
 
 // commandHeader is a header that no page of another origin can make a browser send.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/people"
 )
 
 // Options are what a server is made of.
@@ -20,6 +21,12 @@ type Options struct {
 	Door     Doorkeeper
 	Commands Commands
 	Roles    Catalogue
+	// People are those who share an installation, and Login is how they log in; on one person's machine
+	// there is neither.
+	People people.Store
+	Login  Login
+	// Guesses limits credentials that are not valid.
+	Guesses Guesses
 	// Redact takes secrets out of a text, as the log does; nil leaves it as it is.
 	Redact func(string) string
 	// Version is the program's.
@@ -39,6 +46,8 @@ type Server struct {
 	routes  []Route
 	handler http.Handler
 	hub     *hub
+	guesses *guesses
+	leashes leashes
 	closing chan struct{}
 	close   func()
 }
@@ -71,7 +80,8 @@ func New(o Options) *Server {
 	closing := make(chan struct{})
 	s := &Server{
 		options: o, mux: http.NewServeMux(), closing: closing, close: sync.OnceFunc(func() { close(closing) }),
-		hub: &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
+		hub:     &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
+		guesses: newGuesses(o.Guesses), leashes: leashes{held: map[*leash]struct{}{}},
 	}
 	s.huma = humago.New(s.mux, config)
 	s.conversationRoutes()
@@ -80,8 +90,15 @@ func New(o Options) *Server {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
+	s.loginRoutes()
+	s.tenantRoutes()
+	s.memberRoutes()
+	s.keyRoutes()
 	s.documentRoutes()
 	s.handler = s.guard(s.mux)
+	if o.People != nil {
+		go s.watch(o.People)
+	}
 	return s
 }
 

@@ -45,6 +45,10 @@ func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, er
 	if err != nil {
 		return nil, err
 	}
+	proxies, err := n.proxies()
+	if err != nil {
+		return nil, err
+	}
 	listener, err := listenOn(ctx, settings.Serve.Address)
 	if err != nil {
 		return nil, err
@@ -53,14 +57,22 @@ func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, er
 	options := api.Options{
 		Log: n.Log, Bus: n.Bus, Door: api.Local{Tenant: LocalTenant, User: localUser(), Token: token},
 		Commands: commands{node: n, workspace: workspace}, Roles: n.catalog, Redact: n.options.Vault.Redact,
-		Version: version, Logger: n.options.Logger,
+		Version: version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies},
+	}
+	hosts := []string{"127.0.0.1", "::1", "localhost"}
+	if settings.Shared() {
+		host, err := n.share(ctx, &options)
+		if err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
+		f.URL, f.Token, hosts = settings.Serve.URL, "", append(hosts, host)
 	}
 	if settings.Live.NATS.IsZero() {
 		options.Poll = localPoll
 	}
 	f.api = api.New(options)
 	f.server = &http.Server{
-		Handler: api.Hosts(f.api, "127.0.0.1", "::1", "localhost"), ReadHeaderTimeout: 5 * time.Second,
+		Handler: api.Hosts(f.api, hosts...), ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 	}
 	go func() { f.done <- f.server.Serve(listener) }()

@@ -14,6 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	store "github.com/retinue-dev/retinue/internal/people/postgres"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
@@ -122,7 +123,7 @@ func (n *Node) Follow(ctx context.Context, conversation string, after int64) <-c
 	return progress.Follow(ctx, n.Log, n.Bus, here(conversation), after)
 }
 
-// Migrate brings the journal's database up to date. With SQLite there is nothing to do: a file is
+// Migrate brings the database of the journal and of people up to date. With SQLite there is nothing to do: a file is
 // brought up to date when it is opened.
 func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) error {
 	if s.Journal.DSN.IsZero() {
@@ -135,5 +136,8 @@ func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string
 	if err != nil {
 		return fmt.Errorf("journal.dsn: %w", err)
 	}
-	return postgres.Migrate(ctx, dsn)
+	if err := postgres.Migrate(ctx, dsn); err != nil {
+		return err
+	}
+	return store.Migrate(ctx, dsn)
 }

@@ -95,6 +95,9 @@ type Serve struct {
 	Address string `json:"address,omitempty" jsonschema:"host:port to listen on; empty means 127.0.0.1:7433"`
 	Health  string `json:"health,omitempty" jsonschema:"host:port for health and metrics; empty means 127.0.0.1:7434 for serve, none for up"`
 	URL     string `json:"url,omitempty" jsonschema:"the address that people type, if not the one it listens on"`
+	OIDC    OIDC   `json:"oidc,omitzero" jsonschema:"where people log in, for a server that several share; needs journal.dsn and serve.url"`
+	// Proxies are believed when they say whom they stand for.
+	Proxies []string `json:"proxies,omitempty" jsonschema:"networks of load balancers in front of the server, such as 10.0.0.0/8"`
 }
 
 // Engine is the Temporal server.

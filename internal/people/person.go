@@ -23,7 +23,9 @@ func (p Person) ID() string { return "u" + p.digest() }
 // Home is the tenant of their own that a person's first login makes.
 func (p Person) Home() string { return "t" + p.digest() }
 
-func (p Person) digest() string { return lower.EncodeToString(hash(p.Issuer + "\x00" + p.Subject)[:15]) }
+func (p Person) digest() string {
+	return lower.EncodeToString(hash(p.Issuer + "\x00" + p.Subject)[:15])
+}
 
 // mostEmail is how long an address may be.
 const mostEmail = 254

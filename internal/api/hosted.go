@@ -1,0 +1,66 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+// Hosted is the doorkeeper of an installation that several share: people show a session, programs a
+// key. Both are looked up for every request, so that what is revoked or changed counts at once.
+type Hosted struct {
+	Doors people.Doors
+	// Cookie is the name of the session's; empty means SessionCookie.
+	Cookie string
+	Now    func() time.Time
+}
+
+// Identify implements Doorkeeper. A key goes before a session.
+func (h Hosted) Identify(r *http.Request) (Caller, error) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		text, _ := strings.CutPrefix(header, "Bearer ")
+		key, ok := people.ParseCredential(people.KindKey, text)
+		if !ok {
+			return Caller{}, Unauthorised()
+		}
+		holder, err := h.Doors.Key(r.Context(), key, h.Now())
+		return callerFrom(holder, "key:"+holder.ID, err)
+	}
+	session, ok := sessionOf(r, h.Cookie)
+	if !ok {
+		return Caller{}, Unauthorised()
+	}
+	holder, err := h.Doors.Session(r.Context(), session, h.Now())
+	caller, err := callerFrom(holder, "session:"+holder.Person, err)
+	caller.Cookie = true
+	return caller, err
+}
+
+// sessionOf is the session that a browser sent.
+func sessionOf(r *http.Request, name string) (people.Credential, bool) {
+	if name == "" {
+		name = SessionCookie
+	}
+	cookies := r.CookiesNamed(name)
+	if len(cookies) != 1 { // two would leave open whose it is
+		return people.Credential{}, false
+	}
+	return people.ParseCredential(people.KindSession, cookies[0].Value)
+}
+
+// callerFrom is who holds a credential. The address is what others are shown: it is verified, and
+// nobody can choose that of another.
+func callerFrom(h people.Holder, credential string, err error) (Caller, error) {
+	if chat.CodeOf(err) == chat.CodeNotFound {
+		return Caller{}, Unauthorised()
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	return Caller{
+		Tenant: h.Tenant, User: h.Person, Name: h.Email, Role: h.Role, Scopes: h.Scopes, Credential: credential, Until: h.Until,
+	}, nil
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+// Tenant is one of the tenants that a person belongs to.
+type Tenant struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Personal bool   `json:"personal" doc:"Whether it is your own."`
+	Role     string `json:"role" enum:"viewer,member,owner" doc:"What you may do there."`
+	Current  bool   `json:"current" doc:"Whether this session is in it."`
+}
+
+type (
+	tenantsOutput struct {
+		Body struct {
+			Items []Tenant `json:"items" doc:"Your own last."`
+		}
+	}
+	tenantOutput   struct{ Body Tenant }
+	newTenantInput struct {
+		Body struct {
+			Name string `json:"name" minLength:"1" maxLength:"100"`
+		}
+	}
+)
+
+func (s *Server) tenantRoutes() {
+	const tag = "people"
+	register(s, accessSelf, huma.Operation{
+		OperationID: "listTenants", Method: http.MethodGet, Path: "/v1/tenants", Summary: "The tenants that you belong to",
+		Tags: []string{tag},
+	}, s.tenants)
+	register(s, accessSelf, huma.Operation{
+		OperationID: "createTenant", Method: http.MethodPost, Path: "/v1/tenants", DefaultStatus: http.StatusCreated,
+		Summary: "Make a tenant, whose owner you are", Tags: []string{tag},
+	}, s.createTenant)
+	s.handle(accessSelf, http.MethodPost, "/v1/tenants/{tenant}/session", s.alone(s.switchTenant))
+}
+
+// inPerson refuses a key: it belongs to one tenant and must not lead into another.
+func (s *Server) inPerson(c Caller) error {
+	if s.options.People == nil {
+		return noPeople()
+	}
+	if !c.Cookie {
+		return &Problem{Code: "forbidden", Detail: "a key belongs to one tenant", Next: "log in to see or change where you belong"}
+	}
+	return nil
+}
+
+func tenantOf(c Caller) func(people.Tenant) Tenant {
+	return func(t people.Tenant) Tenant {
+		return Tenant{ID: t.ID, Name: t.Name, Personal: t.Personal, Role: string(t.Role), Current: t.ID == c.Tenant}
+	}
+}
+
+func (s *Server) tenants(ctx context.Context, _ *noInput) (*tenantsOutput, error) {
+	c := callerOf(ctx)
+	if err := s.inPerson(c); err != nil {
+		return nil, err
+	}
+	list, err := s.options.People.TenantsOf(ctx, c.User)
+	out := &tenantsOutput{}
+	out.Body.Items = each(list, tenantOf(c))
+	return out, err
+}
+
+// mostTenants is how many tenants a person can belong to when they make another.
+const mostTenants = 100
+
+func (s *Server) createTenant(ctx context.Context, in *newTenantInput) (*tenantOutput, error) {
+	c := callerOf(ctx)
+	if err := s.inPerson(c); err != nil {
+		return nil, err
+	}
+	list, err := s.options.People.TenantsOf(ctx, c.User)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) >= mostTenants {
+		return nil, &Problem{Code: "conflict", Detail: "you belong to too many tenants", Next: "leave one first"}
+	}
+	t := people.Tenant{ID: people.NewID("t"), Name: in.Body.Name, Role: RoleOwner}
+	by := people.Holder{Tenant: c.Tenant, Person: c.User, Email: c.Name}
+	if err := s.options.People.MakeTenant(ctx, t.ID, t.Name, by, s.options.Now()); err != nil {
+		return nil, err
+	}
+	return &tenantOutput{Body: tenantOf(c)(t)}, nil
+}
+
+// switchTenant gives the browser a session in another tenant, which lasts no longer than the one it had.
+func (s *Server) switchTenant(w http.ResponseWriter, r *http.Request) error {
+	c, id := callerOf(r.Context()), r.PathValue("tenant")
+	if err := s.inPerson(c); err != nil {
+		return err
+	}
+	list, err := s.options.People.TenantsOf(r.Context(), c.User)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(t people.Tenant) bool { return t.ID == id }) {
+		return &Problem{Code: "not_found", Detail: "nothing is known under this id"}
+	}
+	if err := s.startSession(w, r, id, c.User, c.Until); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
