@@ -26,6 +26,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"test support does not ship", "internal/app/a.go", "./internal/live/livetest"},
 	{"a port sees only chat", "internal/journal/a.go", "./internal/live"},
 	{"a journal adapter sees only its port", "internal/journal/sqlite/a.go", "./internal/journal/postgres"},
+	{"an adapter of people sees only its port", "internal/people/oidc/a.go", "./internal/people/postgres"},
 	{"a live adapter sees only its port", "internal/live/nats/a.go", "./internal/journal"},
 	{"a model adapter sees only its port", "internal/model/openai/a.go", "./internal/app"},
 	{"a tool adapter sees only its port", "internal/tool/builtin/a.go", "./internal/durable"},
@@ -57,6 +58,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"nothing imports standalone", "internal/durable/a_test.go", "go.temporal.io/server/temporal"},
 	{"archtest imports nothing of ours", "internal/archtest/a.go", "./internal/chat"},
 	{"test libraries stay in tests", "internal/chat/a.go", "pgregory.net/rapid"},
+	{"test libraries stay in tests", "internal/api/a.go", "github.com/zitadel/oidc/v3/pkg/op"},
 	{"test libraries stay in tests", "internal/live/nats/a.go", "github.com/nats-io/nats-server/v2/server"},
 }
 
