@@ -51,7 +51,11 @@ func newGuesses(g Guesses) *guesses {
 func (g *guesses) check(address string, now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	wait := g.empty[address].Sub(now) - time.Duration(g.burst-1)*g.every
+	full, known := g.empty[address]
+	if !known {
+		return nil
+	}
+	wait := full.Sub(now) - time.Duration(g.burst-1)*g.every
 	if wait <= 0 {
 		return nil
 	}

@@ -1,0 +1,222 @@
+//go:build services
+
+package api_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/internal/people/oidc"
+	store "github.com/retinue-dev/retinue/internal/people/postgres"
+)
+
+// world is a server that several people share, on a database of its own.
+type world struct {
+	t      *testing.T
+	log    *postgres.Log
+	people *store.Store
+	bus    live.Bus
+	api    *api.Server
+	server *httptest.Server
+	count  atomic.Int64
+}
+
+// newWorld starts a server. Options can be changed before it is made.
+func newWorld(t *testing.T, change func(*api.Options)) *world {
+	t.Helper()
+	db, err := postgrestest.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := postgres.Migrate(t.Context(), db.DSN); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context(), db.DSN); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, bus: live.NewLocal(0)}
+	if w.log, err = postgres.Open(t.Context(), postgres.Options{DSN: db.DSN, Role: postgres.Role, Connections: 6}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.log.Close)
+	if w.people, err = store.Open(t.Context(), store.Options{DSN: db.DSN, Role: postgres.Role, Connections: 4}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.people.Close)
+	login := api.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
+	o := api.Options{
+		Log: w.log, Bus: w.bus, Commands: scribe{w.log}, Roles: noRoles{}, People: w.people, Login: login,
+		Door:    api.Hosted{Doors: w.people, Cookie: login.Cookie(), Now: time.Now},
+		Guesses: api.Guesses{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
+	}
+	if change != nil {
+		change(&o)
+	}
+	w.api = api.New(o)
+	w.server = httptest.NewServer(w.api)
+	t.Cleanup(w.server.Close)
+	t.Cleanup(w.api.Close)
+	return w
+}
+
+// scribe carries commands out by writing them down: there is no engine here.
+type scribe struct{ log journal.Log }
+
+func (s scribe) write(ctx context.Context, place journal.Place, rows ...journal.Row) error {
+	_, err := s.log.Append(ctx, place, time.Now(), rows...)
+	return err
+}
+
+func (s scribe) Open(ctx context.Context, place journal.Place, t api.Talk) error {
+	return s.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace})
+}
+
+func (s scribe) Say(ctx context.Context, place journal.Place, d api.Said) error {
+	return s.write(ctx, place, journal.Said{ID: d.ID, By: d.By, Parts: text(d.Text), InReplyTo: d.InReplyTo, Decline: d.Decline})
+}
+
+func (s scribe) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	return s.write(ctx, place, d)
+}
+
+func (s scribe) Cancel(ctx context.Context, place journal.Place, id, _, _ string) error {
+	return s.write(ctx, place, journal.Posted{ID: id, Topic: "cancel"})
+}
+
+func (s scribe) Archive(ctx context.Context, place journal.Place, by string) error {
+	return s.write(ctx, place, journal.Archived{By: by})
+}
+
+func (s scribe) Delete(ctx context.Context, place journal.Place, _ string) error {
+	return s.log.Erase(ctx, place)
+}
+
+type noRoles struct{}
+
+func (noRoles) Roles(context.Context, string) ([]api.RoleInfo, error) { return nil, nil }
+
+func text(words string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: words}} }
+
+// ids are the things of one tenant, by the names that addresses have for them.
+type ids map[string]string
+
+// with is a copy in which some are others.
+func (i ids) with(other ids) ids {
+	out := ids{}
+	for k, v := range i {
+		out[k] = v
+	}
+	for k, v := range other {
+		out[k] = v
+	}
+	return out
+}
+
+// fill writes a conversation of every kind of row, in which every text has a word. Place is where in
+// the orchestrator's transcript its sub-agent was asked for, and part of many ids.
+func (w *world) fill(tenant, conversation, word, place string) ids {
+	w.t.Helper()
+	sub := "main/" + place
+	at, task, question := journal.In{Agent: sub, Task: sub}, sub, sub+"?"+place
+	turn := int(place[0] - '0')
+	whole := word + " whole output"
+	if err := w.log.Keep(w.t.Context(), tenant, whole); err != nil {
+		w.t.Fatal(err)
+	}
+	show, _ := json.Marshal(map[string]string{"line": word})
+	approval := sha256.Sum256([]byte(word + place))
+	main := journal.In{Agent: "main", Task: "main"}
+	rows := []journal.Row{
+		journal.Opened{By: word, Title: word + " title", Workspace: word},
+		journal.Said{ID: "m1", By: word, Parts: text(word + " asked")},
+		journal.Assigned{In: main, Role: word, Instruction: word},
+		journal.Assigned{In: at, Parent: "main", Call: "1.0", Depth: 1, Role: word, Instruction: word, Criteria: word},
+		journal.Moved{In: at, Serial: 1, Status: chat.StatusRunning},
+		journal.Requested{In: at, Call: "c1", Type: journal.RequestDelegation, Turn: turn, Model: word},
+		journal.Responded{In: at, Call: "c1", Status: chat.StatusCompleted, Model: word},
+		journal.Spoke{In: at, Turn: turn, Message: chat.Message{ID: "r1", Speaker: "assistant", Parts: []chat.Part{
+			{Kind: chat.PartText, Text: word}, {Kind: chat.PartToolUse, Call: place, Tool: word, Args: `{"a":"` + word + `"}`},
+		}}},
+		journal.Resulted{In: at, Call: place, Status: journal.CallCompleted, Text: word, Whole: journal.HashOf(whole)},
+		journal.Asked{In: at, Question: question, Text: word, Options: []string{word}},
+		journal.Relayed{In: at, Question: question},
+		journal.Wanted{In: at, Call: place, Tool: word, Hash: hex.EncodeToString(approval[:]), Pattern: word, Show: show},
+		journal.Noted{In: at, Serial: 1, Note: word, Text: word},
+		journal.Finished{In: main, Status: chat.StatusCompleted, Summary: word, Message: word},
+	}
+	if _, err := w.log.Append(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, time.Now(), rows...); err != nil {
+		w.t.Fatal(err)
+	}
+	return ids{
+		"conversation": conversation, "agent": strings.ReplaceAll(sub, "/", "~"), "task": strings.ReplaceAll(task, "/", "~"),
+		"call": place, "approval": strings.ReplaceAll(sub, "/", "~") + ":" + place, "question": question,
+		"decision": hex.EncodeToString(approval[:]), "hash": journal.HashOf(whole), "words": word, "plain-task": task,
+	}
+}
+
+// person logs somebody in, as a member of a tenant if one is named.
+func (w *world) person(name, tenant string, role people.Role) people.Person {
+	w.t.Helper()
+	p := people.Person{Issuer: "https://id.example", Subject: name, Email: name + "@example.org", Name: name}
+	if tenant != "" {
+		m := people.Member{ID: people.NewID("m"), Email: p.Email, Role: role, AddedBy: "test", AddedAt: time.Now()}
+		if err := w.people.AddMember(w.t.Context(), tenant, m); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if _, err := w.people.Arrive(w.t.Context(), p, time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// session lets somebody in and returns the cookie.
+func (w *world) session(p people.Person, tenant string) string {
+	w.t.Helper()
+	c := people.NewCredential(people.KindSession, tenant)
+	err := w.people.StartSession(w.t.Context(), people.Session{
+		Credential: c, Person: p.ID(), At: time.Now(), Until: time.Now().Add(time.Hour),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c.Text
+}
+
+// key makes a key and returns its id and secret.
+func (w *world) key(p people.Person, tenant string, life time.Duration, scopes ...people.Scope) (id, secret string) {
+	w.t.Helper()
+	c := people.NewCredential(people.KindKey, tenant)
+	k := people.Key{
+		ID: people.NewID("k"), Person: p.ID(), Name: p.Name + " key", Scopes: scopes, CreatedAt: time.Now().Add(-time.Hour),
+		ExpiresAt: time.Now().Add(life),
+	}
+	if err := w.people.MakeKey(w.t.Context(), c, k); err != nil {
+		w.t.Fatal(err)
+	}
+	return k.ID, c.Text
+}
+
+// unique is text that was not there before.
+func (w *world) unique() string { return fmt.Sprintf("x%06d", w.count.Add(1)) }
