@@ -28,6 +28,11 @@ func memberOf(m people.Member) Member {
 	}
 }
 
+// InMember names a member of the tenant.
+type InMember struct {
+	Member string `path:"member" minLength:"1" maxLength:"64"`
+}
+
 type (
 	membersOutput struct {
 		Body struct {
@@ -41,11 +46,9 @@ type (
 			Role  string `json:"role" enum:"viewer,member,owner"`
 		}
 	}
-	memberInput struct {
-		Member string `path:"member" minLength:"1" maxLength:"64"`
-	}
-	roleInput struct {
-		memberInput
+	memberInput struct{ InMember }
+	roleInput   struct {
+		InMember
 		Body struct {
 			Role string `json:"role" enum:"viewer,member,owner"`
 		}

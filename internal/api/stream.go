@@ -117,6 +117,9 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 		defer leave()
 		r, w := unwrap(h)
 		out := newPipe(w)
+		if r.Method == http.MethodHead {
+			return // its connection takes the next request, which must not wait for a stream
+		}
 		if s.backfill(r.Context(), out, place, after, seq) == nil {
 			s.pump(r.Context(), out, reader)
 		}

@@ -373,9 +373,11 @@ var named = regexp.MustCompile(`\{([a-z-]+)\}`)
 func (m *matrix) ask(v visitor, path, verb string, route *api.Route, s source) (answer, error) {
 	reads := verb == http.MethodGet || verb == http.MethodHead
 	own := m.things["own"]
-	changes := route != nil && !reads && v.may(route.Access)
-	if changes {
-		own = m.fill(m.tenant, "c"+m.unique(), "ours", "1.0").with(m.belongings(m.tenant, v.person, "ours"))
+	if route != nil && !reads && !route.Access.Public && v.may(route.Access) {
+		if route.Access.Scope == people.ScopeWrite {
+			own = m.fill(m.tenant, "c"+m.unique(), "ours", "1.0")
+		}
+		own = own.with(m.belongings(m.tenant, v.person, "ours"))
 	}
 	of := map[string]ids{"own": own, "foreign": m.things["foreign"], "unknown": m.things["unknown"]}
 	inner, outer := of[s.inner].with(ids{"unique": m.unique()}), of[s.outer]
