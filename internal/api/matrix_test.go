@@ -1,0 +1,287 @@
+//go:build services
+
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+// verbs are those that every address is asked with, whatever it takes.
+var verbs = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+// visit sends all requests of one visitor.
+func (m *matrix) visit(v visitor) {
+	type job struct {
+		path, verb string
+		route      *api.Route
+	}
+	paths := map[string]bool{}
+	taken := map[string]*api.Route{}
+	for _, r := range m.api.Routes() {
+		paths[r.Path] = true
+		taken[r.Method+" "+r.Path] = &r
+	}
+	jobs := make(chan job)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for j := range jobs {
+				m.compare(v, j.path, j.verb, j.route)
+			}
+		})
+	}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		for _, verb := range verbs {
+			route := taken[verb+" "+path]
+			if route == nil && verb == http.MethodHead {
+				route = taken[http.MethodGet+" "+path]
+			}
+			if route == nil {
+				route = taken[" "+path]
+			}
+			jobs <- job{path, verb, route}
+		}
+	}
+	close(jobs)
+	wg.Wait()
+}
+
+// compare asks a route by all ids and holds the answers against each other.
+func (m *matrix) compare(v visitor, path, verb string, route *api.Route) {
+	answers := map[string]answer{}
+	for _, s := range sources {
+		who := fmt.Sprintf("%s: %s %s by ids %s", v.name, verb, path, s.name)
+		a, err := m.ask(v, path, verb, route, s)
+		if err != nil {
+			m.complain("%s: %v", who, err)
+			continue
+		}
+		answers[s.name] = a
+		m.judge(v, path, verb, route, s, a, who)
+	}
+	for a, b := range same {
+		x, y := answers[a].plain(), answers[b].plain()
+		if x.status < 300 && y.status < 300 {
+			continue // what is theirs, or nothing in particular
+		}
+		if diff := cmp.Diff(x, y, cmp.AllowUnexported(answer{})); diff != "" {
+			m.complain("%s: %s %s: ids %s and %s can be told apart:\n%s", v.name, verb, path, a, b, diff)
+		}
+	}
+}
+
+// judge looks at one answer.
+func (m *matrix) judge(v visitor, path, verb string, route *api.Route, s source, a answer, who string) {
+	if strings.Contains(a.body, canary) || strings.Contains(fmt.Sprint(a.header), canary) || strings.Contains(a.body, m.other) {
+		m.complain("%s: it shows something of the other tenant: %s", who, a.body)
+	}
+	if a.status >= 500 && path != "/login" {
+		m.complain("%s: status %d: %s", who, a.status, a.body)
+	}
+	if route == nil {
+		if a.status < 400 {
+			m.complain("%s: status %d for what is no route", who, a.status)
+		}
+		return
+	}
+	open := v.may(route.Access)
+	if !v.known && !route.Access.Public && a.status != http.StatusUnauthorized {
+		m.complain("%s: status %d without a credential", who, a.status)
+	}
+	if v.known && !open && a.status != http.StatusForbidden {
+		m.complain("%s: status %d, want a refusal", who, a.status)
+	}
+	if !open {
+		return
+	}
+	if named.MatchString(path) && s.outer != "own" && a.status < 300 {
+		m.complain("%s: status %d", who, a.status)
+	}
+	if s.name != "own" {
+		return
+	}
+	_, excused := reluctant[route.Operation]
+	alone := strings.HasPrefix(path, "/v1/tenants") && !v.session // a key belongs to one tenant
+	if !route.Access.Public && !excused && !alone && !(path == "/logout" && !v.session) && a.status >= 300 {
+		m.complain("%s: status %d: %s", who, a.status, a.body)
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked[route.Method+" "+route.Path] = true
+}
+
+// named is an address with an id in it.
+var named = regexp.MustCompile(`\{([a-z-]+)\}`)
+
+// ask sends one request. Who may change things gets things of their own to change.
+func (m *matrix) ask(v visitor, path, verb string, route *api.Route, s source) (answer, error) {
+	reads := verb == http.MethodGet || verb == http.MethodHead
+	own := m.things["own"]
+	if route != nil && !reads && !route.Access.Public && v.may(route.Access) {
+		if route.Access.Scope == people.ScopeWrite {
+			own = m.fill(m.tenant, "c"+m.unique(), "ours", "1.0")
+		}
+		own = own.with(m.belongings(m.tenant, v.person, "ours"))
+	}
+	of := map[string]ids{"own": own, "foreign": m.things["foreign"], "unknown": m.things["unknown"]}
+	inner, outer := of[s.inner].with(ids{"unique": m.unique()}), of[s.outer]
+	things := inner.with(ids{"conversation": outer["conversation"]})
+	if !strings.Contains(path, "{conversation}") { // its one id is the outer one
+		things = outer.with(ids{"unique": inner["unique"], "words": inner["words"]})
+	}
+	fill := func(text string) string {
+		return named.ReplaceAllStringFunc(text, func(name string) string { return things[strings.Trim(name, "{}")] })
+	}
+	where := m.server.URL + fill(path)
+	var body io.Reader
+	if route != nil {
+		if q := queries[route.Operation]; q != "" {
+			where += "?" + fill(q)
+		}
+		if text := m.bodyOf(route.Operation); text != "" && !reads {
+			body = strings.NewReader(fill(text))
+		}
+	}
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, verb, where, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Idempotency-Key", "tenancy-"+things["unique"])
+	r.Header.Set("Retinue-Request", "1")
+	switch {
+	case v.session:
+		r.AddCookie(&http.Cookie{Name: "rt", Value: m.session(v.person, m.tenant)})
+	case v.secret != "":
+		r.Header.Set("Authorization", "Bearer "+v.secret)
+	}
+	m.mu.Lock()
+	m.requests++
+	m.mu.Unlock()
+	return m.send(r, cancel)
+}
+
+// streamTime is how long a stream is read.
+const streamTime = 60 * time.Millisecond
+
+func (m *matrix) send(r *http.Request, cancel context.CancelFunc) (answer, error) {
+	response, err := m.client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	a := answer{status: response.StatusCode, header: response.Header}
+	stream := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	if stream {
+		defer time.AfterFunc(streamTime, cancel).Stop()
+	}
+	var read bytes.Buffer
+	if _, err := io.Copy(&read, response.Body); err != nil && !stream {
+		return a, err
+	}
+	a.body = read.String()
+	if stream && r.Method == http.MethodGet && !strings.Contains(a.body, "ours") && strings.Contains(r.URL.Path, "/conversations/") {
+		return a, fmt.Errorf("a stream of one's own shows nothing: %q", a.body)
+	}
+	return a, nil
+}
+
+// readDocument reads what the server says of itself.
+func (m *matrix) readDocument() {
+	response, err := m.client.Get(m.server.URL + "/openapi.json")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	var document struct {
+		Paths      map[string]map[string]json.RawMessage `json:"paths"`
+		Components struct {
+			Schemas map[string]map[string]any `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&document); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, path := range document.Paths {
+		for _, raw := range path {
+			var op struct {
+				ID   string `json:"operationId"`
+				Body struct {
+					Content map[string]struct {
+						Schema map[string]any `json:"schema"`
+					} `json:"content"`
+				} `json:"requestBody"`
+			}
+			if json.Unmarshal(raw, &op) == nil && op.ID != "" {
+				m.document[op.ID] = resolve(op.Body.Content["application/json"].Schema, document.Components.Schemas)
+			}
+		}
+	}
+}
+
+// resolve follows a reference to a schema.
+func resolve(schema map[string]any, all map[string]map[string]any) map[string]any {
+	ref, _ := schema["$ref"].(string)
+	if ref == "" {
+		return schema
+	}
+	return all[ref[strings.LastIndex(ref, "/")+1:]]
+}
+
+// bodyOf is what an operation is sent: what is written down, or else the least that its schema takes.
+func (m *matrix) bodyOf(operation string) string {
+	if text := bodies[operation]; text != "" {
+		return text
+	}
+	schema := m.document[operation]
+	if schema == nil {
+		return ""
+	}
+	required, _ := schema["required"].([]any)
+	properties, _ := schema["properties"].(map[string]any)
+	out := map[string]any{}
+	for _, name := range required {
+		p, _ := properties[fmt.Sprint(name)].(map[string]any)
+		choices, _ := p["enum"].([]any)
+		switch {
+		case len(choices) > 0:
+			out[fmt.Sprint(name)] = choices[0]
+		case p["type"] == "string":
+			out[fmt.Sprint(name)] = "text"
+		case p["type"] == "boolean":
+			out[fmt.Sprint(name)] = true
+		case p["type"] == "integer" || p["type"] == "number":
+			out[fmt.Sprint(name)] = 1
+		case p["type"] == "object":
+			out[fmt.Sprint(name)] = map[string]any{}
+		default:
+			out[fmt.Sprint(name)] = []any{}
+		}
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(data)
+}
