@@ -22,6 +22,7 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/people/oidc"
 )
@@ -334,6 +335,40 @@ func TestLoginRefused(t *testing.T) {
 		status, to, body := b.get(b.prove(at, "ann"))
 		if to, err := url.Parse(to); status != http.StatusSeeOther || err != nil || to.Host != u.Host {
 			t.Errorf("next %q: status %d, leads to %s: %s", next, status, to, body)
+		}
+	}
+}
+
+// TestLoginFitsItsBeginning gives the adapter a good code with the nonce or the verifier of another
+// login.
+func TestLoginFitsItsBeginning(t *testing.T) {
+	h := newHouse(t)
+	p := oidc.New(oidc.Options{
+		Issuer: h.provider.URL, ClientID: "retinue", ClientSecret: "quiet", Redirect: h.server.URL + "/login/callback",
+	})
+	verifier, another := strings.Repeat("v", 43), strings.Repeat("w", 43)
+	for _, c := range []struct {
+		name, nonce, verifier string
+		code                  chat.Code
+	}{
+		{"as it began", "once", verifier, ""}, {"another nonce", "twice", verifier, chat.CodeDenied},
+		{"no nonce", "", verifier, chat.CodeDenied}, {"another verifier", "once", another, chat.CodeDenied},
+		{"no verifier", "once", "", chat.CodeDenied},
+	} {
+		at, err := p.Address(t.Context(), "state", "once", verifier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := url.Parse(h.browser().prove(at, "ann"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := p.Exchange(t.Context(), back.Query().Get("code"), c.nonce, c.verifier)
+		switch {
+		case c.code == "" && (err != nil || who.Email != "ann@example.org"):
+			t.Errorf("%s: %+v, %v", c.name, who, err)
+		case c.code != "" && (err == nil || chat.CodeOf(err) != c.code):
+			t.Errorf("%s: error is %v, want %s", c.name, err, c.code)
 		}
 	}
 }
