@@ -44,6 +44,9 @@ func TestForgedRequests(t *testing.T) {
 		{"a logout", "POST", "/logout", map[string]string{"Cookie": session}, 403},
 		{"a switch", "POST", "/v1/tenants/" + owner.Home() + "/session", map[string]string{"Cookie": session}, 403},
 		{"two sessions", "GET", "/v1/me", map[string]string{"Cookie": session + "; rt=rts_x"}, 401},
+		{"a read by another page", "GET", "/v1/me", map[string]string{"Cookie": session, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, 403},
+		{"a stream by a sibling host", "GET", "/v1/conversations/c1/events", map[string]string{"Cookie": session, "Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "cors"}, 403},
+		{"a link from elsewhere", "GET", "/v1/me", map[string]string{"Cookie": session, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 200},
 		{"a read", "GET", "/v1/me", map[string]string{"Cookie": session}, 200},
 	}
 	for _, c := range cases {

@@ -115,8 +115,17 @@ func shows(r *http.Request) bool {
 // commandHeader is a header that no page of another origin can make a browser send.
 const commandHeader = "Retinue-Request"
 
-// forged refuses a write that a browser may have been made to send by another page.
+// forged refuses what a browser may have been made to send by another page: writes without the header,
+// and everything, streams among it, that the browser says a page of elsewhere asked for. Who follows a
+// link from elsewhere is let in.
 func forged(c Caller, r *http.Request) error {
+	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
+	if c.Cookie && (site == "cross-site" || site == "same-site") && mode != "navigate" {
+		return &Problem{
+			Status: http.StatusForbidden, Code: "forbidden", Detail: "the request comes from another origin",
+			Next: "send it from the server's own page, or from a program with a key",
+		}
+	}
 	if !c.Cookie || r.Method == http.MethodGet || r.Method == http.MethodHead || r.Header.Get(commandHeader) != "" {
 		return nil
 	}
