@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// APIKey is what a program shows, without the secret.
-type APIKey struct {
+// Key is what a program shows, without the secret.
+type Key struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
 	Owner     string     `json:"owner" doc:"Whose it is. It can do no more than they can."`
@@ -23,34 +23,34 @@ type APIKey struct {
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 }
 
-// NewAPIKey is a key that was just made, with its secret.
-type NewAPIKey struct {
-	APIKey
+// NewKey is a key that was just made, with its secret.
+type NewKey struct {
+	Key
 	Secret string `json:"secret" doc:"Keep it: it is never shown again."`
 }
 
-func apiKeyOf(k people.Key) APIKey {
-	return APIKey{
+func keyOf(k people.Key) Key {
+	return Key{
 		ID: k.ID, Name: k.Name, Owner: k.Email, Scopes: each(k.Scopes, func(s Scope) string { return string(s) }),
 		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, UsedAt: moment(k.UsedAt), RevokedAt: moment(k.RevokedAt),
 	}
 }
 
 type (
-	apiKeysOutput struct {
+	keysOutput struct {
 		Body struct {
-			Items []APIKey `json:"items" doc:"The oldest first."`
+			Items []Key `json:"items" doc:"The oldest first."`
 		}
 	}
-	newAPIKeyOutput struct{ Body NewAPIKey }
-	newAPIKeyInput  struct {
+	newKeyOutput struct{ Body NewKey }
+	newKeyInput  struct {
 		Body struct {
 			Name   string   `json:"name" minLength:"1" maxLength:"100" doc:"What it is for."`
 			Scopes []string `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"write is the five commands and nothing else."`
 			Days   int      `json:"days,omitempty" minimum:"1" maximum:"366" doc:"How long it lasts; 90 when nothing is said."`
 		}
 	}
-	apiKeyInput struct {
+	keyInput struct {
 		Key string `path:"key" minLength:"1" maxLength:"64"`
 	}
 )
@@ -79,18 +79,18 @@ func whose(c Caller) string {
 	return c.User
 }
 
-func (s *Server) keys(ctx context.Context, _ *noInput) (*apiKeysOutput, error) {
+func (s *Server) keys(ctx context.Context, _ *noInput) (*keysOutput, error) {
 	if s.options.People == nil {
 		return nil, noPeople()
 	}
 	c := callerOf(ctx)
 	list, err := s.options.People.Keys(ctx, c.Tenant, whose(c))
-	out := &apiKeysOutput{}
-	out.Body.Items = each(list, apiKeyOf)
+	out := &keysOutput{}
+	out.Body.Items = each(list, keyOf)
 	return out, err
 }
 
-func (s *Server) createKey(ctx context.Context, in *newAPIKeyInput) (*newAPIKeyOutput, error) {
+func (s *Server) createKey(ctx context.Context, in *newKeyInput) (*newKeyOutput, error) {
 	if s.options.People == nil {
 		return nil, noPeople()
 	}
@@ -117,10 +117,10 @@ func (s *Server) createKey(ctx context.Context, in *newAPIKeyInput) (*newAPIKeyO
 	if err := s.options.People.MakeKey(ctx, secret, k); err != nil {
 		return nil, err
 	}
-	return &newAPIKeyOutput{Body: NewAPIKey{APIKey: apiKeyOf(k), Secret: secret.Text}}, nil
+	return &newKeyOutput{Body: NewKey{Key: keyOf(k), Secret: secret.Text}}, nil
 }
 
-func (s *Server) revokeKey(ctx context.Context, in *apiKeyInput) (*struct{}, error) {
+func (s *Server) revokeKey(ctx context.Context, in *keyInput) (*struct{}, error) {
 	if s.options.People == nil {
 		return nil, noPeople()
 	}

@@ -351,8 +351,10 @@ func TestLoginFitsItsBeginning(t *testing.T) {
 		name, nonce, verifier string
 		code                  chat.Code
 	}{
-		{"as it began", "once", verifier, ""}, {"another nonce", "twice", verifier, chat.CodeDenied},
-		{"no nonce", "", verifier, chat.CodeDenied}, {"another verifier", "once", another, chat.CodeDenied},
+		{"as it began", "once", verifier, ""},
+		{"another nonce", "twice", verifier, chat.CodeDenied},
+		{"no nonce", "", verifier, chat.CodeDenied},
+		{"another verifier", "once", another, chat.CodeDenied},
 		{"no verifier", "once", "", chat.CodeDenied},
 	} {
 		at, err := p.Address(t.Context(), "state", "once", verifier)
@@ -409,10 +411,10 @@ func TestKeyLifeOverHTTP(t *testing.T) {
 	ann.want(http.MethodPost, "/v1/members", `{"email":"bob@example.org","role":"member"}`, nil, http.StatusCreated)
 	bob := h.login("bob")
 	bob.want(http.MethodPost, "/v1/keys", `{"name":"too much","scopes":["read","admin"]}`, nil, http.StatusForbidden)
-	var key api.NewAPIKey
+	var key api.NewKey
 	bob.want(http.MethodPost, "/v1/keys", `{"name":"ci","scopes":["read","write"],"days":1}`, &key, http.StatusCreated)
 	if !strings.HasPrefix(key.Secret, "rtk_") || key.ExpiresAt.Sub(key.CreatedAt) != 24*time.Hour {
-		t.Errorf("the key is %+v", key.APIKey)
+		t.Errorf("the key is %+v", key.Key)
 	}
 	bare := &http.Client{}
 	shown := http.Header{"Authorization": {"Bearer " + key.Secret}}

@@ -50,9 +50,13 @@ type source struct {
 
 // sources, and which of them must get the same answer.
 var sources = []source{
-	{"own", "own", "own"}, {"foreign", "foreign", "foreign"}, {"unknown", "unknown", "unknown"},
-	{"foreign in own", "own", "foreign"}, {"unknown in own", "own", "unknown"},
-	{"own in foreign", "foreign", "own"}, {"own in unknown", "unknown", "own"},
+	{"own", "own", "own"},
+	{"foreign", "foreign", "foreign"},
+	{"unknown", "unknown", "unknown"},
+	{"foreign in own", "own", "foreign"},
+	{"unknown in own", "own", "unknown"},
+	{"own in foreign", "foreign", "own"},
+	{"own in unknown", "unknown", "own"},
 }
 
 var same = map[string]string{"foreign": "unknown", "foreign in own": "unknown in own", "own in foreign": "own in unknown"}
@@ -250,8 +254,10 @@ func (m *matrix) visitors() []visitor {
 	viewer := m.person("viewer", m.tenant, people.RoleViewer)
 	all := people.AllScopes()
 	return []visitor{
-		{name: "nobody", person: owner}, {name: "guess", person: owner, secret: people.NewCredential(people.KindKey, m.tenant).Text},
-		{name: "expired key", person: owner, secret: expired}, {name: "revoked key", person: owner, secret: revoked},
+		{name: "nobody", person: owner},
+		{name: "guess", person: owner, secret: people.NewCredential(people.KindKey, m.tenant).Text},
+		{name: "expired key", person: owner, secret: expired},
+		{name: "revoked key", person: owner, secret: revoked},
 		{name: "viewer", person: viewer, role: people.RoleViewer, scopes: all, known: true, session: true},
 		{name: "read key", person: owner, role: people.RoleOwner, scopes: all[:1], known: true, secret: read},
 		{name: "write key", person: owner, role: people.RoleOwner, scopes: all[1:2], known: true, secret: write},

@@ -40,8 +40,10 @@ func TestSharedServerIsWired(t *testing.T) {
 	load := func(dsn string) config.Loaded {
 		t.Helper()
 		loaded, err := config.LoadSettings(config.Inputs{Home: t.TempDir(), Flags: []config.Flag{
-			{Name: "--set", Key: "journal.dsn", Value: dsn}, {Name: "--set", Key: "serve.url", Value: "http://localhost:7433"},
-			{Name: "--set", Key: "serve.oidc.issuer", Value: provider.URL}, {Name: "--set", Key: "serve.oidc.client_id", Value: "retinue"},
+			{Name: "--set", Key: "journal.dsn", Value: dsn},
+			{Name: "--set", Key: "serve.url", Value: "http://localhost:7433"},
+			{Name: "--set", Key: "serve.oidc.issuer", Value: provider.URL},
+			{Name: "--set", Key: "serve.oidc.client_id", Value: "retinue"},
 			{Name: "--set", Key: "serve.oidc.client_secret", Value: "{env:OIDC}"},
 		}})
 		if err != nil {
