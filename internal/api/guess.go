@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/sha256"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -27,14 +28,23 @@ const (
 )
 
 // guesses counts credentials that were not known, by the address they came from. It is a bucket per
-// address that fills again; a full one is forgotten.
+// address that fills again; a full one is forgotten. The same credential over and over is one guess: a
+// page whose session has ended asks for many things before it notices.
 type guesses struct {
 	burst   int
 	every   time.Duration
 	proxies []netip.Prefix
 
-	mu    sync.Mutex
-	empty map[string]time.Time // when the bucket of an address will be full again
+	mu      sync.Mutex
+	buckets map[string]bucket
+}
+
+// bucket is what is known of an address.
+type bucket struct {
+	// full is when it will be full again.
+	full time.Time
+	// last is the hash of the last credential that was not known.
+	last [sha256.Size]byte
 }
 
 func newGuesses(g Guesses) *guesses {
@@ -44,50 +54,54 @@ func newGuesses(g Guesses) *guesses {
 	if g.Every == 0 {
 		g.Every = guessEvery
 	}
-	return &guesses{burst: g.Burst, every: g.Every, proxies: g.Proxies, empty: map[string]time.Time{}}
+	return &guesses{burst: g.Burst, every: g.Every, proxies: g.Proxies, buckets: map[string]bucket{}}
 }
 
 // check refuses an address that has guessed too often.
 func (g *guesses) check(address string, now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	full, known := g.empty[address]
+	b, known := g.buckets[address]
 	if !known {
 		return nil
 	}
-	wait := full.Sub(now) - time.Duration(g.burst-1)*g.every
+	wait := b.full.Sub(now) - time.Duration(g.burst-1)*g.every
 	if wait <= 0 {
 		return nil
 	}
 	return &Problem{Code: "limit", Detail: "too many credentials from this address were not valid", Wait: wait}
 }
 
-// failed counts one more.
-func (g *guesses) failed(address string, now time.Time) {
+// failed counts a credential that was not known.
+func (g *guesses) failed(address, credential string, now time.Time) {
+	hash := sha256.Sum256([]byte(credential))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, known := g.empty[address]; !known && len(g.empty) >= mostAddresses {
+	b, known := g.buckets[address]
+	if known && b.last == hash {
+		return
+	}
+	if !known && len(g.buckets) >= mostAddresses {
 		g.forget(now)
 	}
-	full := g.empty[address]
-	if full.Before(now) {
-		full = now
+	if b.full.Before(now) {
+		b.full = now
 	}
-	g.empty[address] = full.Add(g.every)
+	g.buckets[address] = bucket{full: b.full.Add(g.every), last: hash}
 }
 
 // forget makes room: for those that are full, or else for whoever comes to hand.
 func (g *guesses) forget(now time.Time) {
-	for address, full := range g.empty {
-		if full.Before(now) {
-			delete(g.empty, address)
+	for address, b := range g.buckets {
+		if b.full.Before(now) {
+			delete(g.buckets, address)
 		}
 	}
-	for address := range g.empty {
-		if len(g.empty) < mostAddresses {
+	for address := range g.buckets {
+		if len(g.buckets) < mostAddresses*9/10 {
 			return
 		}
-		delete(g.empty, address)
+		delete(g.buckets, address)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // guesser is a server whose clock can be set.
 type guesser struct {
 	*api.Server
-	now time.Time
+	now   time.Time
+	count int
 }
 
 func newGuesser(t *testing.T, proxies ...netip.Prefix) *guesser {
@@ -36,6 +37,10 @@ func newGuesser(t *testing.T, proxies ...netip.Prefix) *guesser {
 func (g *guesser) try(from, token, forwarded string) (status int, wait string) {
 	r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 	r.RemoteAddr = from
+	if token == "wrong" {
+		g.count++
+		token = fmt.Sprint("wrong", g.count)
+	}
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -62,9 +67,11 @@ func TestGuessesAreLimited(t *testing.T) {
 		g.want(t, "192.0.2.1:1", "", "", http.StatusUnauthorized)
 		g.want(t, "192.0.2.1:1", "right", "", http.StatusOK)
 	}
-	for range 3 {
-		g.want(t, "192.0.2.1:1", "wrong", "", http.StatusUnauthorized)
+	g.want(t, "192.0.2.1:1", "wrong", "", http.StatusUnauthorized)
+	for range 20 { // the same over and over is one guess
+		g.want(t, "192.0.2.1:1", "ended", "", http.StatusUnauthorized)
 	}
+	g.want(t, "192.0.2.1:1", "wrong", "", http.StatusUnauthorized)
 	if status, wait := g.try("192.0.2.1:2", "wrong", ""); status != http.StatusTooManyRequests || wait != "1" {
 		t.Errorf("the fourth guess: status %d, wait %q", status, wait)
 	}

@@ -109,8 +109,8 @@ func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	if err := s.guesses.check(address, now); err != nil {
 		return err
 	}
-	s.guesses.failed(address, now) // each costs a row
 	state, nonce, verifier := secretText(), secretText(), secretText()
+	s.guesses.failed(address, state, now) // each costs a row
 	where, err := s.options.Login.Provider.Address(r.Context(), state, nonce, verifier)
 	if err != nil {
 		return err

@@ -92,8 +92,9 @@ func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	seen := s.leashes.seen.Load()
 	caller, err := s.options.Door.Identify(r)
 	if err != nil {
-		if problemOf(err).Status == http.StatusUnauthorized && shows(r) {
-			s.guesses.failed(address, now)
+		if shown := r.Header.Get("Authorization") + r.Header.Get("Cookie"); shown != "" &&
+			problemOf(err).Status == http.StatusUnauthorized {
+			s.guesses.failed(address, shown, now)
 		}
 		return Caller{}, err
 	}
@@ -105,11 +106,6 @@ func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	}
 	s.leashes.hold(r, access, caller, seen)
 	return caller, nil
-}
-
-// shows reports whether a request shows a credential, valid or not.
-func shows(r *http.Request) bool {
-	return r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != ""
 }
 
 // commandHeader is a header that no page of another origin can make a browser send.
