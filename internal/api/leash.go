@@ -12,7 +12,7 @@ import (
 
 const (
 	// lookEvery is how often a server asks whether somebody may have lost what they had.
-	lookEvery = 500 * time.Millisecond
+	lookEvery = 250 * time.Millisecond
 	// lookTime is how long finding out may take.
 	lookTime = 5 * time.Second
 )
