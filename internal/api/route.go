@@ -99,10 +99,10 @@ func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 		return Caller{}, err
 	}
 	if err := forged(caller, r); err != nil {
-		return Caller{}, err
+		return caller, err
 	}
 	if err := access.allows(caller); err != nil {
-		return Caller{}, err
+		return caller, err
 	}
 	s.leashes.hold(r, access, caller, seen)
 	return caller, nil
