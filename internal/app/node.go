@@ -77,7 +77,10 @@ type Node struct {
 	grove     *grove
 	engine    durable.Engine
 	worker    *durable.Worker
-	closers   []func() error
+	pressure  *pressure
+	// ready says whether the journal's database is up to date; nil where opening it makes it so.
+	ready   func(context.Context) error
+	closers []func() error
 }
 
 // OpenNode connects to everything that the settings name.
@@ -93,7 +96,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	Hide(o.Vault, o.Loaded.Settings, o.Lookup)
 	o.Logger = slog.New(o.Vault.Handler(o.Logger.Handler()))
-	n = &Node{options: o, enclosure: newEnclosure(o.Loaded.Settings.Sandbox)}
+	n = &Node{options: o, enclosure: newEnclosure(o.Loaded.Settings.Sandbox), pressure: newPressure(o.Loaded.Settings.Serve.Limits)}
 	n.closers = append(n.closers, n.enclosure.Close)
 	defer func() {
 		if err != nil {
@@ -113,7 +116,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if err = n.openBus(); err != nil {
 		return n, err
 	}
-	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus}
+	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus, pressure: n.pressure}
 	address := o.Engine
 	if address == "" {
 		address = o.Loaded.Settings.Engine.Temporal
@@ -167,7 +170,7 @@ func (n *Node) openLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.Log = log
+	n.Log, n.ready = log, log.Ready
 	n.closers = append(n.closers, func() error { log.Close(); return nil })
 	return nil
 }
