@@ -36,7 +36,8 @@ const (
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeaders, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
+		MaxHeaderBytes: maxHeaders, DisableGeneralOptionsHandler: true,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
 	}
 }
 
