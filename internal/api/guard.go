@@ -181,7 +181,8 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // problem makes a problem of an error, and logs what nobody else will hear of.
 func (s *Server) problem(ctx context.Context, err error) *Problem {
 	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError && ctx.Err() == nil {
+	_, meant := errors.AsType[*Problem](err) // such as a refusal: who asked is told, and nobody else need be
+	if p.Status >= http.StatusInternalServerError && !meant && ctx.Err() == nil {
 		s.options.Logger.ErrorContext(ctx, "request failed", "request", ctx.Value(requestKey{}), "error", err)
 	}
 	return p

@@ -11,8 +11,10 @@ import (
 
 // Limits bound what a server takes on. What is zero is not bounded.
 type Limits struct {
-	// Commands are carried out at a time, for everybody together.
+	// Commands are carried out at a time, for everybody together. When they take longer than Latency,
+	// fewer are, until they do not.
 	Commands int
+	Latency  time.Duration
 	// CommandRate and ReadRate are requests in a second that one credential may make, and those of a
 	// tenant what all its people may. As much as comes to burstSeconds may come at once.
 	CommandRate, TenantCommandRate float64
@@ -54,6 +56,7 @@ type gate struct {
 	refused func(Refusal)
 
 	commands atomic.Int64
+	width    width
 
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -173,13 +176,18 @@ func (g *gate) forget(now time.Time) {
 
 // command takes a place among those that are carried out.
 func (g *gate) command() (func(), error) {
-	if n := g.commands.Add(1); g.limits.Commands > 0 && n > int64(g.limits.Commands) {
+	if n := g.commands.Add(1); g.limits.Commands > 0 && n > g.width.now(g.limits) {
 		g.commands.Add(-1)
 		return nil, g.refuse(RefusedFull, &Problem{
 			Code: "unavailable", Detail: "this server carries out as many commands as it can", Wait: fullWait,
 		})
 	}
-	return func() { g.commands.Add(-1) }, nil
+	began := g.now()
+	return func() {
+		g.commands.Add(-1)
+		now := g.now()
+		g.width.learn(g.limits, now, now.Sub(began))
+	}, nil
 }
 
 // stream takes a place for a stream, of the person, of the tenant and of the server.

@@ -123,7 +123,7 @@ func (n *Node) frontOptions(f *Front, o FrontOptions, metrics *telemetry.Metrics
 		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog, Redact: n.options.Vault.Redact,
 		Version: o.Version, Logger: n.options.Logger, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
 		Limits: api.Limits{
-			Commands: limits.Commands, CommandRate: float64(limits.CommandRate), TenantCommandRate: float64(limits.TenantRate),
+			Commands: limits.Commands, Latency: time.Duration(limits.Latency) * time.Millisecond, CommandRate: float64(limits.CommandRate), TenantCommandRate: float64(limits.TenantRate),
 			ReadRate: float64(limits.ReadRate), TenantReadRate: float64(limits.TenantReads), Streams: limits.Streams,
 			PersonStreams: limits.PersonStreams, TenantStreams: limits.TenantStreams,
 		},

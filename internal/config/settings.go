@@ -110,14 +110,15 @@ type TLS struct {
 
 // ServeLimits bound what a server takes on. Zero is no bound.
 type ServeLimits struct {
-	Commands      int `json:"commands,omitempty" jsonschema:"commands carried out at a time by one server"`
-	CommandRate   int `json:"command_rate,omitempty" jsonschema:"commands in a second with one key or login"`
-	TenantRate    int `json:"tenant_command_rate,omitempty" jsonschema:"commands in a second of a whole tenant"`
-	ReadRate      int `json:"read_rate,omitempty" jsonschema:"other requests in a second with one key or login"`
-	TenantReads   int `json:"tenant_read_rate,omitempty" jsonschema:"other requests in a second of a whole tenant"`
-	Streams       int `json:"streams,omitempty" jsonschema:"open streams of one server"`
-	PersonStreams int `json:"person_streams,omitempty" jsonschema:"open streams of one person"`
-	TenantStreams int `json:"tenant_streams,omitempty" jsonschema:"open streams of a whole tenant"`
+	Commands      int    `json:"commands,omitempty" jsonschema:"commands carried out at a time by one server"`
+	Latency       Millis `json:"latency,omitempty" jsonschema:"how long a command may take before fewer are carried out at a time"`
+	CommandRate   int    `json:"command_rate,omitempty" jsonschema:"commands in a second with one key or login"`
+	TenantRate    int    `json:"tenant_command_rate,omitempty" jsonschema:"commands in a second of a whole tenant"`
+	ReadRate      int    `json:"read_rate,omitempty" jsonschema:"other requests in a second with one key or login"`
+	TenantReads   int    `json:"tenant_read_rate,omitempty" jsonschema:"other requests in a second of a whole tenant"`
+	Streams       int    `json:"streams,omitempty" jsonschema:"open streams of one server"`
+	PersonStreams int    `json:"person_streams,omitempty" jsonschema:"open streams of one person"`
+	TenantStreams int    `json:"tenant_streams,omitempty" jsonschema:"open streams of a whole tenant"`
 	// Backlog is how many posts may wait for the engine, and Delay how long an append may take, before
 	// commands are refused.
 	Backlog int    `json:"backlog,omitempty" jsonschema:"messages that may wait for the engine before commands are refused, at most 1000"`
@@ -131,7 +132,7 @@ type Telemetry struct {
 
 // usualLimits are those when nothing is said.
 var usualLimits = ServeLimits{
-	Commands: 64, CommandRate: 50, TenantRate: 200, ReadRate: 1000, TenantReads: 4000, Streams: 12_000, PersonStreams: 20,
+	Commands: 64, Latency: 500, CommandRate: 50, TenantRate: 200, ReadRate: 1000, TenantReads: 4000, Streams: 12_000, PersonStreams: 20,
 	TenantStreams: 200, Backlog: 500, Delay: 2000,
 }
 
