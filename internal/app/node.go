@@ -22,6 +22,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live/nats"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
 const (
@@ -212,11 +213,18 @@ func (n *Node) Work() error {
 		}
 		tools = shop
 	}
+	tracer, err := telemetry.Open(context.Background(), telemetry.Options{
+		Content: n.options.Loaded.Settings.Telemetry.Content, Lookup: n.options.Lookup,
+	})
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, func() error { return closeTracer(tracer) })
 	host := durable.NewHost(durable.Options{
 		Log: n.Log, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
 		Trees: n.grove, Engine: n.engine,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
-		Redact: n.options.Vault.Redact,
+		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
 		Workspaces: slices.Sorted(maps.Keys(n.options.Workspaces)), LegsOnly: n.options.LegsOnly, Local: n.options.Local,
