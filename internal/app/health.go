@@ -38,10 +38,13 @@ type readiness struct {
 func (r *readiness) look(ctx context.Context) (map[string]string, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.closing {
+		return map[string]string{"server": "stops"}, false
+	}
 	if time.Since(r.at) > readyFor {
 		r.found, r.at = r.check(ctx), time.Now()
 	}
-	ready := !r.closing
+	ready := true
 	for _, fault := range r.found {
 		ready = ready && fault == ""
 	}
