@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,12 +79,31 @@ func newWorld(t *testing.T) *world {
 	w.server = server.Cmd
 	_, rest, _ := strings.Cut(server.said, " at ")
 	w.url, _, _ = strings.Cut(rest, ",")
+	_, rest, _ = strings.Cut(server.said, "health at ")
+	w.checkReady(t, rest)
 	token, err := os.ReadFile(filepath.Join(w.dir, "data", "api.token"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.token = strings.TrimSpace(string(token))
 	return w
+}
+
+// checkReady looks whether the server finds all that it needs.
+func (w *world) checkReady(t *testing.T, url string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	if text, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
+		t.Fatalf("the server is not ready: %s %s", answer.Status, text)
+	}
 }
 
 // running is a process, and what came after the words with which it said that it is ready.
