@@ -17,6 +17,7 @@ RESUME     ?= 5s
 EACH       ?= 1
 FUZZTIME   ?= 60s
 SIZE       ?= full
+LOAD       ?= 60s
 ROUNDS     ?= 3
 RACE_PKGS  ?= ./...
 # The module with the engine's server takes twelve minutes of CPU to build. Whatever is built in it is
@@ -28,7 +29,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
 	test/services tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
-	bench/journal bench/engine escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
+	bench/journal bench/engine escape approvals hostile overload fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
 help: ## this list
@@ -105,6 +106,13 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 approvals: ## what was approved is what runs: 5,000 random sequences, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=5000 -seed=$(or $(SEED),0)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestPending$$' -pending -seed=$(or $(SEED),0)
+
+hostile: ## the local server against hostile pages, odd requests and another user (as root)
+	$(GO) test ./internal/app -count=1 -v -timeout 5m \
+		-run '^Test(Hostile|ThePerson|AnotherUser|WhatIsNoSocket|LocalMode|MoreThan|Streams|ASlow|AnEngine|Bodies|Health|Servers|Who|TLS)'
+
+overload: ## three times what a server can take, for LOAD (needs make engine lean)
+	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 10m -run '^TestOverload$$' -overload -for $(LOAD)
 
 fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, FUZZTIME each
 	@GO="$(GO)" bash .ci/fuzz.sh $(FUZZTIME) \

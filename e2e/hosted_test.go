@@ -45,7 +45,7 @@ rules:
 // conversation goes on there.
 func TestHosted(t *testing.T) {
 	t.Parallel()
-	h := newHosted(t)
+	h := newHosted(t, hostedModel)
 	h.finish(t, "migrate", "--set", "journal.dsn={env:OWNER_DSN}")
 	serve := []string{"worker", "--workspace", "shop=" + filepath.Join(h.dir, "shop")}
 	workers := map[int]*exec.Cmd{}
@@ -103,7 +103,7 @@ type hosted struct {
 
 // newHosted starts what the programs need: a journal's database that is empty, an engine on Postgres,
 // and a model.
-func newHosted(t *testing.T) *hosted {
+func newHosted(t *testing.T, model string) *hosted {
 	t.Helper()
 	h := &hosted{dir: t.TempDir(), binary: program(t, "retinue", "lean"), errs: &logs{}}
 	t.Cleanup(func() {
@@ -118,7 +118,7 @@ func newHosted(t *testing.T) *hosted {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "XDG_CONFIG_HOME=" + filepath.Join(h.dir, "config"),
 		"OWNER_DSN=" + d.DSN, "JOURNAL_DSN=" + d.As(postgres.Role), "NATS_URL=" + natsURL(), "MODEL_KEY=key",
 	}
-	h.write(t, "model.yaml", hostedModel)
+	h.write(t, "model.yaml", model)
 	h.write(t, "shop/a.md", "canary\n")
 	h.model = h.start(t, "anthropic base url", "scripted", "--script", filepath.Join(h.dir, "model.yaml")).words[3]
 	h.write(t, "config/retinue/retinue.yaml", fmt.Sprintf(

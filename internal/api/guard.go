@@ -5,8 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
+	"net/url"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -29,36 +33,45 @@ var headers = map[string]string{
 		"require-trusted-types-for 'script'",
 }
 
+// secureHeader keeps browsers from ever asking without TLS. It is sent only where TLS is on.
+const secureHeader, secureValue = "Strict-Transport-Security", "max-age=63072000; includeSubDomains"
+
 type requestKey struct{}
 
-// guard is what every request goes through: headers, an id, and an end for panics.
+// guard is what every request goes through: headers, an id, the server's name, and an end for panics.
 func (s *Server) guard(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		for name, value := range headers {
-			h.Set(name, value)
+	if s.options.Origin != "" {
+		if err := origin.AddTrustedOrigin(s.options.Origin); err != nil {
+			s.options.Logger.Error("the server's own origin is not one", "error", err)
 		}
-		id := rand.Text()
-		h.Set("Request-Id", id)
+	}
+	return http.HandlerFunc(func(writer http.ResponseWriter, r *http.Request) {
+		began := s.options.Now()
+		w := &answer{ResponseWriter: writer}
+		id := s.dress(w)
 		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
 		defer func() {
 			caught := recover()
-			if caught == nil {
-				return
+			if caught != nil && caught != http.ErrAbortHandler {
+				s.options.Logger.ErrorContext(r.Context(), "request panicked", "request", id, "path", r.URL.Path,
+					"panic", caught, "stack", string(debug.Stack()))
+				if w.status == 0 {
+					s.refuse(w, r, errors.New("panic"))
+					caught = nil
+				} else {
+					caught = http.ErrAbortHandler // half an answer must not look like a whole one
+				}
 			}
-			if caught == http.ErrAbortHandler {
+			if s.options.Answered != nil {
+				s.options.Answered(s.operation(r.Pattern), w.status, s.options.Now().Sub(began))
+			}
+			if caught != nil {
 				panic(caught)
 			}
-			s.options.Logger.ErrorContext(r.Context(), "request panicked", "request", id, "path", r.URL.Path,
-				"panic", caught, "stack", string(debug.Stack()))
-			s.refuse(w, r, errors.New("panic"))
 		}()
-		if err := origin.Check(r); err != nil {
-			s.refuse(w, r, &Problem{
-				Status: http.StatusForbidden, Code: "forbidden", Detail: "the request comes from another origin",
-				Next: "send it from the server's own page, or from a program",
-			})
+		if err := s.suspect(r, origin); err != nil {
+			s.refuse(w, r, err)
 			return
 		}
 		r, end := s.leashes.tie(r)
@@ -67,10 +80,111 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
+// dress puts on an answer what all answers have, and returns the request's id.
+func (s *Server) dress(w http.ResponseWriter) string {
+	h := w.Header()
+	for name, value := range headers {
+		h.Set(name, value)
+	}
+	if s.options.Secure {
+		h.Set(secureHeader, secureValue)
+	}
+	id := rand.Text()
+	h.Set("Request-Id", id)
+	return id
+}
+
+// suspect refuses what no client of ours sends: a request for another host, from another page, or
+// written so that two readers could understand it differently.
+func (s *Server) suspect(r *http.Request, origin *http.CrossOriginProtection) error {
+	if !s.called(r.Host) {
+		return &Problem{
+			Status: http.StatusMisdirectedRequest, Code: "invalid", Detail: "this server does not go by that name",
+			Next: "use the address that the server was started with",
+		}
+	}
+	for _, name := range []string{"Authorization", "Content-Type", "Content-Length", "Idempotency-Key", "Last-Event-Id", "Origin"} {
+		if len(r.Header.Values(name)) > 1 {
+			return &Problem{Status: http.StatusBadRequest, Code: "invalid", Detail: "the header " + name + " is there twice"}
+		}
+	}
+	if r.URL.Host != "" || r.Method == http.MethodConnect || r.Method == http.MethodTrace {
+		return &Problem{Status: http.StatusBadRequest, Code: "invalid", Detail: "this server is no proxy"}
+	}
+	if origin.Check(r) != nil || s.foreign(r) {
+		return &Problem{
+			Status: http.StatusForbidden, Code: "forbidden", Detail: "the request comes from another origin",
+			Next: "send it from the server's own page, or from a program",
+		}
+	}
+	return nil
+}
+
+// called reports whether the server goes by the name that a request is for.
+func (s *Server) called(host string) bool {
+	if len(s.options.Hosts) == 0 {
+		return true
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return slices.Contains(s.options.Hosts, strings.ToLower(strings.Trim(host, "[]")))
+}
+
+// foreign reports whether a browser says that the request comes from a page of another origin. Pages
+// may lead people here, but they may not read or make use of what is here.
+func (s *Server) foreign(r *http.Request) bool {
+	if o := r.Header.Get("Origin"); o != "" && o != s.options.Origin {
+		u, err := url.Parse(o)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return true
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Method != http.MethodGet
+}
+
+// operation names what a pattern of the router belongs to.
+func (s *Server) operation(pattern string) string {
+	if name, ok := s.operations[pattern]; ok {
+		return name
+	}
+	return "none"
+}
+
+// answer remembers the status of an answer.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 && status >= http.StatusOK {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap lets a http.ResponseController through.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
 // problem makes a problem of an error, and logs what nobody else will hear of.
 func (s *Server) problem(ctx context.Context, err error) *Problem {
 	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError && ctx.Err() == nil {
+	_, meant := errors.AsType[*Problem](err) // such as a refusal: who asked is told, and nobody else need be
+	if p.Status >= http.StatusInternalServerError && !meant && ctx.Err() == nil {
 		s.options.Logger.ErrorContext(ctx, "request failed", "request", ctx.Value(requestKey{}), "error", err)
 	}
 	return p

@@ -27,7 +27,7 @@ const (
 	mostAddresses = 10_000
 )
 
-// guesses counts credentials that were not known, by the address they came from. It is a bucket per
+// guesses counts credentials that were not known, by the address they came from. It is a budget per
 // address that fills again; a full one is forgotten. The same credential over and over is one guess: a
 // page whose session has ended asks for many things before it notices.
 type guesses struct {
@@ -36,11 +36,11 @@ type guesses struct {
 	proxies []netip.Prefix
 
 	mu      sync.Mutex
-	buckets map[string]bucket
+	budgets map[string]budget
 }
 
-// bucket is what is known of an address.
-type bucket struct {
+// budget is what is known of an address.
+type budget struct {
 	// full is when it will be full again.
 	full time.Time
 	// last is the hash of the last credential that was not known.
@@ -54,14 +54,14 @@ func newGuesses(g Guesses) *guesses {
 	if g.Every == 0 {
 		g.Every = guessEvery
 	}
-	return &guesses{burst: g.Burst, every: g.Every, proxies: g.Proxies, buckets: map[string]bucket{}}
+	return &guesses{burst: g.Burst, every: g.Every, proxies: g.Proxies, budgets: map[string]budget{}}
 }
 
 // check refuses an address that has guessed too often.
 func (g *guesses) check(address string, now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	b, known := g.buckets[address]
+	b, known := g.budgets[address]
 	if !known {
 		return nil
 	}
@@ -77,31 +77,31 @@ func (g *guesses) failed(address, credential string, now time.Time) {
 	hash := sha256.Sum256([]byte(credential))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	b, known := g.buckets[address]
+	b, known := g.budgets[address]
 	if known && b.last == hash {
 		return
 	}
-	if !known && len(g.buckets) >= mostAddresses {
+	if !known && len(g.budgets) >= mostAddresses {
 		g.forget(now)
 	}
 	if b.full.Before(now) {
 		b.full = now
 	}
-	g.buckets[address] = bucket{full: b.full.Add(g.every), last: hash}
+	g.budgets[address] = budget{full: b.full.Add(g.every), last: hash}
 }
 
 // forget makes room: for those that are full, or else for whoever comes to hand.
 func (g *guesses) forget(now time.Time) {
-	for address, b := range g.buckets {
+	for address, b := range g.budgets {
 		if b.full.Before(now) {
-			delete(g.buckets, address)
+			delete(g.budgets, address)
 		}
 	}
-	for address := range g.buckets {
-		if len(g.buckets) < mostAddresses*9/10 {
+	for address := range g.budgets {
+		if len(g.budgets) < mostAddresses*9/10 {
 			return
 		}
-		delete(g.buckets, address)
+		delete(g.budgets, address)
 	}
 }
 

@@ -1,16 +1,15 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 )
 
 // Local is the doorkeeper of an installation on one machine: everything belongs to whoever has the
-// token.
+// token, or comes in where only the same user can.
 type Local struct {
 	Tenant string
 	User   string
@@ -19,9 +18,10 @@ type Local struct {
 
 // Identify implements Doorkeeper.
 func (l Local) Identify(r *http.Request) (Caller, error) {
+	peer, _ := r.Context().Value(peerKey{}).(bool)
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	given, right := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.Token))
-	if !ok || l.Token == "" || subtle.ConstantTimeCompare(given[:], right[:]) != 1 {
+	if !peer && (!ok || l.Token == "" || subtle.ConstantTimeCompare(given[:], right[:]) != 1) {
 		return Caller{}, Unauthorised()
 	}
 	return Caller{
@@ -30,18 +30,8 @@ func (l Local) Identify(r *http.Request) (Caller, error) {
 	}, nil
 }
 
-// Hosts lets in only requests that name one of a server's own hosts, so that no other name can be
-// made to lead to it.
-func Hosts(next http.Handler, names ...string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		if !slices.Contains(names, strings.ToLower(strings.Trim(host, "[]"))) {
-			http.Error(w, "this server is not called "+host, http.StatusMisdirectedRequest)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
+type peerKey struct{}
+
+// WithPeer says of a connection that the operating system vouches for who is at its other end: the
+// user that this server runs as.
+func WithPeer(ctx context.Context) context.Context { return context.WithValue(ctx, peerKey{}, true) }

@@ -25,7 +25,7 @@ const maxBody = 1 << 20
 // register adds an operation to the document and to the router. There is no other way to add one, so
 // that none is without an access.
 func register[In, Out any](s *Server, access Access, op huma.Operation, handle func(context.Context, *In) (*Out, error)) {
-	s.describe(access, &op)
+	s.describe(access, kindOf[Out](access), &op)
 	huma.Register(s.huma, op, func(ctx context.Context, in *In) (*Out, error) {
 		out, err := handle(ctx, in)
 		if err != nil {
@@ -35,9 +35,21 @@ func register[In, Out any](s *Server, access Access, op huma.Operation, handle f
 	})
 }
 
+// kindOf is what a route asks for, by who may use it and what comes back.
+func kindOf[Out any](access Access) kind {
+	var out *Out
+	if _, streams := any(out).(*huma.StreamResponse); streams {
+		return kindStream
+	}
+	if access.Scope == ScopeRead || access.Public {
+		return kindRead
+	}
+	return kindCommand
+}
+
 // describe completes an operation and notes its route.
-func (s *Server) describe(access Access, op *huma.Operation) {
-	op.Middlewares = append(huma.Middlewares{s.admit(access)}, op.Middlewares...)
+func (s *Server) describe(access Access, k kind, op *huma.Operation) {
+	op.Middlewares = append(huma.Middlewares{s.admit(access, k)}, op.Middlewares...)
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = maxBody
 	}
@@ -54,30 +66,55 @@ func (s *Server) describe(access Access, op *huma.Operation) {
 	s.routes = append(s.routes, Route{Method: op.Method, Path: op.Path, Operation: op.OperationID, Access: access})
 }
 
-// handle adds a route that is not part of the document.
+// handle adds a route that is not part of the document. Its answer may take as long as a stream's.
 func (s *Server) handle(access Access, method, path string, handler http.HandlerFunc) {
 	s.routes = append(s.routes, Route{Method: method, Path: path, Access: access})
 	s.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
-		caller, err := s.identify(access, r)
+		k := kindStream
+		if access.Scope == ScopeWrite {
+			k = kindLong
+		}
+		caller, leave, err := s.enter(access, k, r)
 		if err != nil {
 			s.refuse(w, r, err)
 			return
 		}
+		defer leave()
 		handler(w, r.WithContext(withCaller(r.Context(), caller)))
 	})
 }
 
-// admit lets in who has access.
-func (s *Server) admit(access Access) func(huma.Context, func(huma.Context)) {
+// admit lets in who has access, if there is room.
+func (s *Server) admit(access Access, k kind) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := unwrap(ctx)
-		caller, err := s.identify(access, r)
+		caller, leave, err := s.enter(access, k, r)
 		if err != nil {
 			s.refuse(w, r, err)
 			return
 		}
-		next(huma.WithContext(ctx, withCaller(ctx.Context(), caller)))
+		defer leave()
+		inner := withCaller(ctx.Context(), caller)
+		if k != kindStream {
+			var cancel context.CancelFunc
+			inner, cancel = context.WithTimeout(inner, commandTime)
+			defer cancel()
+		}
+		next(huma.WithContext(ctx, inner))
 	}
+}
+
+// enter finds out who asks, whether they may, and whether there is room.
+func (s *Server) enter(access Access, k kind, r *http.Request) (Caller, func(), error) {
+	caller, err := s.identify(access, r)
+	if err != nil {
+		return Caller{}, nil, err
+	}
+	if access.Public {
+		return caller, func() {}, nil
+	}
+	leave, err := s.gate.enter(k, caller)
+	return caller, leave, err
 }
 
 // identify finds out who asks and whether they may.

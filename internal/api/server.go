@@ -1,9 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -36,6 +39,19 @@ type Options struct {
 	// Poll is how often a watched conversation is looked at without being told to; zero means often
 	// enough where the bus brings notices.
 	Poll time.Duration
+	// Hosts are the names that the server goes by; a request for another is refused. None means any.
+	Hosts []string
+	// Origin is that of the address that people type, if it is not what requests name as their host.
+	Origin string
+	// Secure means that people reach the server over TLS only.
+	Secure bool
+	Limits Limits
+	// Pressed says why nothing can be written just now and how long that may last, zero if it can; nil
+	// means always.
+	Pressed func() (why string, wait time.Duration)
+	// Answered and Refused are told of requests, for metrics; nil means nobody is.
+	Answered func(operation string, status int, took time.Duration)
+	Refused  func(Refusal)
 }
 
 // Server answers requests. It keeps nothing that another server of the installation would need.
@@ -44,12 +60,17 @@ type Server struct {
 	mux     *http.ServeMux
 	huma    huma.API
 	routes  []Route
-	handler http.Handler
-	hub     *hub
-	guesses *guesses
-	leashes leashes
-	closing chan struct{}
-	close   func()
+	// operations are the names of routes by their patterns.
+	operations map[string]string
+	handler    http.Handler
+	hub        *hub
+	gate       *gate
+	guesses    *guesses
+	leashes    leashes
+	cuts       atomic.Int64
+	resyncs    atomic.Int64
+	closing    chan struct{}
+	close      func()
 }
 
 // New makes a server with all its routes.
@@ -80,7 +101,11 @@ func New(o Options) *Server {
 	closing := make(chan struct{})
 	s := &Server{
 		options: o, mux: http.NewServeMux(), closing: closing, close: sync.OnceFunc(func() { close(closing) }),
-		hub:     &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
+		hub: &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
+		gate: &gate{
+			limits: o.Limits, now: o.Now, pressed: o.Pressed, refused: o.Refused, buckets: map[string]*bucket{},
+			streams: map[string]int{},
+		},
 		guesses: newGuesses(o.Guesses), leashes: leashes{held: map[*leash]struct{}{}},
 	}
 	s.huma = humago.New(s.mux, config)
@@ -95,6 +120,10 @@ func New(o Options) *Server {
 	s.memberRoutes()
 	s.keyRoutes()
 	s.documentRoutes()
+	s.operations = map[string]string{}
+	for _, r := range s.routes {
+		s.operations[strings.TrimSpace(r.Method+" "+r.Path)] = cmp.Or(r.Operation, r.Path)
+	}
 	s.handler = s.guard(s.mux)
 	if o.People != nil {
 		go s.watch(o.People)
@@ -110,6 +139,26 @@ func (s *Server) Close() { s.close() }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Counts says what a server is busy with.
+type Counts struct {
+	// Streams, Taps and Commands are there now: open streams, conversations that are watched, and
+	// commands under way.
+	Streams, Taps, Commands int
+	// Cut and Resyncs were so far: streams that ended because their reader was slow, and readers that
+	// were too far behind.
+	Cut, Resyncs int64
+}
+
+// Counts says what the server is busy with.
+func (s *Server) Counts() Counts {
+	s.hub.mu.Lock()
+	taps := len(s.hub.taps)
+	s.hub.mu.Unlock()
+	return Counts{
+		Streams: s.gate.open(), Taps: taps, Commands: int(s.gate.commands.Load()), Cut: s.cuts.Load(), Resyncs: s.resyncs.Load(),
+	}
+}
 
 // SessionCookie is the name of the cookie that a login sets.
 const SessionCookie = "__Host-rt"

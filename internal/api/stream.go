@@ -155,6 +155,7 @@ func (p *pipe) write(chunks ...[]byte) error {
 // backfill sends what is recorded after the last event that was seen, up to seq.
 func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, after, seq int64) error {
 	if after > seq || seq-after > mostBehind {
+		s.resyncs.Add(1)
 		f, err := passing(string(eventResync), Resync{Seq: seq})
 		if err != nil {
 			return err
@@ -201,6 +202,7 @@ func (s *Server) pump(ctx context.Context, out *pipe, r *reader) {
 			}
 		case f, ok := <-r.frames:
 			if !ok {
+				s.cuts.Add(1)
 				s.cut(out, "slow")
 				return
 			}

@@ -13,25 +13,24 @@ import (
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
 )
 
-// share makes a server one that several people use: they log in, and what they show is looked up. It
-// returns the host that they type.
-func (n *Node) share(ctx context.Context, o *api.Options) (string, error) {
+// share makes a server one that several people use: they log in, and what they show is looked up.
+func (n *Node) share(ctx context.Context, o *api.Options) error {
 	s := n.options.Loaded.Settings
 	dsn, err := s.Journal.DSN.Reveal(n.options.Lookup)
 	if err != nil {
-		return "", fmt.Errorf("journal.dsn: %w", err)
+		return fmt.Errorf("journal.dsn: %w", err)
 	}
 	secret, err := s.Serve.OIDC.ClientSecret.Reveal(n.options.Lookup)
 	if err != nil {
-		return "", fmt.Errorf("serve.oidc.client_secret: %w", err)
+		return fmt.Errorf("serve.oidc.client_secret: %w", err)
 	}
 	at, err := url.Parse(s.Serve.URL)
 	if err != nil {
-		return "", fmt.Errorf("serve.url: %w", err)
+		return fmt.Errorf("serve.url: %w", err)
 	}
 	kept, err := store.Open(ctx, store.Options{DSN: dsn})
 	if err != nil {
-		return "", err
+		return err
 	}
 	n.closers = append(n.closers, func() error { kept.Close(); return nil })
 	o.People = kept
@@ -44,7 +43,7 @@ func (n *Node) share(ctx context.Context, o *api.Options) (string, error) {
 		}),
 	}
 	o.Door = api.Hosted{Doors: kept, Cookie: o.Login.Cookie(), Now: time.Now}
-	return at.Hostname(), nil
+	return nil
 }
 
 // proxies are the networks whose word on addresses is taken.

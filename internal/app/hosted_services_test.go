@@ -63,9 +63,8 @@ func TestSharedServerIsWired(t *testing.T) {
 		}
 	})
 	o := api.Options{Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: LocalTenant, Token: "local"}}
-	host, err := n.share(t.Context(), &o)
-	if err != nil || host != "localhost" {
-		t.Fatal(host, err)
+	if err := n.share(t.Context(), &o); err != nil {
+		t.Fatal(err)
 	}
 	server := api.New(o)
 	t.Cleanup(server.Close)

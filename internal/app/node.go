@@ -22,6 +22,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live/nats"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
 const (
@@ -77,7 +78,10 @@ type Node struct {
 	grove     *grove
 	engine    durable.Engine
 	worker    *durable.Worker
-	closers   []func() error
+	pressure  *pressure
+	// ready says whether the journal's database is up to date; nil where opening it makes it so.
+	ready   func(context.Context) error
+	closers []func() error
 }
 
 // OpenNode connects to everything that the settings name.
@@ -93,7 +97,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	Hide(o.Vault, o.Loaded.Settings, o.Lookup)
 	o.Logger = slog.New(o.Vault.Handler(o.Logger.Handler()))
-	n = &Node{options: o, enclosure: newEnclosure(o.Loaded.Settings.Sandbox)}
+	n = &Node{options: o, enclosure: newEnclosure(o.Loaded.Settings.Sandbox), pressure: newPressure(o.Loaded.Settings.Serve.Limits)}
 	n.closers = append(n.closers, n.enclosure.Close)
 	defer func() {
 		if err != nil {
@@ -113,7 +117,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if err = n.openBus(); err != nil {
 		return n, err
 	}
-	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus}
+	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus, pressure: n.pressure}
 	address := o.Engine
 	if address == "" {
 		address = o.Loaded.Settings.Engine.Temporal
@@ -167,7 +171,7 @@ func (n *Node) openLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.Log = log
+	n.Log, n.ready = log, log.Ready
 	n.closers = append(n.closers, func() error { log.Close(); return nil })
 	return nil
 }
@@ -209,11 +213,18 @@ func (n *Node) Work() error {
 		}
 		tools = shop
 	}
+	tracer, err := telemetry.Open(context.Background(), telemetry.Options{
+		Content: n.options.Loaded.Settings.Telemetry.Content, Lookup: n.options.Lookup,
+	})
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, func() error { return closeTracer(tracer) })
 	host := durable.NewHost(durable.Options{
 		Log: n.Log, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
 		Trees: n.grove, Engine: n.engine,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
-		Redact: n.options.Vault.Redact,
+		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
 		Workspaces: slices.Sorted(maps.Keys(n.options.Workspaces)), LegsOnly: n.options.LegsOnly, Local: n.options.Local,

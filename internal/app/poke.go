@@ -11,12 +11,15 @@ import (
 // poking is a log whose readers are told of every append.
 type poking struct {
 	journal.Log
-	bus live.Bus
+	bus      live.Bus
+	pressure *pressure
 }
 
 // Append implements journal.Writer.
 func (l poking) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+	end := l.pressure.begin()
 	written, err := l.Log.Append(ctx, place, at, rows...)
+	end(err)
 	last := int64(0)
 	for _, w := range written {
 		if !w.Existed {

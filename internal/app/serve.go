@@ -5,17 +5,18 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
-	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/durable"
-	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
 const (
@@ -32,20 +33,43 @@ type Front struct {
 	// URL is where it is, and Token what lets a person of this machine in.
 	URL   string
 	Token string
+	// Health is where it tells how it is; empty if it does not.
+	Health string
+	// Socket is where the same user comes in without a token; empty if there is none.
+	Socket string
 
 	api    *api.Server
 	server *http.Server
-	done   chan error
+	health *health
+	ready  *readiness
+	stop   context.CancelFunc
+	serves sync.WaitGroup
+	mu     sync.Mutex
+	failed error
 }
 
-// Serve lets people and programs in. Workspace is what conversations get that name none.
-func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, error) {
+// FrontOptions say what a server is for.
+type FrontOptions struct {
+	// Workspace is what conversations get that name none.
+	Workspace string
+	Version   string
+	// Health is where it tells how it is when the settings do not say; empty means nowhere.
+	Health string
+}
+
+// Serve lets people and programs in.
+func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) {
 	settings := n.options.Loaded.Settings
-	token, err := localToken(settings.DataDir)
-	if err != nil {
-		return nil, err
+	f = &Front{stop: func() {}}
+	if !settings.Shared() {
+		if err := loopbackOnly(settings.Serve.Address); err != nil {
+			return nil, err
+		}
+		if f.Token, err = localToken(settings.DataDir); err != nil {
+			return nil, err
+		}
 	}
-	proxies, err := n.proxies()
+	secure, err := certificate(settings.Serve.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -53,61 +77,146 @@ func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, er
 	if err != nil {
 		return nil, err
 	}
-	f := &Front{URL: "http://" + listener.Addr().String(), Token: token, done: make(chan error, 1)}
-	options := api.Options{
-		Log: n.Log, Bus: n.Bus, Door: api.Local{Tenant: LocalTenant, User: localUser(), Token: token},
-		Commands: commands{node: n, workspace: workspace}, Roles: n.catalog, Redact: n.options.Vault.Redact,
-		Version: version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies},
-	}
-	hosts := []string{"127.0.0.1", "::1", "localhost"}
-	if settings.Shared() {
-		host, err := n.share(ctx, &options)
+	defer func() {
 		if err != nil {
-			return nil, errors.Join(err, listener.Close())
+			err = errors.Join(err, listener.Close())
 		}
-		f.URL, f.Token, hosts = settings.Serve.URL, "", append(hosts, host)
+	}()
+	f.URL = "http://" + listener.Addr().String()
+	if secure != nil {
+		f.URL = "https://" + listener.Addr().String()
+	}
+	metrics := telemetry.NewMetrics()
+	options, err := n.frontOptions(ctx, f, o, metrics)
+	if err != nil {
+		return nil, err
+	}
+	f.api = api.New(options)
+	f.server = newServer(f.api)
+	f.server.TLSConfig, f.server.ConnContext = secure, markPeer
+	f.server.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)
+	if err := n.openHealth(ctx, f, o, metrics); err != nil {
+		return nil, err
+	}
+	var socket net.Listener
+	if !settings.Shared() {
+		if socket, err = openSocket(ctx, settings.DataDir); err != nil {
+			return nil, errors.Join(err, f.closeHealth())
+		}
+	}
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	f.stop = stop
+	f.serves.Go(func() { n.pressure.watch(watch, n.Log) })
+	if secure != nil {
+		f.serve(func() error { return f.server.ServeTLS(listener, "", "") })
+	} else {
+		f.serve(func() error { return f.server.Serve(listener) })
+	}
+	if socket != nil {
+		f.Socket = filepath.Join(settings.DataDir, SocketName)
+		f.serve(func() error { return f.server.Serve(socket) })
+	}
+	return f, nil
+}
+
+// frontOptions are what the server is made of.
+func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (api.Options, error) {
+	settings := n.options.Loaded.Settings
+	limits := settings.Serve.Limits
+	proxies, err := n.proxies()
+	if err != nil {
+		return api.Options{}, err
+	}
+	options := api.Options{
+		Log: n.Log, Bus: n.Bus, Door: api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token},
+		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog, Redact: n.options.Vault.Redact,
+		Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
+		Limits: api.Limits{
+			Commands: limits.Commands, Latency: time.Duration(limits.Latency) * time.Millisecond, CommandRate: float64(limits.CommandRate), TenantCommandRate: float64(limits.TenantRate),
+			ReadRate: float64(limits.ReadRate), TenantReadRate: float64(limits.TenantReads), Streams: limits.Streams,
+			PersonStreams: limits.PersonStreams, TenantStreams: limits.TenantStreams,
+		},
+		Pressed: n.pressure.pressed, Answered: metrics.Answered,
+		Refused: func(why api.Refusal) { metrics.Refused(string(why)) },
 	}
 	if settings.Live.NATS.IsZero() {
 		options.Poll = localPoll
 	}
-	f.api = api.New(options)
-	f.server = &http.Server{
-		Handler: api.Hosts(f.api, hosts...), ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	if public := settings.Serve.URL; public != "" {
+		u, err := url.Parse(public)
+		if err != nil || u.Host == "" {
+			return options, fmt.Errorf("serve.url: %q is no address such as https://retinue.example.org", public)
+		}
+		options.Hosts, options.Origin = hostsOf(u.Hostname()), u.Scheme+"://"+u.Host
+		options.Secure = options.Secure || u.Scheme == "https"
 	}
-	go func() { f.done <- f.server.Serve(listener) }()
-	return f, nil
+	if !settings.Shared() {
+		return options, nil
+	}
+	f.URL = settings.Serve.URL
+	return options, n.share(ctx, &options)
+}
+
+// openHealth tells how the server is, on a port of its own.
+func (n *Node) openHealth(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (err error) {
+	settings := n.options.Loaded.Settings.Serve
+	f.ready = &readiness{checks: map[string]func(context.Context) error{"journal": n.journalReady, "engine": n.engineReady}}
+	n.pressure.tell(metrics.Appended)
+	n.figures(metrics, f.api)
+	address, usual := settings.Health, false
+	if address == "" {
+		address, usual = o.Health, true
+	}
+	if address == "" {
+		return nil
+	}
+	profile := profileOff
+	if settings.Profile {
+		profile = profileOn
+	}
+	f.health, err = openHealth(ctx, address, f.ready, metrics, profile)
+	if err != nil && usual {
+		f.health, err = openHealth(ctx, "127.0.0.1:0", f.ready, metrics, profile)
+	}
+	if err == nil {
+		f.Health = f.health.URL
+	}
+	return err
+}
+
+// serve lets in whoever a listener brings, until the server is closed.
+func (f *Front) serve(serve func() error) {
+	f.serves.Go(func() {
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.failed = errors.Join(f.failed, err)
+		}
+	})
 }
 
 // Close lets requests come to their end and takes no new ones.
 func (f *Front) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
+	f.ready.close()
 	f.api.Close()
-	if err := f.server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("stop the server: %w", err), f.server.Close())
+	err := f.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("stop the server: %w", err), f.server.Close())
 	}
-	if err := <-f.done; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	f.stop()
+	f.serves.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(err, f.failed, f.closeHealth())
 }
 
-// listenOn opens the address. When nothing is said and the usual one is taken, any other will do.
-func listenOn(ctx context.Context, address string) (net.Listener, error) {
-	var config net.ListenConfig
-	usual := address == ""
-	if usual {
-		address = ServeAddress
+func (f *Front) closeHealth() error {
+	if f.health == nil {
+		return nil
 	}
-	l, err := config.Listen(ctx, "tcp", address)
-	if err != nil && usual {
-		l, err = config.Listen(ctx, "tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("serve.address: %w", err)
-	}
-	return l, nil
+	return f.health.Close()
 }
 
 // localToken is what lets a person of this machine in. It is made once and kept where only they can
@@ -132,69 +241,4 @@ func localUser() string {
 		return name
 	}
 	return "you"
-}
-
-// commands carries out what people ask the server for.
-type commands struct {
-	node      *Node
-	workspace string
-}
-
-// Open implements api.Commands.
-func (c commands) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	if t.Workspace == "" {
-		t.Workspace = c.workspace
-	}
-	return c.node.Open(ctx, place, Talk{
-		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
-	})
-}
-
-// Say implements api.Commands.
-func (c commands) Say(ctx context.Context, place journal.Place, s api.Said) error {
-	_, err := c.node.Client.Say(ctx, place, durable.Message{
-		ID: s.ID, By: s.By, Parts: words(s.Text), InReplyTo: s.InReplyTo, Decline: s.Decline,
-	})
-	return err
-}
-
-// Decide implements api.Commands.
-func (c commands) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
-	return c.node.Client.Decide(ctx, place, d)
-}
-
-// Cancel implements api.Commands.
-func (c commands) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	return c.node.Client.Cancel(ctx, place, id, by, task)
-}
-
-// Archive implements api.Commands.
-func (c commands) Archive(ctx context.Context, place journal.Place, by string) error {
-	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Archived{By: by})
-	return err
-}
-
-// Delete implements api.Commands.
-func (c commands) Delete(ctx context.Context, place journal.Place, by string) error {
-	return c.node.Client.Delete(ctx, place, by)
-}
-
-// Roles implements api.Catalogue.
-func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, error) {
-	roles, err := c.roles(workspace)
-	if err != nil {
-		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
-	}
-	var out []api.RoleInfo
-	for _, r := range roles.Roles() {
-		if r.Hidden {
-			continue
-		}
-		out = append(out, api.RoleInfo{
-			Name: r.Name, Description: r.Description, Icon: r.Icon, Model: r.Model, Tools: append([]string{}, r.Tools...),
-			Delegates: append([]string{}, r.Delegates...), MaxIterations: r.Limits.Iterations, MaxDuration: r.Limits.Time,
-			Prompt: r.Prompt, Source: r.File,
-		})
-	}
-	return out, nil
 }

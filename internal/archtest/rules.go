@@ -201,6 +201,12 @@ var outerRules = []Rule{
 		Why:   "what confines programs must be readable alone; who may run what is decided before",
 	},
 	{
+		Name: "telemetry sees nothing",
+		From: []string{"./internal/telemetry/..."},
+		Deny: []string{"./..."},
+		Why:  "it is handed plain values, so that what is told to collectors can be read in one place",
+	},
+	{
 		Name: "secret sees nothing",
 		From: []string{"./internal/secret/..."},
 		Deny: []string{"./...", "other"},
@@ -252,6 +258,13 @@ var edgeRules = []Rule{
 		Tests:  true,
 		Why: "the journal is the only home of content, and its rows have one writer per kind; the engine " +
 			"keeps tables of its own",
+	},
+	{
+		Name:   "only telemetry speaks to collectors",
+		From:   []string{"./..."},
+		Except: []string{"./internal/telemetry", "./standalone/..."},
+		Deny:   []string{"go.opentelemetry.io/...", "github.com/prometheus/..."},
+		Why:    "conventions that still change are known in one place, and exporters are turned on in one place",
 	},
 	{
 		Name:  "the engine knows nothing of agents",

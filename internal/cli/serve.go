@@ -22,7 +22,7 @@ func serveCommand() *cobra.Command {
 		Long: "Serve the HTTP API until it is told to end. It needs the engine and the journal that the settings\n" +
 			"name, and workers that carry agents on ('retinue worker'). It keeps nothing: start as many as you\n" +
 			"like behind a plain load balancer.",
-		Example: "  retinue serve --set serve.address=0.0.0.0:7433",
+		Example: "  retinue serve --set serve.address=127.0.0.1:8080 --set serve.health=127.0.0.1:8081",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd, flags) },
 	}
@@ -37,13 +37,13 @@ func serve(cmd *cobra.Command, flags *siteFlags) error {
 	if err != nil {
 		return err
 	}
-	front, err := s.Serve(ctx, "", version())
+	front, err := s.Serve(ctx, app.FrontOptions{Version: version(), Health: app.HealthAddress})
 	if err != nil {
 		return errors.Join(err, s.close(ctx))
 	}
 	go s.Sweep(ctx)
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "serve: ready, process %d, at %s\n", os.Getpid(), front.URL)
+	fmt.Fprintf(out, "serve: ready, process %d, at %s, health at %s/readyz\n", os.Getpid(), front.URL, front.Health)
 	<-ctx.Done()
 	fmt.Fprintln(out, "serve: takes on nothing new, lets requests come to their end")
 	began := time.Now()

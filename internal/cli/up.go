@@ -50,7 +50,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	if err != nil {
 		return err
 	}
-	front, err := s.Serve(ctx, s.workspace, version())
+	front, err := s.Serve(ctx, app.FrontOptions{Workspace: s.workspace, Version: version()})
 	if err != nil {
 		return errors.Join(err, s.close(ctx))
 	}
@@ -65,7 +65,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 		engine = fmt.Sprintf("%s, in this process (%d)", s.Address, os.Getpid())
 	}
 	screen.rows([]row{
-		{label: "server", value: front.URL + ", for who has the token in " + filepath.Join(s.loaded.Settings.DataDir, "api.token")},
+		{label: "server", value: front.URL + "/#token=" + front.Token},
 		{label: "engine", value: engine},
 		{label: "journal", value: journalOf(s.loaded.Settings)},
 		{label: "data", value: s.loaded.Settings.DataDir},

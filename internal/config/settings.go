@@ -20,6 +20,7 @@ type Settings struct {
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
+	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -98,6 +99,44 @@ type Serve struct {
 	OIDC    OIDC   `json:"oidc,omitzero" jsonschema:"where people log in, for a server that several share; needs journal.dsn and serve.url"`
 	// Proxies are believed when they say whom they stand for.
 	Proxies []string `json:"proxies,omitempty" jsonschema:"networks of load balancers in front of the server, such as 10.0.0.0/8"`
+	Profile bool     `json:"profile,omitempty" jsonschema:"whether the port for health also serves profiles of the program (pprof)"`
+	TLS     TLS      `json:"tls,omitzero" jsonschema:"certificate and key; without them something in front must speak TLS"`
+	// Limits bound what a server takes on.
+	Limits ServeLimits `json:"limits,omitzero" jsonschema:"what the server takes on before it refuses; 0 is no bound"`
+}
+
+// TLS is what a server shows to be the one it says.
+type TLS struct {
+	Cert string `json:"cert,omitempty" jsonschema:"file with the certificate and those above it, as PEM"`
+	Key  string `json:"key,omitempty" jsonschema:"file with the key of the certificate, as PEM"`
+}
+
+// ServeLimits bound what a server takes on. Zero is no bound.
+type ServeLimits struct {
+	Commands      int    `json:"commands,omitempty" jsonschema:"commands carried out at a time by one server"`
+	Latency       Millis `json:"latency,omitempty" jsonschema:"how long a command may take before fewer are carried out at a time"`
+	CommandRate   int    `json:"command_rate,omitempty" jsonschema:"commands in a second with one key or login"`
+	TenantRate    int    `json:"tenant_command_rate,omitempty" jsonschema:"commands in a second of a whole tenant"`
+	ReadRate      int    `json:"read_rate,omitempty" jsonschema:"other requests in a second with one key or login"`
+	TenantReads   int    `json:"tenant_read_rate,omitempty" jsonschema:"other requests in a second of a whole tenant"`
+	Streams       int    `json:"streams,omitempty" jsonschema:"open streams of one server"`
+	PersonStreams int    `json:"person_streams,omitempty" jsonschema:"open streams of one person"`
+	TenantStreams int    `json:"tenant_streams,omitempty" jsonschema:"open streams of a whole tenant"`
+	// Backlog is how many posts may wait for the engine, and Delay how long an append may take, before
+	// commands are refused.
+	Backlog int    `json:"backlog,omitempty" jsonschema:"messages that may wait for the engine before commands are refused, at most 1000"`
+	Delay   Millis `json:"delay,omitempty" jsonschema:"how long the journal may take to write before commands are refused"`
+}
+
+// Telemetry is what is told of the work, to whoever collects it.
+type Telemetry struct {
+	Content bool `json:"content,omitempty" jsonschema:"whether traces hold what was said to models and tools"`
+}
+
+// usualLimits are those when nothing is said.
+var usualLimits = ServeLimits{
+	Commands: 64, Latency: 500, CommandRate: 50, TenantRate: 200, ReadRate: 1000, TenantReads: 4000, Streams: 12_000, PersonStreams: 20,
+	TenantStreams: 200, Backlog: 500, Delay: 2000,
 }
 
 // Engine is the Temporal server.
@@ -161,6 +200,7 @@ func Defaults(dataHome string) Settings {
 			"openai":    {Kind: KindOpenAI, BaseURL: usualURL[KindOpenAI], Key: Secret{ref: "{env:OPENAI_API_KEY}"}},
 		},
 		Engine:  Engine{Namespace: "retinue"},
+		Serve:   Serve{Limits: usualLimits},
 		Sandbox: Sandbox{Tier: SandboxBubblewrap},
 		Web: Web{Hosts: []string{"*"}, Search: Search{
 			Kind: KindTavily, BaseURL: "https://api.tavily.com", Key: Secret{ref: "{env:TAVILY_API_KEY}"},

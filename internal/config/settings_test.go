@@ -317,7 +317,11 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 	want := map[string]string{
 		"data_dir": filepath.Join(in.Home, ".local/share/retinue"), "engine.namespace": "retinue", "journal.dsn": "{env:DB}",
 		"models.openai/x.input_usd": "2.5", "roles.max_duration": "90 seconds",
-		"sandbox.tier":             "bubblewrap",
+		"sandbox.tier":          "bubblewrap",
+		"serve.limits.commands": "64", "serve.limits.latency": "500ms", "serve.limits.command_rate": "50", "serve.limits.tenant_command_rate": "200",
+		"serve.limits.read_rate": "1000", "serve.limits.tenant_read_rate": "4000", "serve.limits.streams": "12000",
+		"serve.limits.person_streams": "20", "serve.limits.tenant_streams": "200", "serve.limits.backlog": "500",
+		"serve.limits.delay":       "2 seconds",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",
 		"web.hosts": "*", "web.search.kind": "tavily", "web.search.base_url": "https://api.tavily.com", "web.search.key": "{env:TAVILY_API_KEY}",
@@ -366,7 +370,8 @@ models: {local/a: {window: 1000, max_output: 10, input_usd: 1, output_usd: 2.5, 
 roles: {max_depth: 1, max_iterations: 2, max_duration: 5m, preset: software_team, models: {coder: strong}}
 permissions: {allow: [read_file], ask: [grep], deny: [shell]}
 journal: {dsn: '{file:dsn}'}
-serve: {address: "127.0.0.1:7433"}
+serve: {address: "127.0.0.1:7433", tls: {cert: /c, key: /k}, limits: {commands: 0, delay: 1s}}
+telemetry: {content: true}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
@@ -384,7 +389,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 15 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 16 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

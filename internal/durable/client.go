@@ -308,6 +308,12 @@ func (c *Client) now() time.Time {
 	return time.Now()
 }
 
+// Ready complains when the engine cannot be reached or does not have the namespace.
+func (c *Client) Ready(ctx context.Context) error {
+	_, err := c.Engine.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.Namespace})
+	return err
+}
+
 // Running lists the agents whose runs the engine has open, as it knows them; that may be a little
 // behind. An orchestrator's run stays open between turns.
 func (c *Client) Running(ctx context.Context) ([]string, error) {

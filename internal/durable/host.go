@@ -96,6 +96,8 @@ type Options struct {
 	// Redact takes out of texts of the host's own what must not surface; nil takes out nothing. Models
 	// and tools redact what comes from them.
 	Redact func(text string) string
+	// Observer hears of legs and calls; nil means nobody does.
+	Observer Observer
 }
 
 // Host carries out legs, and the few other things that an agent's workflow leaves to activities.
@@ -125,6 +127,9 @@ func NewHost(o Options) *Host {
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) string { return text }
+	}
+	if o.Observer == nil {
+		o.Observer = unobserved{}
 	}
 	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}, desks: map[string]cleared{}}
 }

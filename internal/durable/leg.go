@@ -82,6 +82,11 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	go l.beat(work)
 	l.point(PointLegBegin)
 	again := in.Again || activity.GetInfo(ctx).Attempt > 1
+	stage := StageLater
+	if !again && in.N == 0 {
+		stage = StageFirst
+	}
+	work, ended := h.Observer.Leg(work, in.Whose, stage)
 	if !again {
 		l.desk.resume(in)
 	}
@@ -89,6 +94,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	if err == nil {
 		err = l.carryOn(ctx, work)
 	}
+	ended(l.course.State.Brief.Role, err)
 	switch {
 	case err == nil:
 		l.clearTree(work)

@@ -61,7 +61,9 @@ func (h *Host) runTool(ctx context.Context, whose Whose, e agent.RunTool, part c
 	began := h.Now()
 	done := agent.ToolDone{Call: e.Call, Result: agent.ToolCancelled}
 	h.Fault.at(PointToolRun, whose.Place, whose.Task)
-	r, err := h.use(ctx, whose, e, part)
+	seen, ended := h.Observer.Tool(ctx, whose, e, part)
+	r, err := h.use(seen, whose, e, part)
+	ended(r, err)
 	h.Fault.at(PointToolRan, whose.Place, whose.Task)
 	switch {
 	case ctx.Err() != nil:

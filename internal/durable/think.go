@@ -226,6 +226,7 @@ func (l *leg) generate(
 		}
 	}
 	l.point(PointModelCall)
+	ctx, ended := l.Observer.Model(ctx, l.in.Whose, req)
 	reply, err := l.Models.Generate(ctx, req, told)
 	l.point(PointModelCalled)
 	row := journal.Responded{In: l.in.in(), Call: call, Duration: l.Now().Sub(began).Milliseconds()}
@@ -236,12 +237,14 @@ func (l *leg) generate(
 		if row.Model == "" {
 			row.Model = reply.Model
 		}
+		ended(reply, nil)
 		return reply, row, nil
 	}
 	var failure *model.Error
 	if !errors.As(err, &failure) {
 		failure = &model.Error{Kind: chat.KindInternal, Message: "the model's adapter failed", Cause: err}
 	}
+	ended(model.Reply{}, failure)
 	row.Status, row.ErrorKind, row.Message = failure.Kind.Status(), failure.Kind, failure.Message
 	row.Waited = failure.Waited.Milliseconds()
 	row.Usage, row.Unmetered = total(failure.Usage, failure.Unmetered, failure.Tries)

@@ -1,0 +1,241 @@
+package api
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bound what a server takes on. What is zero is not bounded.
+type Limits struct {
+	// Commands are carried out at a time, for everybody together. When they take longer than Latency,
+	// fewer are, until they do not.
+	Commands int
+	Latency  time.Duration
+	// CommandRate and ReadRate are requests in a second that one credential may make, and those of a
+	// tenant what all its people may. As much as comes to burstSeconds may come at once.
+	CommandRate, TenantCommandRate float64
+	ReadRate, TenantReadRate       float64
+	// Streams are open at a time, for everybody together, one person and one tenant.
+	Streams, PersonStreams, TenantStreams int
+}
+
+const (
+	// burstSeconds is how many seconds' worth of requests may come at once.
+	burstSeconds = 2
+	// fullWait is how long to wait when a server has its hands full, and streamWait when there are too
+	// many streams.
+	fullWait   = time.Second
+	streamWait = 5 * time.Second
+	// mostBuckets bounds what is remembered of who asked how often.
+	mostBuckets = 20_000
+	// commandTime is how long a request may take before it is given up.
+	commandTime = 20 * time.Second
+)
+
+// Refusal is why something was not taken on.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedRate    Refusal = "rate"
+	RefusedFull    Refusal = "full"
+	RefusedStreams Refusal = "streams"
+	RefusedPressed Refusal = "pressed"
+)
+
+// gate decides, before anything is read or written, whether a request is taken on.
+type gate struct {
+	limits Limits
+	now    func() time.Time
+	// pressed says why nothing more can be written just now, and how long that may last; nil if it can.
+	pressed func() (why string, wait time.Duration)
+	refused func(Refusal)
+
+	commands atomic.Int64
+	width    width
+
+	mu      sync.Mutex
+	buckets map[string]*bucket
+	streams map[string]int
+}
+
+// bucket is what one may still ask for.
+type bucket struct {
+	*rate.Limiter
+	used time.Time
+}
+
+// kind is what a request asks for.
+type kind string
+
+const (
+	kindRead    kind = "read"
+	kindCommand kind = "command"
+	kindStream  kind = "stream"
+	// kindLong is a command whose answer takes as long as a stream.
+	kindLong kind = "long"
+)
+
+// enter takes a request on, or says why not. Who was let in calls leave at the end.
+func (g *gate) enter(k kind, c Caller) (leave func(), err error) {
+	if err := g.pace(k, c); err != nil {
+		return nil, err
+	}
+	if k == kindCommand || k == kindLong {
+		if err := g.pressure(); err != nil {
+			return nil, err
+		}
+	}
+	switch k {
+	case kindCommand:
+		return g.command()
+	case kindStream, kindLong:
+		return g.stream(c)
+	case kindRead:
+	}
+	return func() {}, nil
+}
+
+// pressure refuses what could not be written now.
+func (g *gate) pressure() error {
+	if g.pressed == nil {
+		return nil
+	}
+	why, wait := g.pressed()
+	if wait <= 0 {
+		return nil
+	}
+	return g.refuse(RefusedPressed, &Problem{Code: "unavailable", Detail: why, Wait: wait})
+}
+
+// pace refuses who asks too often.
+func (g *gate) pace(k kind, c Caller) error {
+	own, all, what := g.limits.ReadRate, g.limits.TenantReadRate, "read/"
+	if k == kindCommand || k == kindLong {
+		what = "write/"
+		own, all = g.limits.CommandRate, g.limits.TenantCommandRate
+	}
+	if own <= 0 && all <= 0 {
+		return nil
+	}
+	now := g.now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first, wait := g.take(now, what+"credential/"+c.Tenant+"/"+c.Credential, own)
+	if wait == 0 {
+		if _, wait = g.take(now, what+"tenant/"+c.Tenant, all); wait > 0 && first != nil {
+			first.CancelAt(now)
+		}
+	}
+	if wait == 0 {
+		return nil
+	}
+	return g.refuse(RefusedRate, &Problem{
+		Code: "limit", Detail: "more was asked for than this server takes from one key or tenant", Wait: wait,
+	})
+}
+
+// take takes one from a bucket, or says how long until there is one.
+func (g *gate) take(now time.Time, name string, perSecond float64) (*rate.Reservation, time.Duration) {
+	if perSecond <= 0 {
+		return nil, 0
+	}
+	b, ok := g.buckets[name]
+	if !ok {
+		g.forget(now)
+		b = &bucket{Limiter: rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond*burstSeconds)))}
+		g.buckets[name] = b
+	}
+	b.used = now
+	r := b.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return r, wait
+}
+
+// forget lets go of buckets that are full again, when there are many.
+func (g *gate) forget(now time.Time) {
+	if len(g.buckets) < mostBuckets {
+		return
+	}
+	for name, b := range g.buckets {
+		if now.Sub(b.used) > burstSeconds*time.Second {
+			delete(g.buckets, name)
+		}
+	}
+	if len(g.buckets) >= mostBuckets {
+		clear(g.buckets) // everybody begins anew: better than to grow without end
+	}
+}
+
+// command takes a place among those that are carried out.
+func (g *gate) command() (func(), error) {
+	if n := g.commands.Add(1); g.limits.Commands > 0 && n > g.width.now(g.limits) {
+		g.commands.Add(-1)
+		return nil, g.refuse(RefusedFull, &Problem{
+			Code: "unavailable", Detail: "this server carries out as many commands as it can", Wait: fullWait,
+		})
+	}
+	began := g.now()
+	return func() {
+		g.commands.Add(-1)
+		now := g.now()
+		g.width.learn(g.limits, now, now.Sub(began))
+	}, nil
+}
+
+// stream takes a place for a stream, of the person, of the tenant and of the server.
+func (g *gate) stream(c Caller) (func(), error) {
+	places := []struct {
+		name string
+		most int
+	}{
+		{"", g.limits.Streams},
+		{"person/" + c.Tenant + "/" + c.User, g.limits.PersonStreams},
+		{"tenant/" + c.Tenant, g.limits.TenantStreams},
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, p := range places {
+		if p.most <= 0 || g.streams[p.name] < p.most {
+			continue
+		}
+		problem := &Problem{Code: "limit", Detail: "too many streams are open", Wait: streamWait, Next: "close one, then try again"}
+		if i == 0 {
+			problem.Code, problem.Status, problem.Next = "unavailable", http.StatusServiceUnavailable, ""
+		}
+		return nil, g.refuse(RefusedStreams, problem)
+	}
+	for _, p := range places {
+		g.streams[p.name]++
+	}
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, p := range places {
+			if g.streams[p.name]--; g.streams[p.name] == 0 {
+				delete(g.streams, p.name)
+			}
+		}
+	}), nil
+}
+
+// open is how many streams there are.
+func (g *gate) open() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.streams[""]
+}
+
+func (g *gate) refuse(why Refusal, p *Problem) error {
+	if g.refused != nil {
+		g.refused(why)
+	}
+	return p
+}

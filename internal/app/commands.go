@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// commands carries out what people ask the server for.
+type commands struct {
+	node      *Node
+	workspace string
+}
+
+// Open implements api.Commands.
+func (c commands) Open(ctx context.Context, place journal.Place, t api.Talk) error {
+	if t.Workspace == "" {
+		t.Workspace = c.workspace
+	}
+	return c.node.Open(ctx, place, Talk{
+		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
+	})
+}
+
+// Say implements api.Commands.
+func (c commands) Say(ctx context.Context, place journal.Place, s api.Said) error {
+	_, err := c.node.Client.Say(ctx, place, durable.Message{
+		ID: s.ID, By: s.By, Parts: words(s.Text), InReplyTo: s.InReplyTo, Decline: s.Decline,
+	})
+	return err
+}
+
+// Decide implements api.Commands.
+func (c commands) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	return c.node.Client.Decide(ctx, place, d)
+}
+
+// Cancel implements api.Commands.
+func (c commands) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
+	return c.node.Client.Cancel(ctx, place, id, by, task)
+}
+
+// Archive implements api.Commands.
+func (c commands) Archive(ctx context.Context, place journal.Place, by string) error {
+	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Archived{By: by})
+	return err
+}
+
+// Delete implements api.Commands.
+func (c commands) Delete(ctx context.Context, place journal.Place, by string) error {
+	return c.node.Client.Delete(ctx, place, by)
+}
+
+// Roles implements api.Catalogue.
+func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, error) {
+	roles, err := c.roles(workspace)
+	if err != nil {
+		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+	}
+	var out []api.RoleInfo
+	for _, r := range roles.Roles() {
+		if r.Hidden {
+			continue
+		}
+		out = append(out, api.RoleInfo{
+			Name: r.Name, Description: r.Description, Icon: r.Icon, Model: r.Model, Tools: append([]string{}, r.Tools...),
+			Delegates: append([]string{}, r.Delegates...), MaxIterations: r.Limits.Iterations, MaxDuration: r.Limits.Time,
+			Prompt: r.Prompt, Source: r.File,
+		})
+	}
+	return out, nil
+}
