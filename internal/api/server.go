@@ -71,7 +71,7 @@ func New(o Options) *Server {
 	closing := make(chan struct{})
 	s := &Server{
 		options: o, mux: http.NewServeMux(), closing: closing, close: sync.OnceFunc(func() { close(closing) }),
-		hub: &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
+		hub: newHub(o.Log, o.Bus, o.Poll, o.Logger),
 	}
 	s.huma = humago.New(s.mux, config)
 	s.conversationRoutes()

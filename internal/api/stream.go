@@ -6,22 +6,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-const (
-	// beatEvery is how often a quiet stream shows that it is alive.
-	beatEvery = 15 * time.Second
-	// writeTime is how long a reader may take to take anything.
-	writeTime = 30 * time.Second
-	// mostBehind is how far back a stream may begin. Who is further behind reads a snapshot faster.
-	mostBehind = 10_000
-)
+// mostBehind is how far back a stream may begin. Who is further behind reads a snapshot faster.
+const mostBehind = 10_000
 
 // What a stream says beside what is recorded. It has no id.
 const (
@@ -32,32 +26,35 @@ const (
 
 // Delta is text on its way. The message.completed that follows replaces it.
 type Delta struct {
-	Agent   string `json:"agent_path"`
-	Message string `json:"message"`
-	Began   int64  `json:"began" doc:"When the reply was begun. A later one replaces all of an earlier one."`
-	Part    int    `json:"part"`
-	Kind    string `json:"kind"`
-	Tool    string `json:"tool,omitempty"`
-	Offset  int64  `json:"offset" doc:"Where the text belongs in its part, in bytes of UTF-8."`
-	Text    string `json:"text,omitempty"`
+	Type    EventType `json:"type"`
+	Agent   string    `json:"agent_path"`
+	Message string    `json:"message"`
+	Began   int64     `json:"began" doc:"When the reply was begun. A later one replaces all of an earlier one."`
+	Part    int       `json:"part"`
+	Kind    string    `json:"kind"`
+	Tool    string    `json:"tool,omitempty"`
+	Offset  int64     `json:"offset" doc:"Where the text belongs in its part, in bytes of UTF-8."`
+	Text    string    `json:"text,omitempty"`
 }
 
 func deltaOf(d live.Delta) Delta {
 	return Delta{
-		Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: string(d.Kind), Tool: d.Tool, Offset: d.Offset,
+		Type: eventDelta, Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: string(d.Kind), Tool: d.Tool, Offset: d.Offset,
 		Text: d.Text,
 	}
 }
 
-// Resync says that what was missed is too much to send: read the snapshot again. The stream goes on
-// after seq.
+// Resync says that what was missed cannot be sent: read the snapshot again. The stream goes on after
+// seq, so what a snapshot that is newer has already is to be passed over.
 type Resync struct {
-	Seq int64 `json:"seq"`
+	Type EventType `json:"type"`
+	Seq  int64     `json:"seq"`
 }
 
 // Cut says why a stream ends.
 type Cut struct {
-	Reason string `json:"reason" enum:"slow,closing"`
+	Type   EventType `json:"type"`
+	Reason string    `json:"reason" enum:"slow,closing,deleted,refused"`
 }
 
 type streamInput struct {
@@ -109,58 +106,68 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 		return nil, err
 	}
 	place := in.place(ctx)
-	reader, seq, leave, err := s.hub.join(ctx, place, in.wants())
+	reader, leave, err := s.hub.join(ctx, place, in.wants())
 	if err != nil {
+		return nil, err
+	}
+	known, err := s.reachable(ctx, place, after, reader.from)
+	if err != nil {
+		leave()
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(h huma.Context) {
 		defer leave()
 		r, w := unwrap(h)
-		out := newPipe(w)
-		if s.backfill(r.Context(), out, place, after, seq) == nil {
-			s.pump(r.Context(), out, reader)
+		out, err := newPipe(w)
+		if err != nil || r.Method == http.MethodHead {
+			return
+		}
+		seen := max(after, reader.from)
+		if known {
+			err = s.backfill(r.Context(), out, place, after, reader.from)
+		} else {
+			seen = reader.from
+			err = resync(out, seen)
+		}
+		switch {
+		case err == nil:
+			s.pump(r.Context(), out, reader, seen, func() bool { return s.still(r, place.Tenant) })
+		case chat.CodeOf(err) == chat.CodeNotFound:
+			out.cut(cutDeleted)
 		}
 	}}, nil
 }
 
-// pipe writes to a reader who may be slow.
-type pipe struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
+// reachable reports whether what came after an event can be sent. An event that this server has not got to
+// yet may have come from another, which is ahead.
+func (s *Server) reachable(ctx context.Context, place journal.Place, after, from int64) (bool, error) {
+	if after <= from {
+		return from-after <= mostBehind, nil
+	}
+	tails, err := s.options.Log.Tails(ctx, place.Tenant, place.Conversation)
+	return after <= tails[place.Conversation].Seq, err
 }
 
-func newPipe(w http.ResponseWriter) *pipe {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // proxies that would hold it back
-	return &pipe{w: w, control: http.NewResponseController(w)}
+// still reports whether a reader may still read. What cannot be found out now counts as yes.
+func (s *Server) still(r *http.Request, tenant string) bool {
+	caller, err := s.identify(accessRead, r)
+	if err != nil {
+		return problemOf(err).Status >= http.StatusInternalServerError
+	}
+	return caller.Tenant == tenant
 }
 
-// write sends bytes on their way, all of them.
-func (p *pipe) write(chunks ...[]byte) error {
-	if err := p.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+// resync sends a reader to the snapshot. From there on its place is seq.
+func resync(out *pipe, seq int64) error {
+	bytes, err := sent(strconv.FormatInt(seq, 10), eventResync, Resync{Type: eventResync, Seq: seq})
+	if err != nil {
 		return err
 	}
-	for _, c := range chunks {
-		if _, err := p.w.Write(c); err != nil {
-			return err
-		}
-	}
-	return p.control.Flush()
+	return out.write(bytes)
 }
 
 // backfill sends what is recorded after the last event that was seen, up to seq.
 func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, after, seq int64) error {
-	if after > seq || seq-after > mostBehind {
-		f, err := passing(string(eventResync), Resync{Seq: seq})
-		if err != nil {
-			return err
-		}
-		return out.write(f.bytes)
-	}
-	if err := out.write([]byte(": hello\n\n")); err != nil {
-		return err
-	}
 	for after < seq {
 		entries, err := s.options.Log.Entries(ctx, place, after, int(min(seq-after, tapPage)))
 		if err != nil {
@@ -169,9 +176,13 @@ func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, a
 		if len(entries) == 0 {
 			return errors.New("the journal ends before its last entry")
 		}
+		frames, err := framesOf(place.Conversation, entries)
+		if err != nil {
+			return err
+		}
 		var chunks [][]byte
-		for _, f := range framesOf(place.Conversation, entries) {
-			chunks = append(chunks, f.bytes)
+		for _, f := range frames {
+			chunks = f.after(after, chunks)
 		}
 		if err := out.write(chunks...); err != nil {
 			return err
@@ -179,44 +190,4 @@ func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, a
 		after = entries[len(entries)-1].Seq
 	}
 	return nil
-}
-
-// pump sends what comes until the reader goes or is too slow.
-func (s *Server) pump(ctx context.Context, out *pipe, r *reader) {
-	beat := time.NewTicker(beatEvery)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.closing:
-			s.cut(out, "closing")
-			return
-		case <-beat.C:
-			if out.write([]byte(": alive\n\n")) != nil {
-				return
-			}
-		case f, ok := <-r.frames:
-			if !ok {
-				s.cut(out, "slow")
-				return
-			}
-			chunks := [][]byte{f.bytes}
-			for range len(r.frames) { // all that waits goes at once
-				if f, ok = <-r.frames; ok {
-					chunks = append(chunks, f.bytes)
-				}
-			}
-			if out.write(chunks...) != nil {
-				return
-			}
-		}
-	}
-}
-
-// cut tells a reader why its stream ends. It begins again after the last event it saw.
-func (s *Server) cut(out *pipe, reason string) {
-	if f, err := passing(string(eventCut), Cut{Reason: reason}); err == nil {
-		_ = out.write(f.bytes) // it may have gone
-	}
 }

@@ -67,7 +67,8 @@ type Delta struct {
 	Text   string `json:"text,omitempty"`
 }
 
-// Poke says that the rows of a conversation go up to a sequence number.
+// Poke says that the rows of a conversation go up to a sequence number; zero says that the
+// conversation was erased.
 type Poke struct {
 	Topic `json:"-"`
 	Seq   int64 `json:"seq"`
