@@ -21,7 +21,7 @@ import (
 type watcher struct {
 	conversation, token string
 	random              *rand.Rand
-	// slow ones read through a thin line and do not hang up themselves.
+	// slow ones read nothing for a while, and then all.
 	slow bool
 	// seen are the events in the order in which they came, and last is where the next connection begins.
 	seen []int64
@@ -36,13 +36,20 @@ type counts struct {
 	connects, refused, cut, slow, closing, resync atomic.Int64
 }
 
-// dialer connects to one address, once.
-func dialer(address string) *http.Transport {
+// stall is how long a slow reader reads nothing.
+const stall = 4 * time.Second
+
+// dialer connects to one address, once. A slow reader's machine holds little back for it.
+func (w *watcher) dialer(address string) *http.Transport {
 	var d net.Dialer
 	return &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return d.DialContext(ctx, "tcp", address)
+			conn, err := d.DialContext(ctx, "tcp", address)
+			if tcp, ok := conn.(*net.TCPConn); ok && w.slow {
+				err = tcp.SetReadBuffer(128 << 10)
+			}
+			return conn, err
 		},
 	}
 }
@@ -50,7 +57,7 @@ func dialer(address string) *http.Transport {
 // watch goes over one connection until it breaks, ctx ends or the last event is here. It returns an
 // error only for what a server must never do.
 func (w *watcher) watch(ctx context.Context, address string, until int64) error {
-	transport := dialer(address)
+	transport := w.dialer(address)
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/conversations/"+w.conversation+"/events", nil)
 	if err != nil {
@@ -71,6 +78,9 @@ func (w *watcher) watch(ctx context.Context, address string, until int64) error 
 	}
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s is answered with %s", w.conversation, res.Status)
+	}
+	if w.slow {
+		pause(ctx, stall)
 	}
 	return w.read(res.Body, until)
 }
