@@ -29,7 +29,23 @@ var headers = map[string]string{
 		"require-trusted-types-for 'script'",
 }
 
-type requestKey struct{}
+type (
+	requestKey struct{}
+	lastingKey struct{}
+)
+
+// lasting is what is left of a request when all that it went through has returned.
+type lasting struct{ do func() }
+
+// outlast does something that takes as long as the reader stays, once everything below guard has
+// returned: thousands wait like this, and the stacks would be most of what they cost.
+func outlast(r *http.Request, do func()) {
+	if l, ok := r.Context().Value(lastingKey{}).(*lasting); ok {
+		l.do = do
+		return
+	}
+	do()
+}
 
 // guard is what every request goes through: headers, an id, and an end for panics.
 func (s *Server) guard(next http.Handler) http.Handler {
@@ -41,7 +57,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		id := rand.Text()
 		h.Set("Request-Id", id)
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
+		rest := &lasting{}
+		r = r.WithContext(context.WithValue(context.WithValue(r.Context(), requestKey{}, id), lastingKey{}, rest))
 		defer func() {
 			caught := recover()
 			if caught == nil {
@@ -62,6 +79,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(w, r)
+		if rest.do != nil {
+			rest.do()
+		}
 	})
 }
 

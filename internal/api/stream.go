@@ -116,26 +116,42 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(h huma.Context) {
-		defer leave()
 		r, w := unwrap(h)
-		out, err := newPipe(w)
-		if err != nil || r.Method == http.MethodHead {
-			return
-		}
-		seen := max(after, reader.from)
-		if known {
-			err = s.backfill(r.Context(), out, place, after, reader.from)
-		} else {
-			seen = reader.from
-			err = resync(out, seen)
-		}
-		switch {
-		case err == nil:
-			s.pump(r.Context(), out, reader, seen, func() bool { return s.still(r, place.Tenant) })
-		case chat.CodeOf(err) == chat.CodeNotFound:
-			out.cut(cutDeleted)
-		}
+		outlast(r, func() {
+			defer leave()
+			s.send(r, w, sitting{place: place, reader: reader, after: after, known: known})
+		})
 	}}, nil
+}
+
+// sitting is one who has joined: after is the last event they saw, and known whether what came since
+// can be sent.
+type sitting struct {
+	place  journal.Place
+	reader *reader
+	after  int64
+	known  bool
+}
+
+// send is a stream from its beginning to its end.
+func (s *Server) send(r *http.Request, w http.ResponseWriter, in sitting) {
+	out, err := newPipe(w)
+	if err != nil || r.Method == http.MethodHead {
+		return
+	}
+	seen := max(in.after, in.reader.from)
+	if in.known {
+		err = s.backfill(r.Context(), out, in.place, in.after, in.reader.from)
+	} else {
+		seen = in.reader.from
+		err = resync(out, seen)
+	}
+	switch {
+	case err == nil:
+		s.pump(r.Context(), out, in.reader, seen, func() bool { return s.still(r, in.place.Tenant) })
+	case chat.CodeOf(err) == chat.CodeNotFound:
+		out.cut(cutDeleted)
+	}
 }
 
 // reachable reports whether what came after an event can be sent. An event that this server has not got to

@@ -103,7 +103,7 @@ func (h *hub) tapOf(place journal.Place, r *reader) *tap {
 			h.looking = true
 			go h.watch()
 		}
-		go t.run(run)
+		go t.begin(run)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,29 +142,11 @@ func (h *hub) forget(t *tap) {
 	t.stop()
 }
 
-// run reads until nobody watches any more.
-func (t *tap) run(ctx context.Context) {
-	if !t.begin(ctx) {
-		return
-	}
-	for ctx.Err() == nil {
-		notices, err := t.hub.bus.Subscribe(ctx, live.Topic(t.place))
-		t.follow(ctx, notices)
-		if err == nil {
-			notices.Close()
-		}
-	}
-}
-
-// begin finds out how far the conversation goes.
-func (t *tap) begin(ctx context.Context) bool {
-	read, cancel := context.WithTimeout(ctx, readTime)
-	defer cancel()
-	tails, err := t.hub.log.Tails(read, t.place.Tenant, t.place.Conversation)
-	tail, ok := tails[t.place.Conversation]
-	if err == nil && !ok {
-		err = journal.NotFound()
-	}
+// begin subscribes and finds out how far the conversation goes, in this order so that nothing is
+// missed in between. What reads on is a goroutine of its own, because it lasts and its stack is small.
+func (t *tap) begin(ctx context.Context) {
+	notices, failed := t.hub.bus.Subscribe(ctx, live.Topic(t.place))
+	seq, err := t.tail(ctx)
 	h := t.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,15 +154,48 @@ func (t *tap) begin(ctx context.Context) bool {
 	defer t.mu.Unlock()
 	defer close(t.begun)
 	if err != nil {
+		if failed == nil {
+			notices.Close()
+		}
 		t.err = err
 		h.forget(t)
-		return false
+		return
 	}
-	t.started, t.seq = true, tail.Seq
+	t.started, t.seq = true, seq
 	for r := range t.readers {
-		r.from = tail.Seq
+		r.from = seq
 	}
-	return true
+	go t.run(ctx, notices)
+}
+
+// tail is how far the conversation goes.
+func (t *tap) tail(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	tails, err := t.hub.log.Tails(ctx, t.place.Tenant, t.place.Conversation)
+	tail, ok := tails[t.place.Conversation]
+	if err == nil && !ok {
+		err = journal.NotFound()
+	}
+	return tail.Seq, err
+}
+
+// run reads until nobody watches any more. The notices are nil if the bus refused.
+func (t *tap) run(ctx context.Context, notices *live.Reader) {
+	for {
+		t.follow(ctx, notices)
+		if notices != nil {
+			notices.Close()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		var err error
+		if notices, err = t.hub.bus.Subscribe(ctx, live.Topic(t.place)); err != nil {
+			notices = nil
+		}
+		t.catchUp(ctx)
+	}
 }
 
 // at is how far the tap is, once it has begun.
@@ -207,7 +222,6 @@ func (t *tap) follow(ctx context.Context, notices *live.Reader) {
 	} else {
 		again = time.After(subscribeTime)
 	}
-	t.catchUp(ctx)
 	for {
 		select {
 		case <-ctx.Done():

@@ -97,7 +97,7 @@ const (
 )
 
 // DefaultBuffer is how many notices wait for a reader before it counts as slow.
-const DefaultBuffer = 256
+const DefaultBuffer = 128
 
 var (
 	// ErrSlow ends a reader that did not keep up. It has missed what came after.
