@@ -6,7 +6,7 @@ import (
 
 // What waits for a reader before it counts as slow: so many frames, and so many bytes of them.
 const (
-	readerFrames = 128
+	readerFrames = 64
 	readerBytes  = 1 << 20
 )
 
