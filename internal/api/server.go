@@ -80,6 +80,7 @@ func New(o Options) *Server {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
+	s.listStreamRoutes()
 	s.documentRoutes()
 	s.handler = s.guard(s.mux)
 	return s

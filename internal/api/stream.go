@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ const (
 
 // Delta is text on its way. The message.completed that follows replaces it.
 type Delta struct {
-	Type    EventType `json:"type"`
+	Type    EventType `json:"type" enum:"message.delta"`
 	Agent   string    `json:"agent_path"`
 	Message string    `json:"message"`
 	Began   int64     `json:"began" doc:"When the reply was begun. A later one replaces all of an earlier one."`
@@ -47,13 +48,13 @@ func deltaOf(d live.Delta) Delta {
 // Resync says that what was missed cannot be sent: read the snapshot again. The stream goes on after
 // seq, so what a snapshot that is newer has already is to be passed over.
 type Resync struct {
-	Type EventType `json:"type"`
+	Type EventType `json:"type" enum:"resync"`
 	Seq  int64     `json:"seq"`
 }
 
 // Cut says why a stream ends.
 type Cut struct {
-	Type   EventType `json:"type"`
+	Type   EventType `json:"type" enum:"stream.cut"`
 	Reason string    `json:"reason" enum:"slow,closing,deleted,refused"`
 }
 
@@ -91,11 +92,19 @@ func (in streamInput) wants() func(string) bool {
 	return func(agent string) bool { return list[agent] }
 }
 
+// passingData is what a conversation's stream says beside what is recorded.
+var passingData = map[EventType]any{eventDelta: Delta{}, eventResync: Resync{}, eventCut: Cut{}}
+
 func (s *Server) streamRoutes() {
+	schemas := s.recordedSchemas()
+	maps.Copy(schemas, s.passingSchemas(passingData))
 	register(s, accessRead, huma.Operation{
 		OperationID: "streamConversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/events",
 		Summary: "What happens in a conversation, as it happens", Tags: []string{"events"},
-		Description: "Server-sent events. The id of an event is its seq: send the last one as Last-Event-ID and nothing is missed or sent twice.",
+		Description: "Server-sent events. The id of an event is its seq: send the last one as Last-Event-ID and nothing is missed or " +
+			"sent twice. message.delta has no id and may be lost. After resync read the snapshot again and pass over what it has " +
+			"already. stream.cut says why the stream ends: come back with Last-Event-ID, unless it says deleted or refused.",
+		Responses: s.eventStream("StreamEvent", "What happens, until the reader goes.", schemas),
 	}, s.stream)
 }
 

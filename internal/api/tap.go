@@ -38,15 +38,16 @@ type hub struct {
 	// soon asks for a look before its time.
 	soon chan struct{}
 
-	mu   sync.Mutex
-	taps map[journal.Place]*tap
+	mu     sync.Mutex
+	taps   map[journal.Place]*tap
+	boards map[string]*board
 
 	looking bool
 }
 
 func newHub(log watched, bus live.Bus, poll time.Duration, logger *slog.Logger) *hub {
 	return &hub{
-		log: log, bus: bus, poll: poll, logger: logger, soon: make(chan struct{}, 1), taps: map[journal.Place]*tap{},
+		log: log, bus: bus, poll: poll, logger: logger, soon: make(chan struct{}, 1), taps: map[journal.Place]*tap{}, boards: map[string]*board{},
 	}
 }
 
