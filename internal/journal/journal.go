@@ -133,6 +133,8 @@ type Message struct {
 	Agent  string
 	By     string
 	Turn   int
+	// Letters are the numbers of the people's messages that are part of this one.
+	Letters []int64
 	chat.Message
 }
 
