@@ -28,7 +28,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
-	test/services tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
+	test/services tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants streams \
 	bench/journal bench/engine escape approvals hostile overload fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
@@ -132,6 +132,10 @@ crash/ledger: ## kill workers in the middle of 400 calls that must not run twice
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \
 		-parallel 3
+
+streams: ## cut, starve and kill 200 streams, 0 gaps and 0 duplicates; 5,000 on one server (needs make engine lean)
+	$(GO) test ./e2e/streams -tags services -count=1 -v -timeout 10m -seed=$(or $(SEED),0) \
+		$(if $(filter small,$(SIZE)),-short)
 
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \

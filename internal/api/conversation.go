@@ -166,6 +166,9 @@ func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshot
 		Conversation: conversationOf(state.Conversation), Agents: each(state.Agents, agentOf), Tasks: each(state.Tasks, taskOf),
 		Messages: each(upTo(messages, state.Conversation.Seq), messageOf),
 	}
+	if err := s.states(ctx, place, out.Messages, &state); err != nil {
+		return nil, err
+	}
 	used, tokens, cost := state.Spent()
 	out.Used, out.HeldTokens, out.HeldCost = usageOf(used), tokens, cost
 	if out.Questions, out.Approvals, err = s.asks(ctx, place, state); err != nil {

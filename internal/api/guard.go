@@ -36,7 +36,33 @@ var headers = map[string]string{
 // secureHeader keeps browsers from ever asking without TLS. It is sent only where TLS is on.
 const secureHeader, secureValue = "Strict-Transport-Security", "max-age=63072000; includeSubDomains"
 
-type requestKey struct{}
+type (
+	requestKey struct{}
+	lastingKey struct{}
+)
+
+// lasting is what is left of a request when all that it went through has returned.
+type lasting struct {
+	do    func()
+	after []func()
+}
+
+// outlast does something that takes as long as the reader stays, once everything below guard has
+// returned: thousands wait like this, and the stacks would be most of what they cost.
+func outlast(r *http.Request, do func()) {
+	if l, ok := r.Context().Value(lastingKey{}).(*lasting); ok {
+		l.do = do
+		return
+	}
+	do()
+}
+
+// atEnd does something when all of a request is over, what outlasts it included.
+func atEnd(r *http.Request, do func()) {
+	if l, ok := r.Context().Value(lastingKey{}).(*lasting); ok {
+		l.after = append(l.after, do)
+	}
+}
 
 // guard is what every request goes through: headers, an id, the server's name, and an end for panics.
 func (s *Server) guard(next http.Handler) http.Handler {
@@ -50,7 +76,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		began := s.options.Now()
 		w := &answer{ResponseWriter: writer}
 		id := s.dress(w)
-		r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
+		rest := &lasting{}
+		r = r.WithContext(context.WithValue(context.WithValue(r.Context(), requestKey{}, id), lastingKey{}, rest))
+		defer func() {
+			for _, do := range rest.after {
+				do()
+			}
+		}()
 		defer func() {
 			caught := recover()
 			if caught != nil && caught != http.ErrAbortHandler {
@@ -77,6 +109,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		r, end := s.leashes.tie(r)
 		defer end()
 		next.ServeHTTP(w, r)
+		if rest.do != nil {
+			rest.do()
+		}
 	})
 }
 

@@ -150,18 +150,24 @@ func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error
 	out := &inboxOutput{}
 	out.Body.Items = make([]Waiting, 0, len(waiting))
 	for _, w := range waiting {
-		place := journal.Place{Tenant: tenant, Conversation: w.Conversation}
-		entries, err := s.options.Log.Find(ctx, place, w.Key, journal.Assigned{In: journal.In{Task: w.Task}}.Key())
+		item, err := waitingOf(ctx, s.options.Log, tenant, w)
 		if err != nil {
 			return nil, err
-		}
-		item := Waiting{Conversation: w.Conversation, At: w.At.UTC()}
-		for _, e := range entries {
-			item.learn(w, e)
 		}
 		out.Body.Items = append(out.Body.Items, item)
 	}
 	return out, nil
+}
+
+// waitingOf reads what something that waits is about.
+func waitingOf(ctx context.Context, log journal.Reader, tenant string, w journal.Waiting) (Waiting, error) {
+	place := journal.Place{Tenant: tenant, Conversation: w.Conversation}
+	entries, err := log.Find(ctx, place, w.Key, journal.Assigned{In: journal.In{Task: w.Task}}.Key())
+	item := Waiting{Conversation: w.Conversation, At: w.At.UTC()}
+	for _, e := range entries {
+		item.learn(w, e)
+	}
+	return item, err
 }
 
 // learn takes what an entry says of something that waits.

@@ -88,5 +88,6 @@ func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, 
 	if err != nil {
 		return nil, err
 	}
-	return &messagesOutput{Body: page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })}, nil
+	out := page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })
+	return &messagesOutput{Body: out}, s.states(ctx, in.place(ctx), out.Items, nil)
 }

@@ -93,7 +93,7 @@ func (s *Server) admit(access Access, k kind) func(huma.Context, func(huma.Conte
 			s.refuse(w, r, err)
 			return
 		}
-		defer leave()
+		atEnd(r, leave)
 		inner := withCaller(ctx.Context(), caller)
 		if k != kindStream {
 			var cancel context.CancelFunc

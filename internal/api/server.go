@@ -101,7 +101,7 @@ func New(o Options) *Server {
 	closing := make(chan struct{})
 	s := &Server{
 		options: o, mux: http.NewServeMux(), closing: closing, close: sync.OnceFunc(func() { close(closing) }),
-		hub: &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
+		hub: newHub(o.Log, o.Bus, o.Poll, o.Logger),
 		gate: &gate{
 			limits: o.Limits, now: o.Now, pressed: o.Pressed, refused: o.Refused, buckets: map[string]*bucket{},
 			streams: map[string]int{},
@@ -115,6 +115,7 @@ func New(o Options) *Server {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
+	s.listStreamRoutes()
 	s.loginRoutes()
 	s.tenantRoutes()
 	s.memberRoutes()

@@ -3,25 +3,20 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-const (
-	// beatEvery is how often a quiet stream shows that it is alive.
-	beatEvery = 15 * time.Second
-	// writeTime is how long a reader may take to take anything.
-	writeTime = 30 * time.Second
-	// mostBehind is how far back a stream may begin. Who is further behind reads a snapshot faster.
-	mostBehind = 10_000
-)
+// mostBehind is how far back a stream may begin. Who is further behind reads a snapshot faster.
+const mostBehind = 10_000
 
 // What a stream says beside what is recorded. It has no id.
 const (
@@ -32,32 +27,35 @@ const (
 
 // Delta is text on its way. The message.completed that follows replaces it.
 type Delta struct {
-	Agent   string `json:"agent_path"`
-	Message string `json:"message"`
-	Began   int64  `json:"began" doc:"When the reply was begun. A later one replaces all of an earlier one."`
-	Part    int    `json:"part"`
-	Kind    string `json:"kind"`
-	Tool    string `json:"tool,omitempty"`
-	Offset  int64  `json:"offset" doc:"Where the text belongs in its part, in bytes of UTF-8."`
-	Text    string `json:"text,omitempty"`
+	Type    EventType `json:"type" enum:"message.delta"`
+	Agent   string    `json:"agent_path"`
+	Message string    `json:"message"`
+	Began   int64     `json:"began" doc:"When the reply was begun. A later one replaces all of an earlier one."`
+	Part    int       `json:"part"`
+	Kind    string    `json:"kind"`
+	Tool    string    `json:"tool,omitempty"`
+	Offset  int64     `json:"offset" doc:"Where the text belongs in its part, in bytes of UTF-8."`
+	Text    string    `json:"text,omitempty"`
 }
 
 func deltaOf(d live.Delta) Delta {
 	return Delta{
-		Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: string(d.Kind), Tool: d.Tool, Offset: d.Offset,
+		Type: eventDelta, Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: string(d.Kind), Tool: d.Tool, Offset: d.Offset,
 		Text: d.Text,
 	}
 }
 
-// Resync says that what was missed is too much to send: read the snapshot again. The stream goes on
-// after seq.
+// Resync says that what was missed cannot be sent: read the snapshot again. The stream goes on after
+// seq, so what a snapshot that is newer has already is to be passed over.
 type Resync struct {
-	Seq int64 `json:"seq"`
+	Type EventType `json:"type" enum:"resync"`
+	Seq  int64     `json:"seq"`
 }
 
 // Cut says why a stream ends.
 type Cut struct {
-	Reason string `json:"reason" enum:"slow,closing"`
+	Type   EventType `json:"type" enum:"stream.cut"`
+	Reason string    `json:"reason" enum:"slow,closing,deleted,refused"`
 }
 
 type streamInput struct {
@@ -94,11 +92,19 @@ func (in streamInput) wants() func(string) bool {
 	return func(agent string) bool { return list[agent] }
 }
 
+// passingData is what a conversation's stream says beside what is recorded.
+var passingData = map[EventType]any{eventDelta: Delta{}, eventResync: Resync{}, eventCut: Cut{}}
+
 func (s *Server) streamRoutes() {
+	schemas := s.recordedSchemas()
+	maps.Copy(schemas, s.passingSchemas(passingData))
 	register(s, accessRead, huma.Operation{
 		OperationID: "streamConversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/events",
 		Summary: "What happens in a conversation, as it happens", Tags: []string{"events"},
-		Description: "Server-sent events. The id of an event is its seq: send the last one as Last-Event-ID and nothing is missed or sent twice.",
+		Description: "Server-sent events. The id of an event is its seq: send the last one as Last-Event-ID and nothing is missed or " +
+			"sent twice. message.delta has no id and may be lost. After resync read the snapshot again and pass over what it has " +
+			"already. stream.cut says why the stream ends: come back with Last-Event-ID, unless it says deleted or refused.",
+		Responses: s.eventStream("StreamEvent", "What happens, until the reader goes.", schemas),
 	}, s.stream)
 }
 
@@ -109,62 +115,85 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 		return nil, err
 	}
 	place := in.place(ctx)
-	reader, seq, leave, err := s.hub.join(ctx, place, in.wants())
+	reader, leave, err := s.hub.join(ctx, place, in.wants())
 	if err != nil {
 		return nil, err
 	}
+	known, err := s.reachable(ctx, place, after, reader.from)
+	if err != nil {
+		leave()
+		return nil, err
+	}
 	return &huma.StreamResponse{Body: func(h huma.Context) {
-		defer leave()
 		r, w := unwrap(h)
-		out := newPipe(w)
-		if r.Method == http.MethodHead {
-			return // its connection takes the next request, which must not wait for a stream
-		}
-		if s.backfill(r.Context(), out, place, after, seq) == nil {
-			s.pump(r.Context(), out, reader)
-		}
+		outlast(r, func() {
+			defer leave()
+			s.send(r, w, sitting{place: place, reader: reader, after: after, known: known})
+		})
 	}}, nil
 }
 
-// pipe writes to a reader who may be slow.
-type pipe struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
+// sitting is one who has joined: after is the last event they saw, and known whether what came since
+// can be sent.
+type sitting struct {
+	place  journal.Place
+	reader *reader
+	after  int64
+	known  bool
 }
 
-func newPipe(w http.ResponseWriter) *pipe {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // proxies that would hold it back
-	return &pipe{w: w, control: http.NewResponseController(w)}
+// send is a stream from its beginning to its end.
+func (s *Server) send(r *http.Request, w http.ResponseWriter, in sitting) {
+	out, err := newPipe(w)
+	if err != nil || r.Method == http.MethodHead {
+		return
+	}
+	seen := max(in.after, in.reader.from)
+	if in.known {
+		err = s.backfill(r.Context(), out, in.place, in.after, in.reader.from)
+	} else {
+		s.resyncs.Add(1)
+		seen = in.reader.from
+		err = resync(out, seen)
+	}
+	switch {
+	case err == nil:
+		s.pump(r.Context(), out, in.reader, seen, func() bool { return s.still(r, in.place.Tenant) })
+	case chat.CodeOf(err) == chat.CodeNotFound:
+		out.cut(cutDeleted)
+	}
 }
 
-// write sends bytes on their way, all of them.
-func (p *pipe) write(chunks ...[]byte) error {
-	if err := p.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+// reachable reports whether what came after an event can be sent. An event that this server has not got to
+// yet may have come from another, which is ahead.
+func (s *Server) reachable(ctx context.Context, place journal.Place, after, from int64) (bool, error) {
+	if after <= from {
+		return from-after <= mostBehind, nil
+	}
+	tails, err := s.options.Log.Tails(ctx, place.Tenant, place.Conversation)
+	return after <= tails[place.Conversation].Seq, err
+}
+
+// still reports whether a reader may still read. What cannot be found out now counts as yes.
+func (s *Server) still(r *http.Request, tenant string) bool {
+	caller, err := s.identify(accessRead, r)
+	if err != nil {
+		return problemOf(err).Status >= http.StatusInternalServerError
+	}
+	return caller.Tenant == tenant
+}
+
+// resync sends a reader to the snapshot. From there on its place is seq.
+func resync(out *pipe, seq int64) error {
+	bytes, err := sent(strconv.FormatInt(seq, 10), eventResync, Resync{Type: eventResync, Seq: seq})
+	if err != nil {
 		return err
 	}
-	for _, c := range chunks {
-		if _, err := p.w.Write(c); err != nil {
-			return err
-		}
-	}
-	return p.control.Flush()
+	return out.write(bytes)
 }
 
 // backfill sends what is recorded after the last event that was seen, up to seq.
 func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, after, seq int64) error {
-	if after > seq || seq-after > mostBehind {
-		s.resyncs.Add(1)
-		f, err := passing(string(eventResync), Resync{Seq: seq})
-		if err != nil {
-			return err
-		}
-		return out.write(f.bytes)
-	}
-	if err := out.write([]byte(": hello\n\n")); err != nil {
-		return err
-	}
 	for after < seq {
 		entries, err := s.options.Log.Entries(ctx, place, after, int(min(seq-after, tapPage)))
 		if err != nil {
@@ -173,9 +202,13 @@ func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, a
 		if len(entries) == 0 {
 			return errors.New("the journal ends before its last entry")
 		}
+		frames, err := framesOf(place.Conversation, entries)
+		if err != nil {
+			return err
+		}
 		var chunks [][]byte
-		for _, f := range framesOf(place.Conversation, entries) {
-			chunks = append(chunks, f.bytes)
+		for _, f := range frames {
+			chunks = f.after(after, chunks)
 		}
 		if err := out.write(chunks...); err != nil {
 			return err
@@ -183,45 +216,4 @@ func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, a
 		after = entries[len(entries)-1].Seq
 	}
 	return nil
-}
-
-// pump sends what comes until the reader goes or is too slow.
-func (s *Server) pump(ctx context.Context, out *pipe, r *reader) {
-	beat := time.NewTicker(beatEvery)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.closing:
-			s.cut(out, "closing")
-			return
-		case <-beat.C:
-			if out.write([]byte(": alive\n\n")) != nil {
-				return
-			}
-		case f, ok := <-r.frames:
-			if !ok {
-				s.cuts.Add(1)
-				s.cut(out, "slow")
-				return
-			}
-			chunks := [][]byte{f.bytes}
-			for range len(r.frames) { // all that waits goes at once
-				if f, ok = <-r.frames; ok {
-					chunks = append(chunks, f.bytes)
-				}
-			}
-			if out.write(chunks...) != nil {
-				return
-			}
-		}
-	}
-}
-
-// cut tells a reader why its stream ends. It begins again after the last event it saw.
-func (s *Server) cut(out *pipe, reason string) {
-	if f, err := passing(string(eventCut), Cut{Reason: reason}); err == nil {
-		_ = out.write(f.bytes) // it may have gone
-	}
 }

@@ -2,64 +2,53 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"strconv"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
 const (
 	// tapPage is how many entries are read at a time.
-	tapPage = 500
-	// streamBuffer is how many frames wait for a reader before it counts as slow.
-	streamBuffer = 256
+	tapPage = 200
+	// readTime is how long one read of the journal may take.
+	readTime = 10 * time.Second
+	// subscribeTime is how long is waited before a bus that refused is asked again.
+	subscribeTime = time.Second
 )
 
-// frame is a piece of a stream, as it is sent. The same bytes go to all readers.
-type frame struct {
-	// seq is zero for what is not recorded.
-	seq int64
-	// agent is whose delta it is.
-	agent string
-	bytes []byte
-}
-
-// recorded is the frame of an event.
-func recorded(e Event) (frame, error) {
-	data, err := json.Marshal(e)
-	if err != nil {
-		return frame{}, err
-	}
-	out := make([]byte, 0, len(data)+64)
-	out = append(out, "id: "...)
-	out = strconv.AppendInt(out, e.Seq, 10)
-	out = append(out, "\nevent: "...)
-	out = append(out, e.Type...)
-	out = append(out, "\ndata: "...)
-	out = append(out, data...)
-	return frame{seq: e.Seq, bytes: append(out, "\n\n"...)}, nil
-}
-
-// passing is the frame of something that is not recorded.
-func passing(name string, data any) (frame, error) {
-	body, err := json.Marshal(data)
-	if err != nil {
-		return frame{}, err
-	}
-	return frame{bytes: []byte("event: " + name + "\ndata: " + string(body) + "\n\n")}, nil
+// watched is what a hub reads. Lists has the ends of all that is watched in one answer.
+type watched interface {
+	journal.Reader
+	journal.Lists
 }
 
 // hub reads each conversation that somebody watches once, however many watch it.
+//
+// A tap is woken by a notice of the bus, or by the one look that the hub takes at all of them every
+// poll: whatever a notice was lost for is found then, at the price of one statement for each tenant.
 type hub struct {
-	log  journal.Reader
-	bus  live.Bus
-	poll time.Duration
+	log    watched
+	bus    live.Bus
+	poll   time.Duration
+	logger *slog.Logger
+	// soon asks for a look before its time.
+	soon chan struct{}
 
-	mu   sync.Mutex
-	taps map[journal.Place]*tap
+	mu     sync.Mutex
+	taps   map[journal.Place]*tap
+	boards map[string]*board
+
+	looking bool
+}
+
+func newHub(log watched, bus live.Bus, poll time.Duration, logger *slog.Logger) *hub {
+	return &hub{
+		log: log, bus: bus, poll: poll, logger: logger, soon: make(chan struct{}, 1), taps: map[journal.Place]*tap{}, boards: map[string]*board{},
+	}
 }
 
 // tap reads one conversation for all who watch it.
@@ -68,47 +57,60 @@ type tap struct {
 	place journal.Place
 	stop  context.CancelFunc
 	woken chan struct{}
+	// begun is closed when it is known how far the conversation goes, or why not.
+	begun chan struct{}
 
 	mu      sync.Mutex
+	err     error
+	started bool
 	seq     int64 // all up to here has been handed out
-	readers map[*reader]struct{}
+	readers readers
 }
 
-// reader is one who watches. Frames is closed when the reader is cut off.
-type reader struct {
-	frames chan frame
-	// deltas says of which agents deltas are wanted.
-	deltas func(agent string) bool
-	slow   bool
+// join begins to watch a conversation: what comes after the reader's from comes through the reader,
+// and what came before is the caller's to read. No lock is held while the journal is asked.
+func (h *hub) join(ctx context.Context, place journal.Place, deltas func(string) bool) (*reader, func(), error) {
+	r := newReader(deltas)
+	t := h.tapOf(place, r)
+	leave := func() { h.leave(t, r) }
+	select {
+	case <-t.begun:
+	case <-ctx.Done():
+		leave()
+		return nil, nil, ctx.Err()
+	}
+	t.mu.Lock()
+	err := t.err
+	t.mu.Unlock()
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return r, leave, nil
 }
 
-// join begins to watch a conversation. What comes after the returned seq comes through the reader;
-// what came before is the caller's to read.
-func (h *hub) join(ctx context.Context, place journal.Place, deltas func(string) bool) (*reader, int64, func(), error) {
-	r := &reader{frames: make(chan frame, streamBuffer), deltas: deltas}
+// tapOf adds a reader to the tap of a conversation, which it makes if there is none.
+func (h *hub) tapOf(place journal.Place, r *reader) *tap {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.taps[place]
 	if !ok {
-		seq, err := lastSeq(ctx, h.log, place)
-		if err != nil {
-			return nil, 0, nil, err
-		}
 		run, stop := context.WithCancel(context.Background())
-		t = &tap{hub: h, place: place, seq: seq, stop: stop, woken: make(chan struct{}, 1), readers: map[*reader]struct{}{}}
+		t = &tap{
+			hub: h, place: place, stop: stop, woken: make(chan struct{}, 1), begun: make(chan struct{}), readers: readers{},
+		}
 		h.taps[place] = t
-		go t.run(run)
+		if !h.looking {
+			h.looking = true
+			go h.watch()
+		}
+		go t.begin(run)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	r.from = t.seq // begin sets it for those who come before
 	t.readers[r] = struct{}{}
-	return r, t.seq, func() { h.leave(t, r) }, nil
-}
-
-// lastSeq is how far a conversation goes.
-func lastSeq(ctx context.Context, log journal.Reader, place journal.Place) (int64, error) {
-	state, err := log.Snapshot(ctx, place)
-	return state.Conversation.Seq, err
+	return t
 }
 
 // leave ends a reader, and its tap when it was the last.
@@ -118,55 +120,117 @@ func (h *hub) leave(t *tap, r *reader) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.readers, r)
-	if len(t.readers) == 0 && h.taps[t.place] == t {
-		delete(h.taps, t.place)
-		t.stop()
+	if len(t.readers) == 0 {
+		h.forget(t)
 	}
 }
 
-// wake lets a conversation be read at once, because this server has just written to it.
-func (h *hub) wake(place journal.Place) {
+// end cuts all readers of a tap off. Who comes later gets a tap of their own.
+func (h *hub) end(t *tap, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t, ok := h.taps[place]; ok {
-		select {
-		case t.woken <- struct{}{}:
-		default: // it is about to look
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.readers.end(why)
+	h.forget(t)
+}
+
+// forget stops a tap. The caller holds the locks.
+func (h *hub) forget(t *tap) {
+	if h.taps[t.place] == t {
+		delete(h.taps, t.place)
+	}
+	t.stop()
+}
+
+// begin subscribes and finds out how far the conversation goes, in this order so that nothing is
+// missed in between. What reads on is a goroutine of its own, because it lasts and its stack is small.
+func (t *tap) begin(ctx context.Context) {
+	notices, failed := t.hub.bus.Subscribe(ctx, live.Topic(t.place))
+	seq, err := t.tail(ctx)
+	h := t.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer close(t.begun)
+	if err != nil {
+		if failed == nil {
+			notices.Close()
 		}
+		t.err = err
+		h.forget(t)
+		return
+	}
+	t.started, t.seq = true, seq
+	for r := range t.readers {
+		r.from = seq
+	}
+	go t.run(ctx, notices)
+}
+
+// tail is how far the conversation goes.
+func (t *tap) tail(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	tails, err := t.hub.log.Tails(ctx, t.place.Tenant, t.place.Conversation)
+	tail, ok := tails[t.place.Conversation]
+	if err == nil && !ok {
+		err = journal.NotFound()
+	}
+	return tail.Seq, err
+}
+
+// run reads until nobody watches any more. The notices are nil if the bus refused.
+func (t *tap) run(ctx context.Context, notices *live.Reader) {
+	for {
+		t.follow(ctx, notices)
+		if notices != nil {
+			notices.Close()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		var err error
+		if notices, err = t.hub.bus.Subscribe(ctx, live.Topic(t.place)); err != nil {
+			notices = nil
+		}
+		t.catchUp(ctx)
 	}
 }
 
-// run reads until nobody watches any more.
-func (t *tap) run(ctx context.Context) {
-	poll := time.NewTicker(t.hub.poll)
-	defer poll.Stop()
-	for ctx.Err() == nil {
-		notices, err := t.hub.bus.Subscribe(ctx, live.Topic(t.place))
-		t.follow(ctx, notices, poll.C)
-		if err == nil {
-			notices.Close()
-		}
+// at is how far the tap is, once it has begun.
+func (t *tap) at() (int64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seq, t.started
+}
+
+// wake lets the conversation be read.
+func (t *tap) wake() {
+	select {
+	case t.woken <- struct{}{}:
+	default: // it is about to look
 	}
 }
 
 // follow reads until ctx or the notices end.
-func (t *tap) follow(ctx context.Context, notices *live.Reader, poll <-chan time.Time) {
+func (t *tap) follow(ctx context.Context, notices *live.Reader) {
 	var come <-chan live.Notice
+	var again <-chan time.Time
 	if notices != nil {
 		come = notices.Notices()
+	} else {
+		again = time.After(subscribeTime)
 	}
-	t.catchUp(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-again:
+			return
 		case <-t.woken:
 			t.catchUp(ctx)
-		case <-poll:
-			t.catchUp(ctx)
-			if come == nil {
-				return // perhaps it can be subscribed to again
-			}
 		case notice, ok := <-come:
 			if !ok {
 				return
@@ -179,68 +243,51 @@ func (t *tap) follow(ctx context.Context, notices *live.Reader, poll <-chan time
 func (t *tap) notice(ctx context.Context, notice live.Notice) {
 	switch n := notice.(type) {
 	case live.Poke:
-		if n.Seq > t.seq { // only this goroutine moves it
+		if n.Seq == 0 || n.Seq > t.seq { // only this goroutine moves it
 			t.catchUp(ctx)
 		}
 	case live.Resync:
-		t.catchUp(ctx)
+		t.hub.lookSoon()
 	case live.Delta:
-		if f, err := passing(string(eventDelta), deltaOf(n)); err == nil {
-			f.agent = n.Agent
-			t.send([]frame{f}, 0)
+		if bytes, err := sent("", eventDelta, deltaOf(n)); err == nil {
+			t.send([]*frame{{agent: n.Agent, pieces: []piece{{bytes: bytes}}, size: len(bytes)}}, 0)
 		}
 	}
 }
 
-// catchUp hands out all that is recorded. What cannot be read now is read at the next look.
+// catchUp hands out all that is recorded. What cannot be read now is read after the next look.
 func (t *tap) catchUp(ctx context.Context) {
 	for ctx.Err() == nil {
-		entries, err := t.hub.log.Entries(ctx, t.place, t.seq, tapPage)
+		read, cancel := context.WithTimeout(ctx, readTime)
+		entries, err := t.hub.log.Entries(read, t.place, t.seq, tapPage)
+		cancel()
+		if chat.CodeOf(err) == chat.CodeNotFound {
+			t.hub.end(t, cutDeleted)
+			return
+		}
+		var frames []*frame
+		if err == nil {
+			frames, err = framesOf(t.place.Conversation, entries)
+		}
+		if err != nil && ctx.Err() == nil {
+			t.hub.logger.WarnContext(ctx, "a stream waits for the journal", "conversation", t.place.Conversation, "error", err)
+		}
 		if err != nil || len(entries) == 0 {
 			return
 		}
-		t.send(framesOf(t.place.Conversation, entries), entries[len(entries)-1].Seq)
+		t.send(frames, entries[len(entries)-1].Seq)
 		if len(entries) < tapPage {
 			return
 		}
 	}
 }
 
-// framesOf are the frames of entries.
-func framesOf(conversation string, entries []journal.Entry) []frame {
-	out := make([]frame, 0, len(entries))
-	for _, entry := range entries {
-		e, ok := eventOf(conversation, entry)
-		if !ok {
-			continue
-		}
-		if f, err := recorded(e); err == nil {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// send hands frames to everyone and cuts off who has no room for them. A seq says how far the
-// conversation has been handed out.
-func (t *tap) send(frames []frame, seq int64) {
+// send hands frames to everyone. A seq says how far the conversation has been handed out.
+func (t *tap) send(frames []*frame, seq int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.seq = max(t.seq, seq)
-	for r := range t.readers {
-		for _, f := range frames {
-			if f.seq == 0 && (!r.deltas(f.agent) || len(r.frames) > streamBuffer/2) {
-				continue // deltas may be lost; what is recorded may not
-			}
-			select {
-			case r.frames <- f:
-				continue
-			default:
-			}
-			r.slow = true
-			delete(t.readers, r)
-			close(r.frames)
-			break
-		}
+	for _, f := range frames {
+		t.readers.send(f)
 	}
 }

@@ -31,3 +31,10 @@ func (l poking) Append(ctx context.Context, place journal.Place, at time.Time, r
 	}
 	return written, err
 }
+
+// Erase implements journal.Writer. Who watches looks, and finds nothing.
+func (l poking) Erase(ctx context.Context, place journal.Place) error {
+	err := l.Log.Erase(ctx, place)
+	l.bus.Poke(live.Poke{Topic: live.Topic(place)})
+	return err
+}

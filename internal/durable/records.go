@@ -111,7 +111,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 	in := l.in.in()
 	return []journal.Row{journal.Spoke{In: in, Message: chat.Message{
 		ID: messageID(in, "m", e.Serial), Speaker: chat.User, Parts: parts,
-	}}}, nil
+	}, Letters: e.Letters}}, nil
 }
 
 // settled is the result of a call that no tool gave.

@@ -88,6 +88,10 @@ type Reader interface {
 type Lists interface {
 	// Conversations returns those that are not archived, the one last written to first.
 	Conversations(ctx context.Context, tenant string, page Page) ([]Conversation, error)
+	// Tails says how far conversations go; those that do not exist are left out.
+	Tails(ctx context.Context, tenant string, conversations ...string) (map[string]Tail, error)
+	// Lines returns conversations, archived ones too; those that do not exist are left out.
+	Lines(ctx context.Context, tenant string, conversations ...string) (map[string]Line, error)
 	// Inbox returns what waits for a person, the oldest first.
 	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
 	// Search finds messages of people and models by words, the newest first.
@@ -129,6 +133,8 @@ type Message struct {
 	Agent  string
 	By     string
 	Turn   int
+	// Letters are the numbers of the people's messages that are part of this one.
+	Letters []int64
 	chat.Message
 }
 

@@ -202,6 +202,8 @@ type (
 		In
 		Turn    int          `json:"turn,omitempty"`
 		Message chat.Message `json:"message"`
+		// Letters are the numbers of the people's messages that the agent reads with this one.
+		Letters []int64 `json:"letters,omitempty"`
 	}
 
 	// Voided takes the reply of a turn out of the transcript, whenever it was recorded.

@@ -21,6 +21,13 @@ type Conversation struct {
 	Number int64
 }
 
+// Line is a conversation with what its list shows of what goes on in it.
+type Line struct {
+	Conversation
+	// Running is how many of its tasks are under way and wait for nobody.
+	Running int
+}
+
 // Snapshot is the state of a conversation after entry Conversation.Seq. Lists are in the order in
 // which things came into being. Messages and calls, of which there is no end, are read by page.
 type Snapshot struct {

@@ -44,7 +44,7 @@ func NewHub(options HubOptions) *Hub {
 
 // Join adds a reader to a topic.
 func (h *Hub) Join(topic Topic) (*Reader, error) {
-	if err := topic.Check(); err != nil {
+	if err := topic.CheckReader(); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()

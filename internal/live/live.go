@@ -6,7 +6,8 @@
 // reader may miss anything, and the journal has all that counts. What is promised:
 //
 //   - The notices of one publisher reach a reader in the order they were published.
-//   - A reader sees its own conversation of its own tenant, whatever the ids are made of.
+//   - A reader sees its own conversation of its own tenant, whatever the ids are made of. A reader of
+//     a whole tenant sees the pokes of its conversations, and no deltas.
 //   - A reader that is too slow is cut off with ErrSlow. Nobody else notices.
 //   - A reader that may have missed something is told, by Resync or by ErrSlow, whenever the bus
 //     itself can know. A full queue on the publisher's side is the one loss it cannot: there a
@@ -37,7 +38,8 @@ type Bus interface {
 	Close()
 }
 
-// Topic is what readers subscribe to: one conversation of one tenant.
+// Topic is what readers subscribe to: one conversation of one tenant, or without a conversation the
+// pokes of all conversations of the tenant.
 type Topic struct {
 	Tenant       string
 	Conversation string
@@ -67,7 +69,8 @@ type Delta struct {
 	Text   string `json:"text,omitempty"`
 }
 
-// Poke says that the rows of a conversation go up to a sequence number.
+// Poke says that the rows of a conversation go up to a sequence number; zero says that the
+// conversation was erased.
 type Poke struct {
 	Topic `json:"-"`
 	Seq   int64 `json:"seq"`
@@ -96,7 +99,7 @@ const (
 )
 
 // DefaultBuffer is how many notices wait for a reader before it counts as slow.
-const DefaultBuffer = 256
+const DefaultBuffer = 128
 
 var (
 	// ErrSlow ends a reader that did not keep up. It has missed what came after.
@@ -107,15 +110,31 @@ var (
 
 // Check reports why no conversation can have this topic, or nil.
 func (t Topic) Check() error {
-	for _, id := range []string{t.Tenant, t.Conversation} {
-		if id == "" || len(id) > MaxID {
-			return &chat.Error{
-				Code:    chat.CodeInvalid,
-				Message: fmt.Sprintf("live: an id has 1 to %d bytes, this one has %d", MaxID, len(id)),
-			}
-		}
+	if t.Conversation == "" {
+		return wrongID(0)
+	}
+	return t.CheckReader()
+}
+
+// CheckReader reports why nobody can read this topic, or nil.
+func (t Topic) CheckReader() error {
+	if n := len(t.Tenant); n == 0 || n > MaxID {
+		return wrongID(n)
+	}
+	if n := len(t.Conversation); n > MaxID {
+		return wrongID(n)
 	}
 	return nil
+}
+
+// Whole is the topic of all conversations of a tenant.
+func (t Topic) Whole() Topic { return Topic{Tenant: t.Tenant} }
+
+func wrongID(bytes int) error {
+	return &chat.Error{
+		Code:    chat.CodeInvalid,
+		Message: fmt.Sprintf("live: an id has 1 to %d bytes, this one has %d", MaxID, bytes),
+	}
 }
 
 // Check reports why a bus must not carry the delta, or nil. Text that is not UTF-8 would change its

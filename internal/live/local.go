@@ -35,6 +35,7 @@ func (l *Local) Poke(p Poke) {
 	}
 	l.sent.Add(1)
 	l.hub.Send(p.Topic, p)
+	l.hub.Send(p.Whole(), p)
 }
 
 // Subscribe implements Bus.

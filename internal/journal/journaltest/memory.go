@@ -237,6 +237,42 @@ func (m *Memory) Conversations(
 	return out[:min(len(out), page.Size())], nil
 }
 
+// Tails implements journal.Lists.
+func (m *Memory) Tails(
+	ctx context.Context, tenant string, conversations ...string,
+) (map[string]journal.Tail, error) {
+	lines, err := m.Lines(ctx, tenant, conversations...)
+	out := map[string]journal.Tail{}
+	for id, line := range lines {
+		out[id] = journal.Tail{Seq: line.Seq, Number: line.Number}
+	}
+	return out, err
+}
+
+// Lines implements journal.Lists.
+func (m *Memory) Lines(
+	_ context.Context, tenant string, conversations ...string,
+) (map[string]journal.Line, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]journal.Line{}
+	for _, id := range conversations {
+		l, ok := m.conversations[journal.Place{Tenant: tenant, Conversation: id}]
+		if !ok {
+			continue
+		}
+		state := l.view.Snapshot()
+		line := journal.Line{Conversation: state.Conversation}
+		for _, t := range state.Tasks {
+			if !t.Status.Terminal() && t.Status != chat.StatusWaiting {
+				line.Running++
+			}
+		}
+		out[id] = line
+	}
+	return out, nil
+}
+
 // Inbox implements journal.Lists.
 func (m *Memory) Inbox(
 	_ context.Context, tenant string, limit int,

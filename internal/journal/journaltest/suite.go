@@ -379,6 +379,8 @@ func Same(t fataler, want, got journal.Log, at journal.Place) {
 	t.Helper()
 	ctx := context.Background()
 	same(t, "snapshots", want, got, func(l journal.Log) (any, error) { return l.Snapshot(ctx, at) })
+	same(t, "tails", want, got, func(l journal.Log) (any, error) { return l.Tails(ctx, at.Tenant, at.Conversation, "none") })
+	same(t, "lines", want, got, func(l journal.Log) (any, error) { return l.Lines(ctx, at.Tenant, at.Conversation, "none") })
 	same(t, "records", want, got, func(l journal.Log) (any, error) { return l.Records(ctx, at) })
 	same(t, "entries", want, got, func(l journal.Log) (any, error) { return l.Entries(ctx, at, 0, 1000) })
 	same(t, "chats", want, got, func(l journal.Log) (any, error) { return l.Chat(ctx, at, journal.Page{}) })

@@ -149,6 +149,14 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			}
 			return foreign(ids, theirs), err
 		},
+		"Tails": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Tails(c, mine, theirs+"-talk")
+			return len(out), err
+		},
+		"Lines": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Lines(c, mine, theirs+"-talk")
+			return len(out), err
+		},
 		"Inbox": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Inbox(c, mine, 0)
 			var ids []string

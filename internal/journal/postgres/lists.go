@@ -31,6 +31,38 @@ func (l *Log) Conversations(
 	return out, err
 }
 
+// Tails implements journal.Lists.
+func (l *Log) Tails(
+	ctx context.Context, tenant string, conversations ...string,
+) (map[string]journal.Tail, error) {
+	out := map[string]journal.Tail{}
+	err := l.inTenant(ctx, "read tails", tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.TailsOf(ctx, query.TailsOfParams{Tenant: tenant, Conversations: conversations})
+		for _, r := range rows {
+			out[r.ConversationID] = journal.Tail{Seq: r.LastSeq, Number: r.LastNumber}
+		}
+		return err
+	})
+	return out, err
+}
+
+// Lines implements journal.Lists.
+func (l *Log) Lines(
+	ctx context.Context, tenant string, conversations ...string,
+) (map[string]journal.Line, error) {
+	out := map[string]journal.Line{}
+	err := l.inTenant(ctx, "read lines", tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.LinesOf(ctx, query.LinesOfParams{Tenant: tenant, Conversations: conversations})
+		for _, r := range rows {
+			out[r.Conversation.ConversationID] = journal.Line{
+				Conversation: conversation(r.Conversation), Running: int(r.Running),
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
 // Inbox implements journal.Lists.
 func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journal.Waiting, err error) {
 	err = l.inTenant(ctx, "read inbox", tenant, toRead, func(q *query.Queries) error {

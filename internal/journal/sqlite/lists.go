@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -24,6 +26,46 @@ func (l *Log) Conversations(
 			Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size()),
 		})
 		out = each(rows, conversation)
+		return err
+	})
+	return out, err
+}
+
+// Tails implements journal.Lists.
+func (l *Log) Tails(
+	ctx context.Context, tenant string, conversations ...string,
+) (map[string]journal.Tail, error) {
+	wanted, err := json.Marshal(conversations)
+	if err != nil {
+		return nil, fmt.Errorf("read tails: %w", err)
+	}
+	out := map[string]journal.Tail{}
+	err = l.view(ctx, "read tails", func(q *query.Queries) error {
+		rows, err := q.TailsOf(ctx, query.TailsOfParams{Tenant: tenant, Conversations: string(wanted)})
+		for _, r := range rows {
+			out[r.ConversationID] = journal.Tail{Seq: r.LastSeq, Number: r.LastNumber}
+		}
+		return err
+	})
+	return out, err
+}
+
+// Lines implements journal.Lists.
+func (l *Log) Lines(
+	ctx context.Context, tenant string, conversations ...string,
+) (map[string]journal.Line, error) {
+	wanted, err := json.Marshal(conversations)
+	if err != nil {
+		return nil, fmt.Errorf("read lines: %w", err)
+	}
+	out := map[string]journal.Line{}
+	err = l.view(ctx, "read lines", func(q *query.Queries) error {
+		rows, err := q.LinesOf(ctx, query.LinesOfParams{Tenant: tenant, Conversations: string(wanted)})
+		for _, r := range rows {
+			out[r.Conversation.ConversationID] = journal.Line{
+				Conversation: conversation(r.Conversation), Running: int(r.Running),
+			}
+		}
 		return err
 	})
 	return out, err

@@ -1,5 +1,6 @@
-// Package nats is the live bus on NATS core: one subject per conversation, nothing stored. It
-// imports live and chat.
+// Package nats is the live bus on NATS core: two subjects per conversation, one for pokes and one for
+// deltas, so that who wants the pokes of a whole tenant gets nothing else. Nothing is stored. It imports
+// live and chat.
 //
 // The connection is kept up for ever. While there is no server, what is published is counted as
 // lost and readers stay; once it is back they are told to look into the journal.
@@ -11,6 +12,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +44,9 @@ const (
 	DefaultQueue  = 4096
 )
 
+// come is how many messages may wait to be handed on. When more do, readers are told to resync.
+const come = 8192
+
 // The timeouts of a connection.
 const (
 	// confirmTime is how long a subscription waits for the server to confirm it, and lastTime how
@@ -64,13 +69,19 @@ type Bus struct {
 	prefix string
 	hub    *live.Hub
 
+	// come is where the messages of all subscriptions arrive: one goroutine hands them on, however many
+	// conversations are read.
+	come                chan *client.Msg
 	queue               chan live.Notice
-	quit, done          chan struct{}
+	quit                chan struct{}
+	done, received      chan struct{}
 	closing             sync.Once
 	sent, refused, lost atomic.Int64
 
-	mu     sync.Mutex
+	mu     sync.RWMutex
 	topics map[live.Topic]*client.Subscription
+	// bySubject has the topic of each subscription.
+	bySubject map[string]live.Topic
 }
 
 // Open makes a bus. A server that cannot be reached yet is no error: the bus goes on trying.
@@ -83,10 +94,11 @@ func Open(options Options) (*Bus, error) {
 	}
 	b := &Bus{
 		prefix: options.Prefix,
+		come:   make(chan *client.Msg, come),
 		queue:  make(chan live.Notice, options.Queue),
 		quit:   make(chan struct{}),
-		done:   make(chan struct{}),
-		topics: map[live.Topic]*client.Subscription{},
+		done:   make(chan struct{}), received: make(chan struct{}),
+		topics: map[live.Topic]*client.Subscription{}, bySubject: map[string]live.Topic{},
 	}
 	b.hub = live.NewHub(live.HubOptions{Buffer: options.Buffer, First: b.follow, Last: b.unfollow})
 	conn, err := client.Connect(options.URL, b.settings(options)...)
@@ -95,6 +107,7 @@ func Open(options Options) (*Bus, error) {
 	}
 	b.conn = conn
 	go b.send()
+	go b.receive()
 	return b, nil
 }
 
@@ -160,6 +173,7 @@ func (b *Bus) Close() {
 		b.hub.Close()
 		close(b.quit)
 		<-b.done
+		<-b.received
 		if b.conn.IsConnected() {
 			_ = b.conn.FlushTimeout(lastTime)
 		}
@@ -204,7 +218,7 @@ func (b *Bus) send() {
 func (b *Bus) publish(n live.Notice) {
 	topic, data, err := encode(n)
 	if err == nil {
-		err = b.conn.Publish(subject(b.prefix, topic), data)
+		err = b.conn.Publish(subject(b.prefix, topic)+ending(n), data)
 	}
 	if err != nil {
 		b.lost.Add(1)
@@ -230,19 +244,48 @@ func (b *Bus) resync(conn *client.Conn) {
 	b.hub.Broadcast(live.Resync{})
 }
 
+// receive hands on what comes from the server, in the order in which it comes.
+func (b *Bus) receive() {
+	defer close(b.received)
+	for {
+		select {
+		case m := <-b.come:
+			b.hand(m)
+		case <-b.quit:
+			return
+		}
+	}
+}
+
+// hand gives a message to the readers of the subscription that it came under.
+func (b *Bus) hand(m *client.Msg) {
+	b.mu.RLock()
+	topic, ok := b.bySubject[m.Sub.Subject]
+	b.mu.RUnlock()
+	if !ok {
+		return // it was ended meanwhile
+	}
+	about := topic
+	if topic.Conversation == "" {
+		if about.Conversation, ok = conversationOf(m.Subject); !ok {
+			return
+		}
+	}
+	if n, err := decode(about, m.Data); err == nil {
+		b.hub.Send(topic, n)
+	}
+}
+
 // follow and unfollow hold one subscription per topic with readers in this process.
 func (b *Bus) follow(topic live.Topic) error {
-	s, err := b.conn.Subscribe(subject(b.prefix, topic), func(m *client.Msg) {
-		if n, err := decode(topic, m.Data); err == nil {
-			b.hub.Send(topic, n)
-		}
-	})
+	name := wanted(b.prefix, topic)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, err := b.conn.ChanSubscribe(name, b.come)
 	if err != nil {
 		return fmt.Errorf("subscribe to conversation %s: %w", topic.Conversation, err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.topics[topic] = s
+	b.topics[topic], b.bySubject[name] = s, topic
 	return nil
 }
 
@@ -252,13 +295,42 @@ func (b *Bus) unfollow(topic live.Topic) {
 	// It fails only on a connection that is closed, and then there is nothing left to end.
 	_ = b.topics[topic].Unsubscribe()
 	delete(b.topics, topic)
+	delete(b.bySubject, wanted(b.prefix, topic))
 }
 
-// subject names the place of a topic. The ids are encoded, because a dot, a star or a space in one
-// would name other places.
+// subject names the place of a conversation. The ids are encoded, because a dot, a star or a space in
+// one would name other places.
 func subject(prefix string, topic live.Topic) string {
 	id := base64.RawURLEncoding.EncodeToString
 	return prefix + "." + id([]byte(topic.Tenant)) + "." + id([]byte(topic.Conversation))
+}
+
+// What follows the place of a conversation.
+const (
+	pokes  = ".p"
+	deltas = ".d"
+)
+
+func ending(n live.Notice) string {
+	if _, ok := n.(live.Poke); ok {
+		return pokes
+	}
+	return deltas
+}
+
+// wanted names all that the readers of a topic get. A star stands for one encoded id or one ending.
+func wanted(prefix string, topic live.Topic) string {
+	if topic.Conversation != "" {
+		return subject(prefix, topic) + ".*"
+	}
+	return prefix + "." + base64.RawURLEncoding.EncodeToString([]byte(topic.Tenant)) + ".*" + pokes
+}
+
+// conversationOf reads the conversation off the subject of a poke.
+func conversationOf(subject string) (string, bool) {
+	rest, ok := strings.CutSuffix(subject, pokes)
+	id, err := base64.RawURLEncoding.DecodeString(rest[strings.LastIndexByte(rest, '.')+1:])
+	return string(id), ok && err == nil && len(id) > 0
 }
 
 // wire is what travels: one of the two.

@@ -106,6 +106,19 @@ where tenant_id = @tenant and not archived
 order by updated_at desc, conversation_id desc
 limit @count;
 
+-- name: TailsOf :many
+select c.conversation_id, c.last_seq, c.last_number from conversations c
+where c.tenant_id = @tenant and c.conversation_id = any(@conversations::text[]);
+
+-- name: LinesOf :many
+select sqlc.embed(c), (
+  select count(*) from tasks t
+  where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
+    and t.status in ('queued', 'pending', 'running')
+) as running
+from conversations c
+where c.tenant_id = @tenant and c.conversation_id = any(@conversations::text[]);
+
 -- name: WaitingFor :many
 select conversation_id, seq, at, agent_id, task_id, ('ask/' || question_id)::text as key, until
 from questions q where q.tenant_id = @tenant and relayed and not closed

@@ -326,6 +326,59 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 	return items, nil
 }
 
+const linesOf = `-- name: LinesOf :many
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.birth, (
+  select count(*) from tasks t
+  where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
+    and t.status in ('queued', 'pending', 'running')
+) as running
+from conversations c
+where c.tenant_id = $1 and c.conversation_id = any($2::text[])
+`
+
+type LinesOfParams struct {
+	Tenant        string
+	Conversations []string
+}
+
+type LinesOfRow struct {
+	Conversation Conversation
+	Running      int64
+}
+
+func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow, error) {
+	rows, err := q.db.Query(ctx, linesOf, arg.Tenant, arg.Conversations)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LinesOfRow
+	for rows.Next() {
+		var i LinesOfRow
+		if err := rows.Scan(
+			&i.Conversation.TenantID,
+			&i.Conversation.ConversationID,
+			&i.Conversation.OpenedBy,
+			&i.Conversation.Title,
+			&i.Conversation.Workspace,
+			&i.Conversation.Archived,
+			&i.Conversation.OpenedAt,
+			&i.Conversation.UpdatedAt,
+			&i.Conversation.LastSeq,
+			&i.Conversation.LastNumber,
+			&i.Conversation.Birth,
+			&i.Running,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const modelCallsOf = `-- name: ModelCallsOf :many
 select tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn, attempt, model, prompt_hash, status, error_kind, input, output, cache_read, cache_write, reasoning, cost, unpriced, started_at, finished_at, finished_seq from model_calls
 where tenant_id = $1 and conversation_id = $2 and agent_id = $3
@@ -787,6 +840,42 @@ func (q *Queries) StepsOf(ctx context.Context, arg StepsOfParams) ([]StepsOfRow,
 			&i.At,
 			&i.Body,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const tailsOf = `-- name: TailsOf :many
+select c.conversation_id, c.last_seq, c.last_number from conversations c
+where c.tenant_id = $1 and c.conversation_id = any($2::text[])
+`
+
+type TailsOfParams struct {
+	Tenant        string
+	Conversations []string
+}
+
+type TailsOfRow struct {
+	ConversationID string
+	LastSeq        int64
+	LastNumber     int64
+}
+
+func (q *Queries) TailsOf(ctx context.Context, arg TailsOfParams) ([]TailsOfRow, error) {
+	rows, err := q.db.Query(ctx, tailsOf, arg.Tenant, arg.Conversations)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TailsOfRow
+	for rows.Next() {
+		var i TailsOfRow
+		if err := rows.Scan(&i.ConversationID, &i.LastSeq, &i.LastNumber); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

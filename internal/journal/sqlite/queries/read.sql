@@ -109,6 +109,21 @@ where tenant_id = @tenant and not archived
 order by updated_at desc, conversation_id desc
 limit @count;
 
+-- name: TailsOf :many
+select c.conversation_id, c.last_seq, c.last_number from conversations c
+where c.tenant_id = @tenant
+  and c.conversation_id in (select k.value from json_each(cast(@conversations as text)) k);
+
+-- name: LinesOf :many
+select sqlc.embed(c), (
+  select count(*) from tasks t
+  where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
+    and t.status in ('queued', 'pending', 'running')
+) as running
+from conversations c
+where c.tenant_id = @tenant
+  and c.conversation_id in (select k.value from json_each(cast(@conversations as text)) k);
+
 -- name: WaitingFor :many
 select
   q.conversation_id, q.seq, q.at, q.agent_id, q.task_id,

@@ -147,6 +147,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.keepTextStmt, err = db.PrepareContext(ctx, keepText); err != nil {
 		return nil, fmt.Errorf("error preparing query KeepText: %w", err)
 	}
+	if q.linesOfStmt, err = db.PrepareContext(ctx, linesOf); err != nil {
+		return nil, fmt.Errorf("error preparing query LinesOf: %w", err)
+	}
 	if q.lookUpStmt, err = db.PrepareContext(ctx, lookUp); err != nil {
 		return nil, fmt.Errorf("error preparing query LookUp: %w", err)
 	}
@@ -179,6 +182,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.stepsOfStmt, err = db.PrepareContext(ctx, stepsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query StepsOf: %w", err)
+	}
+	if q.tailsOfStmt, err = db.PrepareContext(ctx, tailsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query TailsOf: %w", err)
 	}
 	if q.tasksOfStmt, err = db.PrepareContext(ctx, tasksOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TasksOf: %w", err)
@@ -405,6 +411,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing keepTextStmt: %w", cerr)
 		}
 	}
+	if q.linesOfStmt != nil {
+		if cerr := q.linesOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing linesOfStmt: %w", cerr)
+		}
+	}
 	if q.lookUpStmt != nil {
 		if cerr := q.lookUpStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing lookUpStmt: %w", cerr)
@@ -458,6 +469,11 @@ func (q *Queries) Close() error {
 	if q.stepsOfStmt != nil {
 		if cerr := q.stepsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing stepsOfStmt: %w", cerr)
+		}
+	}
+	if q.tailsOfStmt != nil {
+		if cerr := q.tailsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing tailsOfStmt: %w", cerr)
 		}
 	}
 	if q.tasksOfStmt != nil {
@@ -565,6 +581,7 @@ type Queries struct {
 	insertEntryStmt         *sql.Stmt
 	insertWordsStmt         *sql.Stmt
 	keepTextStmt            *sql.Stmt
+	linesOfStmt             *sql.Stmt
 	lookUpStmt              *sql.Stmt
 	modelCallsOfStmt        *sql.Stmt
 	openConversationStmt    *sql.Stmt
@@ -576,6 +593,7 @@ type Queries struct {
 	searchMessagesStmt      *sql.Stmt
 	settleStmt              *sql.Stmt
 	stepsOfStmt             *sql.Stmt
+	tailsOfStmt             *sql.Stmt
 	tasksOfStmt             *sql.Stmt
 	textOfStmt              *sql.Stmt
 	toolCallsOfStmt         *sql.Stmt
@@ -628,6 +646,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		insertEntryStmt:         q.insertEntryStmt,
 		insertWordsStmt:         q.insertWordsStmt,
 		keepTextStmt:            q.keepTextStmt,
+		linesOfStmt:             q.linesOfStmt,
 		lookUpStmt:              q.lookUpStmt,
 		modelCallsOfStmt:        q.modelCallsOfStmt,
 		openConversationStmt:    q.openConversationStmt,
@@ -639,6 +658,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		searchMessagesStmt:      q.searchMessagesStmt,
 		settleStmt:              q.settleStmt,
 		stepsOfStmt:             q.stepsOfStmt,
+		tailsOfStmt:             q.tailsOfStmt,
 		tasksOfStmt:             q.tasksOfStmt,
 		textOfStmt:              q.textOfStmt,
 		toolCallsOfStmt:         q.toolCallsOfStmt,

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// baseline notes the state with which the board begins.
+func (b *board) baseline(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	list, err := b.hub.log.Conversations(ctx, b.tenant, journal.Page{Limit: boardPage})
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		b.known[c.ID] = c.Seq
+	}
+	inbox, err := b.hub.log.Inbox(ctx, b.tenant, boardInbox)
+	for _, w := range inbox {
+		b.waiting[thing(w)] = w
+	}
+	return err
+}
+
+// look finds what changed without a notice. What cannot be read now is found by the next look.
+func (b *board) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	page := journal.Page{Limit: boardPage}
+	for changed := true; changed; {
+		list, err := b.hub.log.Conversations(ctx, b.tenant, page)
+		if err != nil {
+			return
+		}
+		changed = false
+		for _, c := range list {
+			if seq, ok := b.known[c.ID]; !ok || seq != c.Seq {
+				b.dirty[c.ID], changed = true, true
+			}
+		}
+		if len(list) < boardPage {
+			break
+		}
+		page.Cursor = list[len(list)-1].Cursor()
+	}
+	tails, err := b.hub.log.Tails(ctx, b.tenant, slices.Collect(maps.Keys(b.known))...)
+	if err != nil {
+		return
+	}
+	for id, seq := range b.known {
+		if tails[id].Seq != seq {
+			b.dirty[id] = true
+		}
+	}
+}
+
+// flush tells what has changed.
+func (b *board) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	ids := slices.Sorted(maps.Keys(b.dirty))
+	lines, err := b.hub.log.Lines(ctx, b.tenant, ids...)
+	if err != nil {
+		return err
+	}
+	inbox, err := b.hub.log.Inbox(ctx, b.tenant, boardInbox)
+	if err != nil {
+		return err
+	}
+	counts := map[string]int{}
+	for _, w := range inbox {
+		counts[w.Conversation]++
+	}
+	for _, id := range ids {
+		if err := b.line(id, lines, counts[id]); err != nil {
+			return err
+		}
+		delete(b.dirty, id)
+	}
+	if len(b.known) > boardMost {
+		clear(b.known) // looks find again what is recent
+	}
+	return b.inbox(ctx, inbox)
+}
+
+// line tells the state of a conversation.
+func (b *board) line(id string, lines map[string]journal.Line, waiting int) error {
+	line, ok := lines[id]
+	if !ok {
+		delete(b.known, id)
+		return b.tell("c/"+id, eventRemoved, ConversationRemoved{Type: eventRemoved, Conversation: id})
+	}
+	b.known[id] = line.Seq
+	return b.tell("c/"+id, eventUpdated, ConversationUpdated{
+		Type: eventUpdated, Conversation: conversationOf(line.Conversation), Running: line.Running, Waiting: waiting,
+	})
+}
+
+// inbox tells what waits for people and what no longer does.
+func (b *board) inbox(ctx context.Context, inbox []journal.Waiting) error {
+	now := map[string]bool{}
+	for _, w := range inbox {
+		now[thing(w)] = true
+		if _, ok := b.waiting[thing(w)]; ok {
+			continue
+		}
+		item, err := waitingOf(ctx, b.hub.log, b.tenant, w)
+		if chat.CodeOf(err) == chat.CodeNotFound {
+			continue // the conversation is gone
+		}
+		if err == nil {
+			err = b.tell(thing(w), eventAdded, InboxAdded{Type: eventAdded, Item: item})
+		}
+		if err != nil {
+			return err
+		}
+		b.waiting[thing(w)] = w
+	}
+	for key, w := range b.waiting {
+		if now[key] {
+			continue
+		}
+		if err := b.tell(key, eventTaken, takenOf(w)); err != nil {
+			return err
+		}
+		delete(b.waiting, key)
+	}
+	return nil
+}
+
+// thing names something that waits.
+func thing(w journal.Waiting) string { return "w/" + w.Conversation + "/" + w.Key }
+
+// takenOf says that something no longer waits. Keys of entries say what it was.
+func takenOf(w journal.Waiting) InboxRemoved {
+	out := InboxRemoved{Type: eventTaken, Conversation: w.Conversation}
+	if question, ok := strings.CutPrefix(w.Key, journal.Asked{}.Key()); ok {
+		out.Question = question
+	} else {
+		out.Approval = approvalID(w.Agent, w.Key[strings.LastIndexByte(w.Key, '#')+1:])
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// eventStream describes the answer of a route that streams: one of several events, told apart by
+// their type.
+func (s *Server) eventStream(name, description string, schemas map[EventType]*huma.Schema) map[string]*huma.Response {
+	union := &huma.Schema{Description: "One event of the stream: what follows 'data:'. Its type is also in 'event:'.",
+		Discriminator: &huma.Discriminator{PropertyName: "type", Mapping: map[string]string{}}}
+	for _, t := range slices.Sorted(maps.Keys(schemas)) {
+		union.OneOf = append(union.OneOf, schemas[t])
+		union.Discriminator.Mapping[string(t)] = schemas[t].Ref
+	}
+	s.schemas().Map()[name] = union
+	return map[string]*huma.Response{strconv.Itoa(http.StatusOK): {
+		Description: description,
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: named(name)}},
+	}}
+}
+
+func (s *Server) schemas() huma.Registry { return s.huma.OpenAPI().Components.Schemas }
+
+func named(name string) *huma.Schema { return &huma.Schema{Ref: "#/components/schemas/" + name} }
+
+// recordedSchemas describes every event that is recorded: the same head, and the data of its type.
+func (s *Server) recordedSchemas() map[EventType]*huma.Schema {
+	out := map[EventType]*huma.Schema{}
+	for t, data := range eventData {
+		name := camel(t) + "Event"
+		schema := *huma.SchemaFromType(s.schemas(), reflect.TypeFor[Event]())
+		schema.Properties = maps.Clone(schema.Properties)
+		schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{string(t)}}
+		schema.Properties["data"] = s.schemas().Schema(reflect.TypeOf(data), true, name+"Data")
+		s.schemas().Map()[name] = &schema
+		out[t] = named(name)
+	}
+	return out
+}
+
+// passingSchemas describes what is not recorded, by its own type.
+func (s *Server) passingSchemas(passing map[EventType]any) map[EventType]*huma.Schema {
+	out := map[EventType]*huma.Schema{}
+	for t, data := range passing {
+		out[t] = s.schemas().Schema(reflect.TypeOf(data), true, camel(t))
+	}
+	return out
+}
+
+// camel makes a type's name out of an event's: conversation.created becomes ConversationCreated.
+func camel(t EventType) string {
+	var out strings.Builder
+	for word := range strings.FieldsFuncSeq(string(t), func(r rune) bool { return r == '.' || r == '_' }) {
+		out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return out.String()
+}

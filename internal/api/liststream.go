@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// What the stream of a list says.
+const (
+	eventUpdated EventType = "conversation.updated"
+	eventRemoved EventType = "conversation.removed"
+	eventAdded   EventType = "inbox.added"
+	eventTaken   EventType = "inbox.removed"
+)
+
+// ConversationUpdated is the state of a conversation: one that is new, or one of the list, or one that
+// is archived by now.
+type ConversationUpdated struct {
+	Type         EventType    `json:"type" enum:"conversation.updated"`
+	Conversation Conversation `json:"conversation"`
+	Waiting      int          `json:"waiting" doc:"How many things in it wait for a person."`
+	Running      int          `json:"running" doc:"How many of its tasks are under way and wait for nobody."`
+}
+
+// ConversationRemoved is a conversation that is gone.
+type ConversationRemoved struct {
+	Type         EventType `json:"type" enum:"conversation.removed"`
+	Conversation string    `json:"conversation"`
+}
+
+// InboxAdded is something that waits for a person.
+type InboxAdded struct {
+	Type EventType `json:"type" enum:"inbox.added"`
+	Item Waiting   `json:"item"`
+}
+
+// InboxRemoved names something that no longer waits. One of approval and question is there.
+type InboxRemoved struct {
+	Type         EventType `json:"type" enum:"inbox.removed"`
+	Conversation string    `json:"conversation"`
+	Approval     string    `json:"approval,omitempty"`
+	Question     string    `json:"question,omitempty"`
+}
+
+// listData is what the stream of a list says.
+var listData = map[EventType]any{
+	eventUpdated: ConversationUpdated{}, eventRemoved: ConversationRemoved{}, eventAdded: InboxAdded{}, eventTaken: InboxRemoved{},
+	eventResync: Resync{}, eventCut: Cut{},
+}
+
+type listStreamInput struct {
+	LastID string `header:"Last-Event-ID" maxLength:"64" doc:"The id of the last event that was seen."`
+	After  string `query:"after" maxLength:"64" doc:"The same for those who cannot send headers."`
+}
+
+func (s *Server) listStreamRoutes() {
+	register(s, accessRead, huma.Operation{
+		OperationID: "streamList", Method: http.MethodGet, Path: "/v1/events",
+		Summary: "What changes in the list of conversations and in the inbox", Tags: []string{"events"},
+		Description: "Server-sent events that tell states: each thing's last one comes, those between may not. Open the stream, and " +
+			"when resync comes read the list and the inbox; it comes first unless Last-Event-ID says where to go on. Ids " +
+			"mean nothing to other servers, which answer one with resync.",
+		Responses: s.eventStream("ListEvent", "What changes, until the reader goes.", s.passingSchemas(listData)),
+	}, s.streamList)
+}
+
+func (s *Server) streamList(ctx context.Context, in *listStreamInput) (*huma.StreamResponse, error) {
+	tenant, last := callerOf(ctx).Tenant, in.LastID
+	if last == "" {
+		last = in.After
+	}
+	who, leave, err := s.hub.joinBoard(ctx, tenant, last)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(h huma.Context) {
+		r, w := unwrap(h)
+		outlast(r, func() {
+			defer leave()
+			s.sendList(r, w, tenant, who)
+		})
+	}}, nil
+}
+
+// sendList is the stream of a list from its beginning to its end.
+func (s *Server) sendList(r *http.Request, w http.ResponseWriter, tenant string, who arrival) {
+	out, err := newPipe(w)
+	if err != nil || r.Method == http.MethodHead {
+		return
+	}
+	first := who.missed
+	if !who.known {
+		bytes, err := sent(who.id, eventResync, Resync{Type: eventResync, Seq: who.from})
+		if err != nil {
+			return
+		}
+		first = [][]byte{bytes}
+	}
+	if out.write(first...) == nil {
+		s.pump(r.Context(), out, who.reader, who.from, func() bool { return s.still(r, tenant) })
+	}
+}

@@ -1,0 +1,127 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+const listEvents = "/v1/events"
+
+// told is what one event of a list says, in short.
+func told(l line) string {
+	data := l.Data
+	switch l.Type {
+	case "conversation.updated":
+		c, _ := data["conversation"].(map[string]any)
+		return fmt.Sprintf("%v seq %v archived %v waiting %v running %v", c["id"], c["seq"], c["archived"], data["waiting"], data["running"])
+	case "conversation.removed":
+		return fmt.Sprintf("%v is gone", data["conversation"])
+	case "inbox.added":
+		item, _ := data["item"].(map[string]any)
+		question, _ := item["question"].(map[string]any)
+		return fmt.Sprintf("%v asks %v", item["conversation"], question["text"])
+	case "inbox.removed":
+		return fmt.Sprintf("%v no longer asks %v%v", data["conversation"], data["question"], data["approval"])
+	}
+	return l.Type
+}
+
+// expect reads events until a list has told all of these, in order.
+func (l *listener) expect(t *testing.T, want ...string) (last string) {
+	t.Helper()
+	for _, w := range want {
+		got := l.next(t)
+		for ; told(got) != w; got = l.next(t) {
+			if got.Type != "conversation.updated" { // states between may come
+				t.Fatalf("got %q, want %q", told(got), w)
+			}
+		}
+		last = got.ID
+	}
+	return last
+}
+
+func at(conversation string) journal.Place {
+	return journal.Place{Tenant: "acme", Conversation: conversation}
+}
+
+// TestListStream watches a list: what is new, what asks, what is archived and what is gone.
+func TestListStream(t *testing.T) {
+	t.Parallel()
+	for _, silent := range []bool{false, true} {
+		s := newStation(t, 20*time.Millisecond)
+		s.open(t, at("c1"))
+		l := s.listen(t, "acme", listEvents, "")
+		if got := l.next(t); got.Type != "resync" || got.ID == "" {
+			t.Fatalf("it begins with %v, want a resync", got)
+		}
+		s.log.silent.Store(silent)
+		s.open(t, at("c2"))
+		l.expect(t, "c2 seq 2 archived false waiting 0 running 1")
+		s.write(t, at("c1"), journal.Asked{In: root, Question: "q1", Text: "Why?"}, journal.Relayed{In: root, Question: "q1"})
+		l.expect(t, "c1 seq 4 archived false waiting 1 running 1", "c1 asks Why?")
+		s.write(t, at("c1"), journal.Answered{In: root, Question: "q1", By: "user", Text: "So."},
+			journal.Moved{In: root, Serial: 1, Status: chat.StatusWaiting})
+		l.expect(t, "c1 seq 6 archived false waiting 0 running 0", "c1 no longer asks q1<nil>")
+		s.write(t, at("c2"), journal.Archived{By: "ann"})
+		l.expect(t, "c2 seq 3 archived true waiting 0 running 1")
+		if err := s.log.Erase(t.Context(), at("c2")); err != nil {
+			t.Fatal(err)
+		}
+		l.expect(t, "c2 is gone")
+	}
+}
+
+// TestListStreamResumes leaves and comes back: the last state of everything that changed is told, once.
+func TestListStreamResumes(t *testing.T) {
+	t.Parallel()
+	s := newStation(t, time.Hour)
+	stays := s.listen(t, "acme", listEvents, "") // keeps the board alive
+	stays.next(t)
+	l := s.listen(t, "acme", listEvents, "")
+	l.next(t)
+	s.open(t, at("c1"))
+	last := l.expect(t, "c1 seq 2 archived false waiting 0 running 1")
+	l.close()
+	stays.expect(t, "c1 seq 2 archived false waiting 0 running 1")
+	for n := range 3 {
+		s.write(t, at("c1"), note(n))
+		stays.expect(t, fmt.Sprintf("c1 seq %d archived false waiting 0 running 1", n+3))
+	}
+	s.open(t, at("c2"))
+	stays.expect(t, "c2 seq 2 archived false waiting 0 running 1")
+	back := s.listen(t, "acme", listEvents, last)
+	got := []string{told(back.next(t)), told(back.next(t))}
+	want := []string{"c1 seq 5 archived false waiting 0 running 1", "c2 seq 2 archived false waiting 0 running 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("who came back was told (+) against the wanted (-):\n%s", diff)
+	}
+	if got := s.listen(t, "acme", listEvents, "another.7").next(t); got.Type != "resync" {
+		t.Errorf("an id of another server gives %v", got)
+	}
+}
+
+// TestListStreamOfAnother watches a list while another tenant's conversations change.
+func TestListStreamOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newStation(t, 20*time.Millisecond)
+	l := s.listen(t, "zeta", listEvents, "")
+	if l.body.StatusCode != http.StatusOK {
+		t.Fatal(l.body.Status)
+	}
+	l.next(t)
+	s.open(t, at("c1"))
+	s.write(t, at("c1"), journal.Asked{In: root, Question: "q", Text: "?"}, journal.Relayed{In: root, Question: "q"})
+	time.Sleep(500 * time.Millisecond)
+	s.open(t, journal.Place{Tenant: "zeta", Conversation: "own"})
+	if got := told(l.next(t)); got != "own seq 2 archived false waiting 0 running 1" {
+		t.Errorf("got %q, want the tenant's own only", got)
+	}
+}
