@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"net/http"
+
+	"github.com/retinue-dev/retinue/internal/audit"
 )
 
 // Role is what a person may do in a tenant. Each may do what those before it may.
@@ -100,9 +102,9 @@ func (a Access) allows(c Caller) error {
 
 type callerKey struct{}
 
-// withCaller puts the caller where handlers find it.
+// withCaller puts the caller where handlers find it, and the audit trail.
 func withCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+	return audit.With(context.WithValue(ctx, callerKey{}, c), actorOf(c))
 }
 
 // callerOf is who a request comes from. Public routes have none.

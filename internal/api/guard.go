@@ -55,10 +55,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.refuse(w, r, errors.New("panic"))
 		}()
 		if err := origin.Check(r); err != nil {
-			s.refuse(w, r, &Problem{
+			p := &Problem{
 				Status: http.StatusForbidden, Code: "forbidden", Detail: "the request comes from another origin",
 				Next: "send it from the server's own page, or from a program",
-			})
+			}
+			s.denied(Caller{}, r, p)
+			s.refuse(w, r, p)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -80,17 +80,25 @@ func (s *Server) admit(access Access) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-// identify finds out who asks and whether they may.
+// identify finds out who asks and whether they may. Who may not is noted.
 func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	if access.Public {
 		return Caller{}, nil
 	}
+	caller, err := s.recognise(access, r)
+	if err != nil {
+		s.denied(caller, r, err)
+	}
+	return caller, err
+}
+
+func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
 	caller, err := s.options.Door.Identify(r)
 	if err != nil {
 		return Caller{}, err
 	}
 	if err := forged(caller, r); err != nil {
-		return Caller{}, err
+		return caller, err
 	}
 	return caller, access.allows(caller)
 }

@@ -20,6 +20,8 @@ type Options struct {
 	Door     Doorkeeper
 	Commands Commands
 	Roles    Catalogue
+	// Audit is nil where nothing leaves a trace.
+	Audit Audit
 	// Redact takes secrets out of a text, as the log does; nil leaves it as it is.
 	Redact func(string) string
 	// Version is the program's.
@@ -80,6 +82,7 @@ func New(o Options) *Server {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
+	s.auditRoutes()
 	s.documentRoutes()
 	s.handler = s.guard(s.mux)
 	return s

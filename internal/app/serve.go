@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -33,9 +34,10 @@ type Front struct {
 	URL   string
 	Token string
 
-	api    *api.Server
-	server *http.Server
-	done   chan error
+	api      *api.Server
+	server   *http.Server
+	recorder *audit.Recorder
+	done     chan error
 }
 
 // Serve lets people and programs in. Workspace is what conversations get that name none.
@@ -58,6 +60,10 @@ func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, er
 	if settings.Live.NATS.IsZero() {
 		options.Poll = localPoll
 	}
+	if n.Trail != nil {
+		f.recorder = audit.NewRecorder(n.Trail, time.Now)
+		options.Audit = f.recorder
+	}
 	f.api = api.New(options)
 	f.server = &http.Server{
 		Handler: api.Hosts(f.api, "127.0.0.1", "::1", "localhost"), ReadHeaderTimeout: 5 * time.Second,
@@ -72,6 +78,9 @@ func (f *Front) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	f.api.Close()
+	if f.recorder != nil {
+		defer f.recorder.Close()
+	}
 	if err := f.server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("stop the server: %w", err), f.server.Close())
 	}

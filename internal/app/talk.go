@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	auditstore "github.com/retinue-dev/retinue/internal/audit/store"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
@@ -135,5 +136,14 @@ func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string
 	if err != nil {
 		return fmt.Errorf("journal.dsn: %w", err)
 	}
-	return postgres.Migrate(ctx, dsn)
+	return MigrateDatabase(ctx, dsn)
+}
+
+// MigrateDatabase makes all tables in a PostgreSQL database, or brings them up to date: the journal's
+// first, then those beside it.
+func MigrateDatabase(ctx context.Context, dsn string) error {
+	if err := postgres.Migrate(ctx, dsn); err != nil {
+		return err
+	}
+	return auditstore.Migrate(ctx, dsn)
 }

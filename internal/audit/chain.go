@@ -97,7 +97,9 @@ type Broken struct {
 }
 
 // Error implements error.
-func (b *Broken) Error() string { return fmt.Sprintf("the audit trail is broken at entry %d: %s", b.Seq, b.Why) }
+func (b *Broken) Error() string {
+	return fmt.Sprintf("the audit trail is broken at entry %d: %s", b.Seq, b.Why)
+}
 
 // verifyPage is how many entries are read at a time.
 const verifyPage = 1000

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -12,6 +13,8 @@ import (
 type Cover struct {
 	decided map[string]bool
 	effects map[string]bool
+	// since is when the trail begins: what the journal has from before that, it does not know.
+	since time.Time
 	// Conversations are those that the trail speaks of, in no order.
 	Conversations map[string]bool
 }
@@ -23,6 +26,9 @@ func NewCover() *Cover {
 
 // Add takes an entry into account.
 func (c *Cover) Add(e Entry) {
+	if e.Seq == 1 {
+		c.since = e.At
+	}
 	if e.Conversation != "" {
 		c.Conversations[e.Conversation] = true
 	}
@@ -49,6 +55,9 @@ func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Plac
 		}
 		for _, e := range entries {
 			seq = e.Seq
+			if e.At.Before(c.since) {
+				continue
+			}
 			switch r := e.Row.(type) {
 			case journal.Decided:
 				checked++

@@ -43,7 +43,7 @@ const Everybody = "*"
 const (
 	// connections is the most that one part of a process holds: several parts and the journal share
 	// what the server gives.
-	connections = 4
+	connections = 3
 	lockTimeout = "15s"
 	busyTimeout = "busy_timeout(5000)"
 )

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Denials puts refusals on the trail without letting whoever is refused fill it: of each tenant's
-// refusals the first few of a minute get an entry each, and all others of that minute one together.
-// Nobody waits for them.
-type Denials struct {
-	trail *Trail
-	now   func() time.Time
+// Recorder is a trail that refusals go to as well, without letting whoever is refused fill it: of each
+// tenant's refusals the first few of a minute get an entry each, and all others of that minute one
+// together. Nobody waits for them.
+type Recorder struct {
+	*Trail
+	clock func() time.Time
 	wake  chan struct{}
 	done  chan struct{}
 	stop  context.CancelFunc
@@ -43,22 +43,22 @@ const (
 	denialTenants = 1000
 )
 
-// NewDenials writes refusals to a trail until Close.
-func NewDenials(trail *Trail, now func() time.Time) *Denials {
+// NewRecorder takes refusals for a trail until Close.
+func NewRecorder(trail *Trail, now func() time.Time) *Recorder {
 	ctx, stop := context.WithCancel(context.Background())
-	d := &Denials{
-		trail: trail, now: now, wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop, tenants: map[string]*refusals{},
+	d := &Recorder{
+		Trail: trail, clock: now, wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop, tenants: map[string]*refusals{},
 	}
 	go d.run(ctx)
 	return d
 }
 
 // Deny notes a refusal. It never waits.
-func (d *Denials) Deny(tenant string, by Actor, why string) {
+func (d *Recorder) Deny(tenant string, by Actor, why string) {
 	if tenant == "" {
 		tenant = Installation
 	}
-	now := d.now()
+	now := d.clock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := d.tenants[tenant]
@@ -80,7 +80,7 @@ func (d *Denials) Deny(tenant string, by Actor, why string) {
 }
 
 // summarise puts the refusals that got no entry of their own into one.
-func (d *Denials) summarise(tenant string, w *refusals) {
+func (d *Recorder) summarise(tenant string, w *refusals) {
 	if w == nil || w.more == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (d *Denials) summarise(tenant string, w *refusals) {
 	d.poke()
 }
 
-func (d *Denials) poke() {
+func (d *Recorder) poke() {
 	select {
 	case d.wake <- struct{}{}:
 	default: // it is about to look
@@ -98,7 +98,7 @@ func (d *Denials) poke() {
 }
 
 // run writes what is queued, and closes windows that have passed.
-func (d *Denials) run(ctx context.Context) {
+func (d *Recorder) run(ctx context.Context) {
 	defer close(d.done)
 	tick := time.NewTicker(denialWindow / 4)
 	defer tick.Stop()
@@ -110,14 +110,14 @@ func (d *Denials) run(ctx context.Context) {
 			return
 		case <-d.wake:
 		case <-tick.C:
-			d.pass(d.now())
+			d.pass(d.clock())
 		}
 		d.flush()
 	}
 }
 
 // pass closes the windows that end before now, or all of them.
-func (d *Denials) pass(now time.Time) {
+func (d *Recorder) pass(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for tenant, w := range d.tenants {
@@ -128,20 +128,20 @@ func (d *Denials) pass(now time.Time) {
 	}
 }
 
-func (d *Denials) flush() {
+func (d *Recorder) flush() {
 	d.mu.Lock()
 	queue := d.queue
 	d.queue = nil
 	d.mu.Unlock()
 	for _, r := range queue {
 		ctx, cancel := context.WithTimeout(context.Background(), addTimeout)
-		_ = d.trail.Write(ctx, r.tenant, r.record) // a sample: what cannot be written is not kept
+		_ = d.Write(ctx, r.tenant, r.record) // a sample: what cannot be written is not kept
 		cancel()
 	}
 }
 
 // Close writes what is left.
-func (d *Denials) Close() {
+func (d *Recorder) Close() {
 	d.stop()
 	<-d.done
 }
