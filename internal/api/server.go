@@ -22,6 +22,8 @@ type Options struct {
 	Roles    Catalogue
 	// Audit is nil where nothing leaves a trace.
 	Audit Audit
+	// Webhooks is nil where nobody else is told what happens.
+	Webhooks Webhooks
 	// Redact takes secrets out of a text, as the log does; nil leaves it as it is.
 	Redact func(string) string
 	// Version is the program's.
@@ -83,6 +85,7 @@ func New(o Options) *Server {
 	s.listRoutes()
 	s.streamRoutes()
 	s.auditRoutes()
+	s.webhookRoutes()
 	s.documentRoutes()
 	s.handler = s.guard(s.mux)
 	return s

@@ -37,6 +37,7 @@ type Front struct {
 	api      *api.Server
 	server   *http.Server
 	recorder *audit.Recorder
+	hooks    *hooks
 	done     chan error
 }
 
@@ -61,8 +62,12 @@ func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, er
 		options.Poll = localPoll
 	}
 	if n.Trail != nil {
+		if f.hooks, err = n.openHooks(ctx, version); err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
 		f.recorder = audit.NewRecorder(n.Trail, time.Now)
-		options.Audit = f.recorder
+		options.Audit, options.Webhooks = f.recorder, f.hooks
+		options.Commands = commands{node: n, workspace: workspace, hooks: f.hooks}
 	}
 	f.api = api.New(options)
 	f.server = &http.Server{
@@ -78,16 +83,18 @@ func (f *Front) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	f.api.Close()
-	if f.recorder != nil {
-		defer f.recorder.Close()
-	}
+	var errs error
 	if err := f.server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("stop the server: %w", err), f.server.Close())
+		errs = errors.Join(fmt.Errorf("stop the server: %w", err), f.server.Close())
 	}
 	if err := <-f.done; !errors.Is(err, http.ErrServerClosed) {
-		return err
+		errs = errors.Join(errs, err)
 	}
-	return nil
+	if f.recorder != nil {
+		f.recorder.Close()
+		errs = errors.Join(errs, f.hooks.Close())
+	}
+	return errs
 }
 
 // listenOn opens the address. When nothing is said and the usual one is taken, any other will do.
@@ -135,6 +142,17 @@ func localUser() string {
 type commands struct {
 	node      *Node
 	workspace string
+	// hooks is nil where nobody else is told.
+	hooks *hooks
+}
+
+// leave is called before a conversation goes off the list: webhooks are told what happens in it
+// nevertheless.
+func (c commands) leave(ctx context.Context, place journal.Place) error {
+	if c.hooks == nil {
+		return nil
+	}
+	return c.hooks.feeder.Watch(ctx, place)
 }
 
 // Open implements api.Commands.
@@ -167,12 +185,18 @@ func (c commands) Cancel(ctx context.Context, place journal.Place, id, by, task 
 
 // Archive implements api.Commands.
 func (c commands) Archive(ctx context.Context, place journal.Place, by string) error {
+	if err := c.leave(ctx, place); err != nil {
+		return err
+	}
 	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Archived{By: by})
 	return err
 }
 
 // Delete implements api.Commands.
 func (c commands) Delete(ctx context.Context, place journal.Place, by string) error {
+	if err := c.leave(ctx, place); err != nil {
+		return err
+	}
 	return c.node.Client.Delete(ctx, place, by)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/progress"
+	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
 
 // NewID makes an id for a conversation or a message: lower-case, sortable by the time it was made.
@@ -145,5 +146,8 @@ func MigrateDatabase(ctx context.Context, dsn string) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err
 	}
-	return auditstore.Migrate(ctx, dsn)
+	if err := auditstore.Migrate(ctx, dsn); err != nil {
+		return err
+	}
+	return webhookstore.Migrate(ctx, dsn)
 }

@@ -20,6 +20,7 @@ type Settings struct {
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
+	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -95,6 +96,12 @@ type Serve struct {
 	Address string `json:"address,omitempty" jsonschema:"host:port to listen on; empty means 127.0.0.1:7433"`
 	Health  string `json:"health,omitempty" jsonschema:"host:port for health and metrics; empty means 127.0.0.1:7434 for serve, none for up"`
 	URL     string `json:"url,omitempty" jsonschema:"the address that people type, if not the one it listens on"`
+}
+
+// Webhooks says where events may be sent to. Public addresses are always allowed.
+type Webhooks struct {
+	// Local are addresses that are allowed although they are not public.
+	Local []string `json:"local,omitempty" jsonschema:"addresses of your own network that webhooks may be sent to as well, as address:port"`
 }
 
 // Engine is the Temporal server.

@@ -33,7 +33,7 @@ type SenderOptions struct {
 	Outbox Outbox
 	Log    journal.Reader
 	Events Events
-	// Client decides where requests may go. It follows no redirects.
+	// Client decides where requests may go. Redirects are not followed, whatever it does with them.
 	Client *http.Client
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -77,6 +77,9 @@ func NewSender(o SenderOptions) *Sender {
 	if o.Timeout == 0 {
 		o.Timeout = sendTimeout
 	}
+	client := *o.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o.Client = &client
 	return &Sender{o: o, busy: map[string]int{}}
 }
 

@@ -230,8 +230,8 @@ func TestBadReceiver(t *testing.T) {
 		until(t, "all is delivered", c, 30*time.Second, func() bool { return statuses(t, s, h)[webhook.Delivered] == 20 })
 		events, requests := r.counts()
 		t.Logf("%d events, %d requests", events, requests)
-		if events != 20 || requests < 60 {
-			t.Errorf("%d events in %d requests, want 20 in at least 60", events, requests)
+		if events != 20 || requests != 80 {
+			t.Errorf("%d events in %d requests, want 20 in 80", events, requests)
 		}
 	})
 }
