@@ -28,7 +28,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
 	test/services test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
-	bench/journal bench/engine escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
+	bench/journal bench/engine escape approvals audit test/webhook fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
 help: ## this list
@@ -101,6 +101,14 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 approvals: ## what was approved is what runs: 5,000 random sequences, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=5000 -seed=$(or $(SEED),0)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestPending$$' -pending -seed=$(or $(SEED),0)
+
+audit: ## the audit trail: MUTATIONS random mutations on each store, all found (needs Postgres)
+	$(GO) test ./internal/audit -count=1
+	$(GO) test ./internal/audit/store -tags services -count=1 -v -timeout 5m -mutations=$(or $(MUTATIONS),1000) -seed=$(or $(SEED),0)
+
+test/webhook: ## webhooks against receivers that fail, and through kills, on both stores (needs Postgres)
+	$(GO) test ./internal/webhook -count=1
+	$(GO) test ./internal/webhook/store -tags services -count=1 -v -timeout 5m -seed=$(or $(SEED),0)
 
 fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, FUZZTIME each
 	@GO="$(GO)" bash .ci/fuzz.sh $(FUZZTIME) \

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -27,14 +28,23 @@ func actorOf(c Caller) audit.Actor {
 	return audit.Actor{User: c.User, Credential: c.Credential, Source: "api"}
 }
 
-// trace writes a record of what the caller does, before it is done.
-func (s *Server) trace(ctx context.Context, r audit.Record) error {
+// traced puts what the caller does on the trail, does it, and says so if it came to nothing. A record
+// with a key that is sent again is one entry.
+func (s *Server) traced(ctx context.Context, r audit.Record, do func() error) error {
 	if s.options.Audit == nil {
-		return nil
+		return do()
 	}
 	caller := callerOf(ctx)
 	r.Actor = actorOf(caller)
-	return s.options.Audit.Write(ctx, caller.Tenant, r)
+	if err := s.options.Audit.Write(ctx, caller.Tenant, r); err != nil {
+		return err
+	}
+	err := do()
+	if err != nil {
+		r.Outcome, r.Key, r.Detail = audit.Failed, "", strings.TrimSpace(r.Detail+" error="+problemOf(err).Code)
+		_ = s.options.Audit.Write(context.WithoutCancel(ctx), caller.Tenant, r) // the caller hears of the first error
+	}
+	return err
 }
 
 // denied notes that somebody was not let in. Who is unknown belongs to no tenant.

@@ -80,6 +80,11 @@ type DeliveryPage struct {
 	Cursor string     `json:"cursor,omitempty" doc:"Ask with this for what came before; absent when nothing did."`
 }
 
+// InWebhook names a webhook.
+type InWebhook struct {
+	Webhook string `path:"webhook" minLength:"1" maxLength:"64"`
+}
+
 type (
 	newWebhookInput struct {
 		Keyed
@@ -89,23 +94,20 @@ type (
 			Secret string   `json:"secret,omitempty" maxLength:"100" doc:"whsec_ and base64; one is made if there is none."`
 		}
 	}
-	newWebhookOutput struct{ Body NewWebhook }
-	webhooksOutput   struct{ Body WebhookList }
-	inWebhook        struct {
-		Webhook string `path:"webhook" minLength:"1" maxLength:"64"`
-	}
+	newWebhookOutput   struct{ Body NewWebhook }
+	webhooksOutput     struct{ Body WebhookList }
 	removeWebhookInput struct {
-		inWebhook
+		InWebhook
 		Keyed
 	}
 	deliveriesInput struct {
-		inWebhook
+		InWebhook
 		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		Cursor string `query:"cursor" maxLength:"200"`
 	}
 	deliveriesOutput struct{ Body DeliveryPage }
 	replayInput      struct {
-		inWebhook
+		InWebhook
 		Keyed
 		Delivery string `path:"delivery" minLength:"1" maxLength:"64"`
 	}
@@ -180,11 +182,12 @@ func (s *Server) createWebhook(ctx context.Context, in *newWebhookInput) (*newWe
 		return nil, err
 	}
 	id := "w" + in.id(caller, "webhook")
-	if err := s.trace(ctx, audit.Record{Action: "webhook.create", Object: id}); err != nil {
-		return nil, err
-	}
-	h, err := s.options.Webhooks.Add(ctx, webhook.Hook{
+	h := webhook.Hook{
 		Tenant: caller.Tenant, ID: id, URL: b.URL, Secret: b.Secret, Types: b.Types, By: caller.Name, At: s.options.Now(),
+	}
+	err := s.traced(ctx, audit.Record{Action: "webhook.create", Object: id, Key: id}, func() (err error) {
+		h, err = s.options.Webhooks.Add(ctx, h)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -205,14 +208,15 @@ func (s *Server) webhooks(ctx context.Context, _ *struct{}) (*webhooksOutput, er
 }
 
 func (s *Server) removeWebhook(ctx context.Context, in *removeWebhookInput) (*acceptedOutput, error) {
-	if err := s.trace(ctx, audit.Record{Action: "webhook.remove", Object: in.Webhook}); err != nil {
-		return nil, err
-	}
 	caller := callerOf(ctx)
-	if err := s.options.Webhooks.Remove(ctx, caller.Tenant, in.Webhook); err != nil {
+	id := "e" + in.id(caller, in.Webhook)
+	err := s.traced(ctx, audit.Record{Action: "webhook.remove", Object: in.Webhook, Key: id}, func() error {
+		return s.options.Webhooks.Remove(ctx, caller.Tenant, in.Webhook)
+	})
+	if err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, in.Webhook)}}, nil
+	return &acceptedOutput{Body: Accepted{ID: id}}, nil
 }
 
 func (s *Server) deliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
@@ -221,10 +225,13 @@ func (s *Server) deliveries(ctx context.Context, in *deliveriesInput) (*deliveri
 }
 
 func (s *Server) replay(ctx context.Context, in *replayInput) (*deliveryOutput, error) {
-	if err := s.trace(ctx, audit.Record{Action: "webhook.replay", Object: in.Webhook + "/" + in.Delivery}); err != nil {
-		return nil, err
-	}
-	d, err := s.options.Webhooks.Replay(ctx, callerOf(ctx).Tenant, in.Webhook, in.Delivery, s.options.Now())
+	caller, object := callerOf(ctx), in.Webhook+"/"+in.Delivery
+	var d webhook.Delivery
+	record := audit.Record{Action: "webhook.replay", Object: object, Key: "r" + in.id(caller, object)}
+	err := s.traced(ctx, record, func() (err error) {
+		d, err = s.options.Webhooks.Replay(ctx, caller.Tenant, in.Webhook, in.Delivery, s.options.Now())
+		return err
+	})
 	return &deliveryOutput{Body: deliveryOf(d)}, err
 }
 
