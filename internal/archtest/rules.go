@@ -268,7 +268,7 @@ var edgeRules = []Rule{
 			"measures it",
 	},
 	{
-		Name: "only stores know SQL",
+		Name: "only journal adapters know SQL",
 		From: []string{"./..."},
 		Except: []string{
 			"./internal/journal/*", "./internal/database", "./internal/audit/store", "./internal/webhook/store", "./standalone/engine",
