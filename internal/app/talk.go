@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/audit"
 	auditstore "github.com/retinue-dev/retinue/internal/audit/store"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
@@ -31,7 +32,7 @@ func here(conversation string) journal.Place {
 
 // Begin opens a conversation under an id.
 func (n *Node) Begin(ctx context.Context, conversation string, t Talk) error {
-	return n.Open(ctx, here(conversation), t)
+	return n.Open(onThisMachine(ctx, t.By), here(conversation), t)
 }
 
 // Standing is what must be known of a conversation before it is gone on with.
@@ -82,7 +83,7 @@ func (n *Node) Decline(ctx context.Context, conversation, question, by string) e
 }
 
 func (n *Node) say(ctx context.Context, conversation string, m durable.Message) error {
-	_, err := n.Client.Say(ctx, here(conversation), m)
+	_, err := n.Client.Say(onThisMachine(ctx, m.By), here(conversation), m)
 	return err
 }
 
@@ -111,12 +112,18 @@ func (n *Node) Decide(ctx context.Context, conversation, by string, p progress.P
 		d.Allow, d.Scope = true, string(agent.ScopeChat)
 	case VerdictNo:
 	}
-	return n.Client.Decide(ctx, here(conversation), d)
+	return n.Client.Decide(onThisMachine(ctx, by), here(conversation), d)
 }
 
 // Cancel asks everything in a conversation to stop. The id is the caller's own.
 func (n *Node) Cancel(ctx context.Context, conversation, id, by string) error {
-	return n.Client.Cancel(ctx, here(conversation), id, by, "")
+	return n.Client.Cancel(onThisMachine(ctx, by), here(conversation), id, by, "")
+}
+
+// onThisMachine says for the audit trail who gives a command without having logged in: whoever may use
+// the data folder.
+func onThisMachine(ctx context.Context, by string) context.Context {
+	return audit.With(ctx, audit.Actor{User: by, Source: "cli"})
 }
 
 // Follow sends what happens in a conversation after an entry.
