@@ -63,12 +63,12 @@ func (n *Node) openHooks(ctx context.Context, version string) (h *hooks, err err
 	if err != nil {
 		return nil, err
 	}
-	h.feeder = webhook.NewFeeder(webhook.FeederOptions{
-		Places: h.Store, Book: h.Store, Log: n.Log, Events: api.WebhookEvent, Now: time.Now, Logger: n.options.Logger,
-	})
 	sender := webhook.NewSender(webhook.SenderOptions{
 		Outbox: h.Store, Log: n.Log, Events: api.WebhookEvent, Client: h.gate.Client(), Now: time.Now, Logger: n.options.Logger,
 		Agent: "retinue/" + version,
+	})
+	h.feeder = webhook.NewFeeder(webhook.FeederOptions{
+		Places: h.Store, Book: h.Store, Log: n.Log, Events: api.WebhookEvent, Now: time.Now, Logger: n.options.Logger, Fed: sender.Wake,
 	})
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop

@@ -49,6 +49,8 @@ type FeederOptions struct {
 	Logger *slog.Logger
 	// Every is how often is looked without being woken; zero means each second.
 	Every time.Duration
+	// Fed is called when there is something to send; nil if nobody in this process does.
+	Fed func()
 }
 
 // Feeder puts what happens into the outbox. Any number of processes may have one.
@@ -209,12 +211,16 @@ func (f *Feeder) conversation(ctx context.Context, place journal.Place, hooks []
 			return err
 		}
 		to := entries[len(entries)-1].Seq
-		err = f.o.Places.Enqueue(ctx, place.Tenant, place.Conversation, at, to, f.deliveries(place, entries, hooks))
+		list := f.deliveries(place, entries, hooks)
+		err = f.o.Places.Enqueue(ctx, place.Tenant, place.Conversation, at, to, list)
 		if errors.Is(err, ErrMoved) {
 			return nil // it is in good hands
 		}
 		if err != nil {
 			return err
+		}
+		if len(list) > 0 && f.o.Fed != nil {
+			f.o.Fed()
 		}
 		at = to
 	}

@@ -48,6 +48,7 @@ type SenderOptions struct {
 // Sender sends what is in the outbox. Any number of processes may have one; they share the work.
 type Sender struct {
 	o     SenderOptions
+	woken chan struct{}
 	group sync.WaitGroup
 
 	mu sync.Mutex
@@ -80,7 +81,15 @@ func NewSender(o SenderOptions) *Sender {
 	client := *o.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	o.Client = &client
-	return &Sender{o: o, busy: map[string]int{}}
+	return &Sender{o: o, woken: make(chan struct{}, 1), busy: map[string]int{}}
+}
+
+// Wake has it look at once.
+func (s *Sender) Wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default: // it is about to look
+	}
 }
 
 // Run sends until ctx ends, and waits for what is under way.
@@ -96,6 +105,7 @@ func (s *Sender) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-s.woken:
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -262,6 +263,21 @@ func mutate(t *testing.T, db *sql.DB, heads map[string]audit.Head, disarm ...str
 	}
 }
 
+// alone says what an entry costs who waits for it.
+func alone(t *testing.T, trail *audit.Trail, tenant string) {
+	t.Helper()
+	var took []time.Duration
+	for i := range 200 {
+		began := time.Now()
+		if err := trail.Write(t.Context(), tenant, audit.Record{Action: audit.ActionPost, Key: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	t.Logf("one entry at a time: p50 %s, p99 %s", took[len(took)/2], took[len(took)*99/100])
+}
+
 func isBroken(err error) bool {
 	_, ok := errors.AsType[*audit.Broken](err)
 	return ok
@@ -273,6 +289,7 @@ func TestMutationsOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close() //nolint:errcheck // the test is over
+	alone(t, audit.NewTrail(s, time.Now), "alone")
 	heads := fill(t, s, 60)
 	for _, statement := range []string{
 		"update audit_rows set actor = 'eve' where seq = 1", "delete from audit_rows where seq = 60",

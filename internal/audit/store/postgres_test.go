@@ -120,6 +120,7 @@ func TestTrailsOfNodes(t *testing.T) {
 	}
 	group.Wait()
 	t.Logf("%d records of two nodes in %s", 2*each, time.Since(began))
+	alone(t, audit.NewTrail(first, time.Now), "zeta")
 	head, err := audit.Verify(t.Context(), first, "acme", nil, nil)
 	if err != nil || head.Seq != each {
 		t.Errorf("%d entries, want %d: %v", head.Seq, each, err)

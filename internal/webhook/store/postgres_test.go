@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -73,5 +74,48 @@ func TestNodesShareTheWork(t *testing.T) {
 	}
 	if events, requests := r.counts(); events != 400 || requests != 400 {
 		t.Errorf("%d events in %d requests, want 400 in 400", events, requests)
+	}
+}
+
+// TestTenantsOfWebhooks asks the catalogue, and then for rows of another.
+func TestTenantsOfWebhooks(t *testing.T) {
+	s := connect(t, server(t))
+	log, r := journaltest.NewMemory(), newReceiver(t, nil)
+	h := hookTo(t, s, "acme", r, time.Now().Add(-time.Minute))
+	talk(t, log, "acme", "c1", 3)
+	feeder := webhook.NewFeeder(webhook.FeederOptions{Places: s, Book: s, Log: log, Events: wire, Now: time.Now, Logger: quiet})
+	if err := feeder.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	count := func(tenant, table string) (n int) {
+		t.Helper()
+		err := s.db.In(t.Context(), tenant, func(tx *sql.Tx) error {
+			return tx.QueryRowContext(t.Context(), "select count(*) from "+table).Scan(&n)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for table, want := range map[string][3]int{
+		"webhook_tenants": {1, 0, 1}, "webhooks": {1, 0, 0}, "webhook_cursors": {1, 0, 0}, "webhook_deliveries": {3, 0, 0},
+	} {
+		got := [3]int{count("acme", table), count("zeta", table), count("*", table)}
+		if got != want {
+			t.Errorf("%s: acme, zeta and the sweeper see %v, want %v", table, got, want)
+		}
+		if n := count("acme", "pg_class where relname = '"+table+"' and relrowsecurity and relforcerowsecurity"); n != 1 {
+			t.Errorf("%s: row level security is not forced", table)
+		}
+	}
+	err := s.db.In(t.Context(), "*", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), "update webhook_tenants set swept_ms = 0")
+		return err
+	})
+	if tenants, listed := s.Tenants(t.Context()); err != nil || listed != nil || tenants[0].Swept.IsZero() {
+		t.Errorf("the sweeper changes what it sees: %v, %v", tenants, err)
+	}
+	if list, err := s.Claim(t.Context(), webhook.Hook{Tenant: "zeta", ID: h.ID}, time.Now(), time.Now(), 10); len(list) != 0 || err != nil {
+		t.Errorf("another tenant takes %d deliveries, %v", len(list), err)
 	}
 }
