@@ -136,7 +136,8 @@ func TestWebhookRoutes(t *testing.T) {
 		t.Errorf("replay: %d", code)
 	}
 	for _, unknown := range [][2]string{
-		{http.MethodDelete, "/v1/webhooks/unknown"}, {http.MethodGet, "/v1/webhooks/unknown/deliveries"},
+		{http.MethodDelete, "/v1/webhooks/unknown"},
+		{http.MethodGet, "/v1/webhooks/unknown/deliveries"},
 		{http.MethodPost, at + "/unknown/replay"},
 	} {
 		if code := s.do(unknown[0], unknown[1], "the-key-4", nil, nil); code != http.StatusNotFound {

@@ -135,9 +135,10 @@ type AuditReport struct {
 // each decision on an approval, and each call that must not happen twice, has its entry.
 func (a *Auditor) Verify(ctx context.Context, tenant string, heads []string) (AuditReport, error) {
 	report := AuditReport{Tenant: tenant, Heads: len(heads)}
+	public, _ := a.key.Public().(ed25519.PublicKey) // it is nothing else
 	var kept []audit.Head
 	for _, line := range heads {
-		head, _, err := audit.ParseHead(line, a.key.Public().(ed25519.PublicKey))
+		head, _, err := audit.ParseHead(line, public)
 		if err != nil {
 			return report, err
 		}

@@ -66,8 +66,10 @@ func TestCommandsLeaveTraces(t *testing.T) {
 	for range 2 {
 		for _, rows := range [][]journal.Row{
 			{journal.Opened{By: "ann", Workspace: "shop"}, journal.Assigned{In: root, Role: "main"}},
-			{journal.Said{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "the words are nobody's business"}}},
-				journal.Posted{ID: "said:m1", Topic: "said"}},
+			{
+				journal.Said{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "the words are nobody's business"}}},
+				journal.Posted{ID: "said:m1", Topic: "said"},
+			},
 			{journal.Wanted{In: root, Call: "1.1", Tool: "shell", Hash: "d1"}},
 			{journal.Decided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
 			{journal.Posted{ID: "cancel:x1|ann|main", Topic: "cancel"}},
@@ -135,19 +137,19 @@ func TestTheTrailComesFirst(t *testing.T) {
 func TestGapsAreFound(t *testing.T) {
 	trail, memory := trail(t), journaltest.NewMemory()
 	log := audit.NewLog(memory, trail, "node")
-	append := func(to journal.Writer, row journal.Row) {
+	put := func(to journal.Writer, row journal.Row) {
 		t.Helper()
 		if _, err := to.Append(t.Context(), place, time.Now().Add(time.Second), row); err != nil {
 			t.Fatal(err)
 		}
 	}
-	append(log, journal.Opened{By: "ann"})
-	append(log, journal.Assigned{In: root, Role: "main"})
+	put(log, journal.Opened{By: "ann"})
+	put(log, journal.Assigned{In: root, Role: "main"})
 	for i, to := range []journal.Writer{log, memory} {
 		call := fmt.Sprintf("1.%d", i+1)
-		append(to, journal.Wanted{In: root, Call: call, Tool: "shell", Hash: "d"})
-		append(to, journal.Decided{In: root, Call: call, Hash: "d", By: "ann"})
-		append(to, journal.Started{In: root, Call: call, Attempt: 1, Class: "once"})
+		put(to, journal.Wanted{In: root, Call: call, Tool: "shell", Hash: "d"})
+		put(to, journal.Decided{In: root, Call: call, Hash: "d", By: "ann"})
+		put(to, journal.Started{In: root, Call: call, Attempt: 1, Class: "once"})
 	}
 	cover := audit.NewCover()
 	if _, err := audit.Verify(t.Context(), trail, "acme", nil, cover.Add); err != nil {

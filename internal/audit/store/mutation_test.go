@@ -62,9 +62,20 @@ func fill(t *testing.T, s *Store, rows int) map[string]audit.Head {
 
 // columnsOf are all columns of an entry and how they are broken: text, number or bytes.
 var columnsOf = []struct{ name, kind string }{
-	{"tenant_id", "text"}, {"seq", "number"}, {"at_ms", "number"}, {"action", "text"}, {"outcome", "text"}, {"actor", "text"},
-	{"credential", "text"}, {"source", "text"}, {"conversation_id", "text"}, {"object", "text"}, {"digest", "text"},
-	{"detail", "text"}, {"dedup", "text"}, {"hash", "bytes"},
+	{"tenant_id", "text"},
+	{"seq", "number"},
+	{"at_ms", "number"},
+	{"action", "text"},
+	{"outcome", "text"},
+	{"actor", "text"},
+	{"credential", "text"},
+	{"source", "text"},
+	{"conversation_id", "text"},
+	{"object", "text"},
+	{"digest", "text"},
+	{"detail", "text"},
+	{"dedup", "text"},
+	{"hash", "bytes"},
 }
 
 // mutator breaks a chain in one way. It returns what it did; tail means that only a kept head can tell.

@@ -145,9 +145,8 @@ func talk(t *testing.T, log journal.Log, tenant, conversation string, turns int)
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// node starts a feeder and a sender, as each process of an installation has, until the returned
-// function is called.
-func node(t *testing.T, s *Store, outbox webhook.Outbox, log journal.Log, c *clock) (*webhook.Feeder, func()) {
+// node starts a feeder and a sender, as each process of an installation has, until the test ends.
+func node(t *testing.T, s *Store, outbox webhook.Outbox, log journal.Log, c *clock) *webhook.Feeder {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	feeder := webhook.NewFeeder(webhook.FeederOptions{
@@ -160,12 +159,11 @@ func node(t *testing.T, s *Store, outbox webhook.Outbox, log journal.Log, c *clo
 	var group sync.WaitGroup
 	group.Go(func() { feeder.Run(ctx) })
 	group.Go(func() { sender.Run(ctx) })
-	stop := sync.OnceFunc(func() {
+	t.Cleanup(func() {
 		cancel()
 		group.Wait()
 	})
-	t.Cleanup(stop)
-	return feeder, stop
+	return feeder
 }
 
 // until waits for something to become true, and lets time pass quickly meanwhile.
@@ -279,7 +277,7 @@ func TestArchivedAndDeleted(t *testing.T) {
 		quick, gone := journal.Place{Tenant: "acme", Conversation: "quick"}, journal.Place{Tenant: "acme", Conversation: "gone"}
 		talk(t, log, "acme", "quick", 3)
 		talk(t, log, "acme", "gone", 2)
-		feeder, _ := node(t, s, s, log, c)
+		feeder := node(t, s, s, log, c)
 		if err := feeder.Watch(t.Context(), quick); err != nil {
 			t.Fatal(err)
 		}
