@@ -228,8 +228,8 @@ func TestBadReceiver(t *testing.T) {
 		until(t, "all is delivered", c, 30*time.Second, func() bool { return statuses(t, s, h)[webhook.Delivered] == 20 })
 		events, requests := r.counts()
 		t.Logf("%d events, %d requests", events, requests)
-		if events != 20 || requests != 80 {
-			t.Errorf("%d events in %d requests, want 20 in 80", events, requests)
+		if events != 20 || requests < 80 {
+			t.Errorf("%d events in %d requests, want 20 in at least 80", events, requests)
 		}
 	})
 }
@@ -256,8 +256,8 @@ func TestLostReports(t *testing.T) {
 		talk(t, log, "acme", "c1", 10)
 		until(t, "all is delivered", c, 5*time.Second, func() bool { return statuses(t, s, h)[webhook.Delivered] == 10 })
 		events, requests := r.counts()
-		if events != 10 || requests != 20 {
-			t.Errorf("%d events in %d requests, want 10 in 20", events, requests)
+		if events != 10 || requests < 20 {
+			t.Errorf("%d events in %d requests, want 10 in at least 20", events, requests)
 		}
 	})
 }
