@@ -29,7 +29,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
 	test/services tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants streams \
-	bench/journal bench/engine escape approvals hostile overload fuzz race cover trace sim mutants generate generate-check report tools \
+	bench/journal bench/engine escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
 help: ## this list
@@ -113,6 +113,14 @@ hostile: ## the local server against hostile pages, odd requests and another use
 
 overload: ## three times what a server can take, for LOAD (needs make engine lean)
 	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 10m -run '^TestOverload$$' -overload -for $(LOAD)
+
+audit: ## the audit trail: MUTATIONS random mutations on each store, all found (needs Postgres)
+	$(GO) test ./internal/audit -count=1
+	$(GO) test ./internal/audit/store -tags services -count=1 -v -timeout 5m -mutations=$(or $(MUTATIONS),1000) -seed=$(or $(SEED),0)
+
+test/webhook: ## webhooks against receivers that fail, and through kills, on both stores (needs Postgres)
+	$(GO) test ./internal/webhook -count=1
+	$(GO) test ./internal/webhook/store -tags services -count=1 -v -timeout 5m -seed=$(or $(SEED),0)
 
 fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, FUZZTIME each
 	@GO="$(GO)" bash .ci/fuzz.sh $(FUZZTIME) \

@@ -26,6 +26,9 @@ func TestScenarios(t *testing.T) {
 			})
 		}
 	})
+	for _, s := range shared {
+		audited(t, s)
+	}
 }
 
 // everywhere plays a scenario on every stack with legs of any length and of one effect.

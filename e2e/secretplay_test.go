@@ -23,6 +23,7 @@ import (
 
 	client "github.com/nats-io/nats.go"
 
+	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
@@ -190,7 +191,7 @@ func (p *secretPlay) prepare(t *testing.T) {
 	t.Helper()
 	d := database(t)
 	p.owner = d.DSN
-	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
+	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
 	role := "retinue_e2e_" + strings.ToLower(rand.Text()[:10])

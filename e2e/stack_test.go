@@ -171,7 +171,7 @@ func (s *stack) spec() nodeSpec {
 func (s *stack) prepare(t *testing.T) {
 	t.Helper()
 	d := database(t)
-	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
+	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
 	s.dsn, s.nats = d.As(postgres.Role), natsURL()

@@ -73,6 +73,7 @@ func TestCrash(t *testing.T) {
 	v.Open = open
 	v.TailOK, v.TailErrors = l.ledger.tail(stopped.Add(-stopped.Sub(began) / 5))
 	report(t, v, n.done, drained)
+	w.audited(t)
 	if least := int(agentsPerMinute * *minutes); v.Agents < least {
 		t.Errorf("only %d sub-agents ran under the faults, at least %d are needed to say anything", v.Agents, least)
 	}

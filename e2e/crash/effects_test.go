@@ -69,6 +69,7 @@ func TestLedger(t *testing.T) {
 	for _, r := range rounds {
 		l.account(t, r, ran)
 	}
+	w.audited(t)
 	if why := l.refusals(); len(why) > 0 {
 		t.Errorf("the model refused %d requests: %v", len(why), why)
 	}

@@ -161,7 +161,7 @@ func (w *world) startPostgres() {
 	address := func(user, name string) string {
 		return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", user, port, name)
 	}
-	if err := postgres.Migrate(w.t.Context(), address("postgres", "journal")+"&connect_timeout=2"); err != nil {
+	if err := app.MigrateDatabase(w.t.Context(), address("postgres", "journal")+"&connect_timeout=2"); err != nil {
 		w.t.Fatal(err)
 	}
 	sql("create role crash login in role " + postgres.Role)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -94,9 +95,9 @@ func (a Access) allows(c Caller) error {
 
 type callerKey struct{}
 
-// withCaller puts the caller where handlers find it.
+// withCaller puts the caller where handlers find it, and the audit trail.
 func withCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+	return audit.With(context.WithValue(ctx, callerKey{}, c), actorOf(c))
 }
 
 // callerOf is who a request comes from. Public routes have none.

@@ -103,6 +103,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			}
 		}()
 		if err := s.suspect(r, origin); err != nil {
+			s.denied(Caller{}, r, err)
 			s.refuse(w, r, err)
 			return
 		}

@@ -14,8 +14,8 @@ import (
 
 const listEvents = "/v1/events"
 
-// told is what one event of a list says, in short.
-func told(l line) string {
+// gist is what one event of a list says, in short.
+func gist(l line) string {
 	data := l.Data
 	switch l.Type {
 	case "conversation.updated":
@@ -38,9 +38,9 @@ func (l *listener) expect(t *testing.T, want ...string) (last string) {
 	t.Helper()
 	for _, w := range want {
 		got := l.next(t)
-		for ; told(got) != w; got = l.next(t) {
+		for ; gist(got) != w; got = l.next(t) {
 			if got.Type != "conversation.updated" { // states between may come
-				t.Fatalf("got %q, want %q", told(got), w)
+				t.Fatalf("got %q, want %q", gist(got), w)
 			}
 		}
 		last = got.ID
@@ -98,7 +98,7 @@ func TestListStreamResumes(t *testing.T) {
 	s.open(t, at("c2"))
 	stays.expect(t, "c2 seq 2 archived false waiting 0 running 1")
 	back := s.listen(t, "acme", listEvents, last)
-	got := []string{told(back.next(t)), told(back.next(t))}
+	got := []string{gist(back.next(t)), gist(back.next(t))}
 	want := []string{"c1 seq 5 archived false waiting 0 running 1", "c2 seq 2 archived false waiting 0 running 1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("who came back was told (+) against the wanted (-):\n%s", diff)
@@ -121,7 +121,7 @@ func TestListStreamOfAnother(t *testing.T) {
 	s.write(t, at("c1"), journal.Asked{In: root, Question: "q", Text: "?"}, journal.Relayed{In: root, Question: "q"})
 	time.Sleep(500 * time.Millisecond)
 	s.open(t, journal.Place{Tenant: "zeta", Conversation: "own"})
-	if got := told(l.next(t)); got != "own seq 2 archived false waiting 0 running 1" {
+	if got := gist(l.next(t)); got != "own seq 2 archived false waiting 0 running 1" {
 		t.Errorf("got %q, want the tenant's own only", got)
 	}
 }

@@ -117,11 +117,19 @@ func (s *Server) enter(access Access, k kind, r *http.Request) (Caller, func(), 
 	return caller, leave, err
 }
 
-// identify finds out who asks and whether they may.
+// identify finds out who asks and whether they may. Who may not is noted.
 func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	if access.Public {
 		return Caller{}, nil
 	}
+	caller, err := s.recognise(access, r)
+	if err != nil {
+		s.denied(caller, r, err)
+	}
+	return caller, err
+}
+
+func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
 	address, now := s.guesses.address(r), s.options.Now()
 	if err := s.guesses.check(address, now); err != nil {
 		return Caller{}, err

@@ -30,6 +30,10 @@ type Options struct {
 	Login  Login
 	// Guesses limits credentials that are not valid.
 	Guesses Guesses
+	// Audit is nil where nothing leaves a trace.
+	Audit Audit
+	// Webhooks is nil where nobody else is told what happens.
+	Webhooks Webhooks
 	// Redact takes secrets out of a text, as the log does; nil leaves it as it is.
 	Redact func(string) string
 	// Version is the program's.
@@ -120,6 +124,8 @@ func New(o Options) *Server {
 	s.tenantRoutes()
 	s.memberRoutes()
 	s.keyRoutes()
+	s.auditRoutes()
+	s.webhookRoutes()
 	s.documentRoutes()
 	s.operations = map[string]string{}
 	for _, r := range s.routes {

@@ -14,6 +14,17 @@ import (
 type commands struct {
 	node      *Node
 	workspace string
+	// hooks is nil where nobody else is told.
+	hooks *hooks
+}
+
+// leave is called before a conversation goes off the list: webhooks are told what happens in it
+// nevertheless.
+func (c commands) leave(ctx context.Context, place journal.Place) error {
+	if c.hooks == nil {
+		return nil
+	}
+	return c.hooks.feeder.Watch(ctx, place)
 }
 
 // Open implements api.Commands.
@@ -46,12 +57,18 @@ func (c commands) Cancel(ctx context.Context, place journal.Place, id, by, task 
 
 // Archive implements api.Commands.
 func (c commands) Archive(ctx context.Context, place journal.Place, by string) error {
+	if err := c.leave(ctx, place); err != nil {
+		return err
+	}
 	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Archived{By: by})
 	return err
 }
 
 // Delete implements api.Commands.
 func (c commands) Delete(ctx context.Context, place journal.Place, by string) error {
+	if err := c.leave(ctx, place); err != nil {
+		return err
+	}
 	return c.node.Client.Delete(ctx, place, by)
 }
 

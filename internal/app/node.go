@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
@@ -71,6 +72,8 @@ type Node struct {
 	Log    journal.Log
 	Bus    live.Bus
 	Client *durable.Client
+	// Trail is where commands leave their traces; nil when the journal is another's.
+	Trail *audit.Trail
 
 	options   NodeOptions
 	catalog   *catalog
@@ -150,30 +153,43 @@ func (n *Node) openLog(ctx context.Context) error {
 		n.Log = n.options.Log
 		return nil
 	}
-	s := n.options.Loaded.Settings
-	if s.Journal.DSN.IsZero() {
-		if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
-			return fmt.Errorf("make the data folder: %w", err)
-		}
-		log, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(s.DataDir, "journal.db")})
-		if err != nil {
-			return err
-		}
-		n.Log = log
-		n.closers = append(n.closers, log.Close)
-		return nil
-	}
-	dsn, err := s.Journal.DSN.Reveal(n.options.Lookup)
-	if err != nil {
-		return fmt.Errorf("journal.dsn: %w", err)
-	}
-	log, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
+	log, done, err := openJournal(ctx, n.options.Loaded.Settings, n.options.Lookup)
 	if err != nil {
 		return err
 	}
-	n.Log, n.ready = log, log.Ready
-	n.closers = append(n.closers, func() error { log.Close(); return nil })
+	n.closers = append(n.closers, done)
+	if n.Trail, done, err = openTrail(ctx, n.options.Loaded.Settings, n.options.Lookup); err != nil {
+		return err
+	}
+	n.closers = append(n.closers, done)
+	n.Log = audit.NewLog(log, n.Trail, "node")
+	if migrated, ok := log.(interface{ Ready(context.Context) error }); ok {
+		n.ready = migrated.Ready
+	}
 	return nil
+}
+
+// openJournal opens the journal that the settings name.
+func openJournal(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) (journal.Log, func() error, error) {
+	if s.Journal.DSN.IsZero() {
+		if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+			return nil, nil, fmt.Errorf("make the data folder: %w", err)
+		}
+		log, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(s.DataDir, "journal.db")})
+		if err != nil {
+			return nil, nil, err
+		}
+		return log, log.Close, nil
+	}
+	dsn, err := s.Journal.DSN.Reveal(lookup)
+	if err != nil {
+		return nil, nil, fmt.Errorf("journal.dsn: %w", err)
+	}
+	log, err := postgres.Open(ctx, postgres.Options{DSN: dsn})
+	if err != nil {
+		return nil, nil, err
+	}
+	return log, func() error { log.Close(); return nil }, nil
 }
 
 func (n *Node) openBus() error {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
@@ -38,14 +39,16 @@ type Front struct {
 	// Socket is where the same user comes in without a token; empty if there is none.
 	Socket string
 
-	api    *api.Server
-	server *http.Server
-	health *health
-	ready  *readiness
-	stop   context.CancelFunc
-	serves sync.WaitGroup
-	mu     sync.Mutex
-	failed error
+	api      *api.Server
+	server   *http.Server
+	recorder *audit.Recorder
+	hooks    *hooks
+	health   *health
+	ready    *readiness
+	stop     context.CancelFunc
+	serves   sync.WaitGroup
+	mu       sync.Mutex
+	failed   error
 }
 
 // FrontOptions say what a server is for.
@@ -90,6 +93,14 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	options, err := n.frontOptions(ctx, f, o, metrics)
 	if err != nil {
 		return nil, err
+	}
+	if n.Trail != nil {
+		if f.hooks, err = n.openHooks(ctx, o.Version); err != nil {
+			return nil, err
+		}
+		f.recorder = audit.NewRecorder(n.Trail, time.Now)
+		options.Audit, options.Webhooks = f.recorder, f.hooks
+		options.Commands = commands{node: n, workspace: o.Workspace, hooks: f.hooks}
 	}
 	f.api = api.New(options)
 	f.server = newServer(f.api)
@@ -209,7 +220,12 @@ func (f *Front) Close() error {
 	f.serves.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return errors.Join(err, f.failed, f.closeHealth())
+	err = errors.Join(err, f.failed, f.closeHealth())
+	if f.recorder != nil {
+		f.recorder.Close()
+		err = errors.Join(err, f.hooks.Close())
+	}
+	return err
 }
 
 func (f *Front) closeHealth() error {

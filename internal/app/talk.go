@@ -9,13 +9,16 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/audit"
+	auditstore "github.com/retinue-dev/retinue/internal/audit/store"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
-	store "github.com/retinue-dev/retinue/internal/people/postgres"
+	peoplestore "github.com/retinue-dev/retinue/internal/people/postgres"
 	"github.com/retinue-dev/retinue/internal/progress"
+	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
 
 // NewID makes an id for a conversation or a message: lower-case, sortable by the time it was made.
@@ -30,7 +33,7 @@ func here(conversation string) journal.Place {
 
 // Begin opens a conversation under an id.
 func (n *Node) Begin(ctx context.Context, conversation string, t Talk) error {
-	return n.Open(ctx, here(conversation), t)
+	return n.Open(onThisMachine(ctx, t.By), here(conversation), t)
 }
 
 // Standing is what must be known of a conversation before it is gone on with.
@@ -81,7 +84,7 @@ func (n *Node) Decline(ctx context.Context, conversation, question, by string) e
 }
 
 func (n *Node) say(ctx context.Context, conversation string, m durable.Message) error {
-	_, err := n.Client.Say(ctx, here(conversation), m)
+	_, err := n.Client.Say(onThisMachine(ctx, m.By), here(conversation), m)
 	return err
 }
 
@@ -110,12 +113,18 @@ func (n *Node) Decide(ctx context.Context, conversation, by string, p progress.P
 		d.Allow, d.Scope = true, string(agent.ScopeChat)
 	case VerdictNo:
 	}
-	return n.Client.Decide(ctx, here(conversation), d)
+	return n.Client.Decide(onThisMachine(ctx, by), here(conversation), d)
 }
 
 // Cancel asks everything in a conversation to stop. The id is the caller's own.
 func (n *Node) Cancel(ctx context.Context, conversation, id, by string) error {
-	return n.Client.Cancel(ctx, here(conversation), id, by, "")
+	return n.Client.Cancel(onThisMachine(ctx, by), here(conversation), id, by, "")
+}
+
+// onThisMachine says for the audit trail who gives a command without having logged in: whoever may use
+// the data folder.
+func onThisMachine(ctx context.Context, by string) context.Context {
+	return audit.With(ctx, audit.Actor{User: by, Source: "cli"})
 }
 
 // Follow sends what happens in a conversation after an entry.
@@ -136,8 +145,20 @@ func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string
 	if err != nil {
 		return fmt.Errorf("journal.dsn: %w", err)
 	}
+	return MigrateDatabase(ctx, dsn)
+}
+
+// MigrateDatabase makes all tables in a PostgreSQL database, or brings them up to date: the journal's
+// first, then those beside it.
+func MigrateDatabase(ctx context.Context, dsn string) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err
 	}
-	return store.Migrate(ctx, dsn)
+	if err := auditstore.Migrate(ctx, dsn); err != nil {
+		return err
+	}
+	if err := webhookstore.Migrate(ctx, dsn); err != nil {
+		return err
+	}
+	return peoplestore.Migrate(ctx, dsn)
 }

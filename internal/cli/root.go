@@ -64,6 +64,7 @@ func Root(p Program) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
+		auditCommand(),
 		configCommand(),
 		doctorCommand(),
 		inboxCommand(p.Engine),

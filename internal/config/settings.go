@@ -21,6 +21,7 @@ type Settings struct {
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
 	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
+	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -137,6 +138,12 @@ type Telemetry struct {
 var usualLimits = ServeLimits{
 	Commands: 64, Latency: 500, CommandRate: 50, TenantRate: 200, ReadRate: 1000, TenantReads: 4000, Streams: 12_000, PersonStreams: 20,
 	TenantStreams: 200, Backlog: 500, Delay: 2000,
+}
+
+// Webhooks says where events may be sent to. Public addresses are always allowed.
+type Webhooks struct {
+	// Local are addresses that are allowed although they are not public.
+	Local []string `json:"local,omitempty" jsonschema:"addresses of your own network that webhooks may be sent to as well, as address:port"`
 }
 
 // Engine is the Temporal server.

@@ -376,6 +376,7 @@ live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
 web: {hosts: [a.example], local: ['10.0.0.7:8080'], search: {kind: tavily, base_url: http://127.0.0.1:1, key: '{env:K}'}}
+webhooks: {local: ['10.0.0.7:8080']}
 trust: [/p]
 `
 	validate := func(text string) error {
@@ -389,7 +390,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 16 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 17 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/audit"
+)
+
+// Audit is where what people do leaves its traces. The five commands leave theirs in the journal's own
+// way in, whichever door they come through; everything else is written here.
+type Audit interface {
+	// Write returns when the record is durable. It is called before what it speaks of takes effect.
+	Write(ctx context.Context, tenant string, r audit.Record) error
+	// Deny notes a refusal, as one of many, and does not wait.
+	Deny(tenant string, by audit.Actor, why string)
+	Read(ctx context.Context, tenant string, after int64, limit int) ([]audit.Entry, error)
+}
+
+// actorOf is a caller as the trail names them.
+func actorOf(c Caller) audit.Actor {
+	return audit.Actor{User: c.User, Credential: c.Credential, Source: "api"}
+}
+
+// traced puts what the caller does on the trail, does it, and says so if it came to nothing. A record
+// with a key that is sent again is one entry.
+func (s *Server) traced(ctx context.Context, r audit.Record, do func() error) error {
+	if s.options.Audit == nil {
+		return do()
+	}
+	caller := callerOf(ctx)
+	r.Actor = actorOf(caller)
+	if err := s.options.Audit.Write(ctx, caller.Tenant, r); err != nil {
+		return err
+	}
+	err := do()
+	if err != nil {
+		r.Outcome, r.Key, r.Detail = audit.Failed, "", strings.TrimSpace(r.Detail+" error="+problemOf(err).Code)
+		_ = s.options.Audit.Write(context.WithoutCancel(ctx), caller.Tenant, r) // the caller hears of the first error
+	}
+	return err
+}
+
+// denied notes that somebody was not let in. Who is unknown belongs to no tenant.
+func (s *Server) denied(c Caller, r *http.Request, err error) {
+	if s.options.Audit == nil {
+		return
+	}
+	where := r.Pattern // the path itself may hold anything
+	if where == "" {
+		where = r.Method
+	}
+	from, _, split := net.SplitHostPort(r.RemoteAddr)
+	if split != nil {
+		from = r.RemoteAddr
+	}
+	s.options.Audit.Deny(c.Tenant, actorOf(c), problemOf(err).Code+" at "+where+" from "+from)
+}
+
+// AuditEntry is one entry of the tenant's audit trail.
+type AuditEntry struct {
+	Seq          int64     `json:"seq" doc:"Its place in the chain, from 1 without a gap."`
+	At           time.Time `json:"ts"`
+	Action       string    `json:"action" example:"approval.decide"`
+	Outcome      string    `json:"outcome" enum:"accepted,failed,denied"`
+	User         string    `json:"user,omitempty"`
+	Credential   string    `json:"credential,omitempty" doc:"Names what was shown, without being of use to anybody."`
+	Source       string    `json:"source,omitempty"`
+	Conversation string    `json:"conversation,omitempty"`
+	Object       string    `json:"object,omitempty" doc:"What it was done to, within the conversation."`
+	Digest       string    `json:"digest,omitempty" doc:"What was shown or decided, as a hash."`
+	Detail       string    `json:"detail,omitempty"`
+	Hash         string    `json:"hash" doc:"SHA-256 over the hash before it and all of the entry."`
+}
+
+// AuditPage is a part of a trail.
+type AuditPage struct {
+	Items []AuditEntry `json:"items" doc:"In the order of the chain."`
+	After int64        `json:"after,omitempty" doc:"Ask with this for what comes next; absent when nothing does."`
+}
+
+type (
+	auditInput struct {
+		After int64 `query:"after" minimum:"0" doc:"Gives what comes after this seq."`
+		Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	}
+	auditOutput struct{ Body AuditPage }
+)
+
+func (s *Server) auditRoutes() {
+	register(s, accessAdmin, huma.Operation{
+		OperationID: "listAudit", Method: http.MethodGet, Path: "/v1/audit", Summary: "Who did what: the tenant's audit trail",
+		Tags: []string{"administration"},
+	}, s.auditTrail)
+}
+
+func (s *Server) auditTrail(ctx context.Context, in *auditInput) (*auditOutput, error) {
+	if s.options.Audit == nil {
+		return &auditOutput{Body: AuditPage{Items: []AuditEntry{}}}, nil
+	}
+	entries, err := s.options.Audit.Read(ctx, callerOf(ctx).Tenant, in.After, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := AuditPage{Items: each(entries, auditEntryOf)}
+	if len(entries) == in.Limit {
+		out.After = entries[len(entries)-1].Seq
+	}
+	return &auditOutput{Body: out}, nil
+}
+
+func auditEntryOf(e audit.Entry) AuditEntry {
+	return AuditEntry{
+		Seq: e.Seq, At: e.At, Action: string(e.Action), Outcome: string(e.Outcome), User: e.Actor.User,
+		Credential: e.Actor.Credential, Source: e.Actor.Source, Conversation: e.Conversation, Object: e.Object, Digest: e.Digest,
+		Detail: e.Detail, Hash: hex.EncodeToString(e.Hash[:]),
+	}
+}

@@ -1,0 +1,124 @@
+// Package audit keeps the trail: who did what, with which credential, to what, with what outcome.
+//
+// The trail of a tenant is one chain. Its entries are numbered from 1 without a gap, and each carries a
+// hash over the entry before it and over everything in itself, so that whoever changes, removes, adds or
+// reorders one breaks the chain from there on. Whoever cuts off the end, or writes the whole chain anew,
+// is found out by a head that was kept elsewhere. A trail outlives the conversations it speaks of, and
+// holds no content: ids, digests and names only.
+//
+// An entry is written before what it speaks of takes effect. So nothing has an effect without an entry;
+// an entry whose effect did not come about is followed by one that says so, or, when the process died
+// between the two, the journal does not have what the entry names.
+//
+// The package imports chat and journal. Adapters below it know SQL.
+package audit
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Action names what was done.
+type Action string
+
+// The actions. Others are free to add their own; these are what this package writes.
+const (
+	ActionOpen    Action = "conversation.open"
+	ActionArchive Action = "conversation.archive"
+	ActionDelete  Action = "conversation.delete"
+	ActionErase   Action = "conversation.erase"
+	ActionExport  Action = "conversation.export"
+	ActionPost    Action = "message.post"
+	ActionCancel  Action = "cancel"
+	ActionDecide  Action = "approval.decide"
+	ActionGrant   Action = "approval.grant"
+	ActionEffect  Action = "effect.begin"
+	ActionDeny    Action = "access.deny"
+)
+
+// Outcome is what came of it.
+type Outcome string
+
+// The outcomes. Accepted is written before the effect.
+const (
+	Accepted Outcome = "accepted"
+	Failed   Outcome = "failed"
+	Denied   Outcome = "denied"
+)
+
+// Installation is the tenant of what cannot be said to be anybody's, such as a request without a
+// credential.
+const Installation = "_installation"
+
+// Actor is who does something. Whoever acts for nobody has a source only.
+type Actor struct {
+	// User is who, Credential what they showed, without being of use to anybody, and Source which door
+	// they came through.
+	User, Credential, Source string
+}
+
+// Record is one thing that was done.
+type Record struct {
+	Action  Action
+	Outcome Outcome
+	// Actor is the context's when it is zero.
+	Actor Actor
+	// Conversation and Object say what it was done to; Object is an id within the conversation.
+	Conversation, Object string
+	// Digest binds the entry to what was shown or decided.
+	Digest string
+	// Detail is a few words that hold no content.
+	Detail string
+	// Key makes a record that is written twice one entry; an empty one does not.
+	Key string
+}
+
+// Entry is a record with its place in the chain.
+type Entry struct {
+	Seq int64
+	// At is kept to the millisecond.
+	At time.Time
+	Record
+	Hash [32]byte
+}
+
+// maxField is how long a text of a record may be.
+const maxField = 4096
+
+// clean makes a record storable everywhere, and completes it.
+func (r Record) clean(actor Actor) (Record, error) {
+	if r.Actor == (Actor{}) {
+		r.Actor = actor
+	}
+	if r.Outcome == "" {
+		r.Outcome = Accepted
+	}
+	if r.Action == "" {
+		return r, &chat.Error{Code: chat.CodeInvalid, Message: "an audit record has no action"}
+	}
+	for _, field := range []*string{
+		(*string)(&r.Action), (*string)(&r.Outcome), &r.Actor.User, &r.Actor.Credential, &r.Actor.Source, &r.Conversation,
+		&r.Object, &r.Digest, &r.Detail, &r.Key,
+	} {
+		text := strings.ReplaceAll(strings.ToValidUTF8(*field, "�"), "\x00", "�")
+		if len(text) > maxField {
+			text = strings.ToValidUTF8(text[:maxField], "")
+		}
+		*field = text
+	}
+	return r, nil
+}
+
+type actorKey struct{}
+
+// With puts who acts into a context.
+func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, actorKey{}, a) }
+
+// ActorOf is who acts.
+func ActorOf(ctx context.Context) Actor {
+	a, _ := ctx.Value(actorKey{}).(Actor)
+	return a
+}

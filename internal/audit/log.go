@@ -1,0 +1,151 @@
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Log is a journal whose commands leave a trail, whichever door they came through: a row that a person
+// or a program ordered is on the trail before it is in the journal.
+type Log struct {
+	journal.Log
+	trail *Trail
+	// source is the door of what no context names one for.
+	source string
+}
+
+// NewLog audits what goes into a log. Source names the process for what no context knows the actor of.
+func NewLog(log journal.Log, trail *Trail, source string) *Log {
+	return &Log{Log: log, trail: trail, source: source}
+}
+
+// Append implements journal.Writer.
+func (l *Log) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+	var records []Record
+	for _, row := range rows {
+		if r, ok := recordOf(row); ok {
+			records = append(records, l.fill(ctx, place, row.Key(), r))
+		}
+	}
+	for _, r := range records {
+		if err := l.trail.Write(ctx, place.Tenant, r); err != nil {
+			return nil, err
+		}
+	}
+	written, err := l.Log.Append(ctx, place, at, rows...)
+	if err != nil {
+		l.failed(ctx, place.Tenant, records, err)
+	}
+	return written, err
+}
+
+// Erase implements journal.Writer.
+func (l *Log) Erase(ctx context.Context, place journal.Place) error {
+	r := l.fill(ctx, place, "erase", Record{Action: ActionErase})
+	if err := l.trail.Write(ctx, place.Tenant, r); err != nil {
+		return err
+	}
+	err := l.Log.Erase(ctx, place)
+	if err != nil {
+		l.failed(ctx, place.Tenant, []Record{r}, err)
+	}
+	return err
+}
+
+// failed says that what was accepted did not come about, or that nobody knows. It is said as well as can
+// be: the caller hears of the first error.
+func (l *Log) failed(ctx context.Context, tenant string, records []Record, err error) {
+	for _, r := range records {
+		r.Outcome, r.Detail, r.Key = Failed, strings.TrimSpace(r.Detail+" error="+string(chat.CodeOf(err))), ""
+		_ = l.trail.Write(context.WithoutCancel(ctx), tenant, r)
+	}
+}
+
+// fill completes a record of a row. Its key is made of all it says, so that a command that is sent again
+// is one entry, and another person's is another.
+func (l *Log) fill(ctx context.Context, place journal.Place, key string, r Record) Record {
+	r.Outcome, r.Conversation = Accepted, place.Conversation
+	if by := ActorOf(ctx); by != (Actor{}) {
+		r.Actor = by
+	} else {
+		r.Actor.Source = l.source
+	}
+	r.Key = keyOf(place.Conversation, key, r)
+	return r
+}
+
+func keyOf(conversation, key string, r Record) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{
+		conversation, key, string(r.Action), r.Actor.User, r.Actor.Credential, r.Object, r.Digest, r.Detail,
+	}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// recordOf is what a row means to the trail; false if it was nobody's order and has no effect outside.
+// An actor that the row names stands if no context does.
+func recordOf(row journal.Row) (Record, bool) {
+	switch r := row.(type) {
+	case journal.Opened:
+		return Record{Action: ActionOpen, Actor: Actor{User: r.By}, Detail: "workspace=" + r.Workspace}, true
+	case journal.Archived:
+		return Record{Action: ActionArchive, Actor: Actor{User: r.By}}, true
+	case journal.Said:
+		return Record{Action: ActionPost, Actor: Actor{User: r.By}, Object: r.ID, Detail: replyOf(r)}, true
+	case journal.Decided:
+		return Record{
+			Action: ActionDecide, Actor: Actor{User: r.By}, Object: ObjectOf(r.Agent, r.Call), Digest: r.Hash,
+			Detail: fmt.Sprintf("allow=%t scope=%s", r.Allow, r.Scope),
+		}, true
+	case journal.Granted:
+		return Record{
+			Action: ActionGrant, Object: ObjectOf(r.Agent, r.Call), Digest: journal.HashOf(r.Tool + "\n" + r.Pattern), Detail: "tool=" + r.Tool,
+		}, true
+	case journal.Posted:
+		return ordered(r)
+	case journal.Started:
+		if r.Class != "once" && r.Class != "reconcilable" {
+			return Record{}, false
+		}
+		return Record{
+			Action: ActionEffect, Object: ObjectOf(r.Agent, r.Call),
+			Detail: fmt.Sprintf("class=%s attempt=%d worker=%s", r.Class, r.Attempt, r.Worker),
+		}, true
+	case journal.Titled, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished, journal.Patched,
+		journal.TurnEnded, journal.Stepped, journal.Noted, journal.Spoke, journal.Voided, journal.Requested,
+		journal.Responded, journal.Resulted, journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed:
+	}
+	return Record{}, false
+}
+
+// ordered is the record of a post that is a command by itself. The others go with a row that is.
+func ordered(r journal.Posted) (Record, bool) {
+	_, rest, _ := strings.Cut(r.ID, ":")
+	switch r.Topic {
+	case "cancel":
+		parts := append(strings.SplitN(rest, "|", 3), "", "")
+		return Record{Action: ActionCancel, Actor: Actor{User: parts[1]}, Object: parts[2]}, true
+	case "erase":
+		return Record{Action: ActionDelete, Actor: Actor{User: rest}}, true
+	}
+	return Record{}, false
+}
+
+func replyOf(r journal.Said) string {
+	switch {
+	case r.InReplyTo == "":
+		return ""
+	case r.Decline:
+		return "declines=" + r.InReplyTo
+	}
+	return "answers=" + r.InReplyTo
+}
+
+// ObjectOf names a call of an agent.
+func ObjectOf(agent, call string) string { return agent + "#" + call }

@@ -1,0 +1,219 @@
+package audit_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/audit/store"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+)
+
+var (
+	place = journal.Place{Tenant: "acme", Conversation: "c1"}
+	root  = journal.In{Agent: "main", Task: "main"}
+)
+
+func trail(t *testing.T) *audit.Trail {
+	t.Helper()
+	s, err := store.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "audit.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return audit.NewTrail(s, time.Now)
+}
+
+// lines are the entries of a trail in short.
+func lines(t *testing.T, trail *audit.Trail, tenant string) []string {
+	t.Helper()
+	if _, err := audit.Verify(t.Context(), trail, tenant, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := trail.Read(t.Context(), tenant, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, strings.Join([]string{
+			string(e.Action), string(e.Outcome), e.Actor.User, e.Actor.Credential, e.Actor.Source, e.Conversation, e.Object, e.Digest, e.Detail,
+		}, "|"))
+	}
+	return out
+}
+
+// TestCommandsLeaveTraces sends each command twice, as whoever is not sure does.
+func TestCommandsLeaveTraces(t *testing.T) {
+	trail := trail(t)
+	log := audit.NewLog(journaltest.NewMemory(), trail, "node")
+	ann := audit.With(t.Context(), audit.Actor{User: "u1", Credential: "key_7", Source: "api"})
+	now := time.Now()
+	for range 2 {
+		for _, rows := range [][]journal.Row{
+			{journal.Opened{By: "ann", Workspace: "shop"}, journal.Assigned{In: root, Role: "main"}},
+			{
+				journal.Said{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "the words are nobody's business"}}},
+				journal.Posted{ID: "said:m1", Topic: "said"},
+			},
+			{journal.Wanted{In: root, Call: "1.1", Tool: "shell", Hash: "d1"}},
+			{journal.Decided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
+			{journal.Posted{ID: "cancel:x1|ann|main", Topic: "cancel"}},
+		} {
+			if _, err := log.Append(ann, place, now, rows...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, row := range []journal.Row{
+			journal.Started{In: root, Call: "1.1", Attempt: 1, Worker: "w", Class: "once"},
+			journal.Started{In: root, Call: "1.2", Attempt: 1, Worker: "w", Class: "pure"},
+			journal.Archived{By: "ann"},
+			journal.Posted{ID: "erase:ann", Topic: "erase"},
+		} {
+			if _, err := log.Append(t.Context(), place, now, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := log.Erase(t.Context(), place); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"conversation.open|accepted|u1|key_7|api|c1|||workspace=shop",
+		"message.post|accepted|u1|key_7|api|c1|m1||",
+		"approval.decide|accepted|u1|key_7|api|c1|main#1.1|d1|allow=true scope=once",
+		"cancel|accepted|u1|key_7|api|c1|main||",
+		"effect.begin|accepted|||node|c1|main#1.1||class=once attempt=1 worker=w",
+		"conversation.archive|accepted|ann||node|c1|||",
+		"conversation.delete|accepted|ann||node|c1|||",
+		"conversation.erase|accepted|||node|c1|||",
+	}
+	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
+		t.Errorf("the trail (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheTrailComesFirst breaks the one and then the other.
+func TestTheTrailComesFirst(t *testing.T) {
+	memory := journaltest.NewMemory()
+	gone := trail(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	opened := journal.Opened{By: "ann"}
+	if _, err := audit.NewLog(memory, gone, "node").Append(ended, place, time.Now(), opened); err == nil {
+		t.Error("a command was carried out that is not on the trail")
+	}
+	if _, err := memory.Snapshot(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("a conversation without a trace: %v", err)
+	}
+	trail := trail(t)
+	log := audit.NewLog(memory, trail, "node")
+	if _, err := log.Append(t.Context(), place, time.Now(), journal.Archived{By: "ann"}); err == nil {
+		t.Fatal("a conversation that does not exist was archived")
+	}
+	want := []string{
+		"conversation.archive|accepted|ann||node|c1|||", "conversation.archive|failed|ann||node|c1|||error=not_found",
+	}
+	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
+		t.Errorf("the trail (-want +got):\n%s", diff)
+	}
+}
+
+// TestGapsAreFound decides past the trail.
+func TestGapsAreFound(t *testing.T) {
+	trail, memory := trail(t), journaltest.NewMemory()
+	log := audit.NewLog(memory, trail, "node")
+	put := func(to journal.Writer, row journal.Row) {
+		t.Helper()
+		if _, err := to.Append(t.Context(), place, time.Now().Add(time.Second), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(log, journal.Opened{By: "ann"})
+	put(log, journal.Assigned{In: root, Role: "main"})
+	for i, to := range []journal.Writer{log, memory} {
+		call := fmt.Sprintf("1.%d", i+1)
+		put(to, journal.Wanted{In: root, Call: call, Tool: "shell", Hash: "d"})
+		put(to, journal.Decided{In: root, Call: call, Hash: "d", By: "ann"})
+		put(to, journal.Started{In: root, Call: call, Attempt: 1, Class: "once"})
+	}
+	cover := audit.NewCover()
+	if _, err := audit.Verify(t.Context(), trail, "acme", nil, cover.Add); err != nil {
+		t.Fatal(err)
+	}
+	checked, gaps, err := cover.Gaps(t.Context(), memory, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"c1, event 7: a decision on main#1.2", "c1, event 8: the call main#1.2"}
+	if diff := cmp.Diff(want, gaps); diff != "" || checked != 4 {
+		t.Errorf("%d checked, gaps (-want +got):\n%s", checked, diff)
+	}
+}
+
+// TestRefusalsDoNotFillTheTrail refuses a thousand times.
+func TestRefusalsDoNotFillTheTrail(t *testing.T) {
+	trail := trail(t)
+	recorder := audit.NewRecorder(trail, time.Now)
+	for range 1000 {
+		recorder.Deny("", audit.Actor{Source: "api"}, "unauthorised")
+		recorder.Deny("acme", audit.Actor{User: "eve", Source: "api"}, "forbidden")
+	}
+	recorder.Close()
+	for _, tenant := range []string{audit.Installation, "acme"} {
+		got := lines(t, trail, tenant)
+		if len(got) != 11 || got[10] != "access.deny|denied|||api||||and 990 more within a minute" {
+			t.Errorf("%s: %d entries, %v", tenant, len(got), got)
+		}
+	}
+}
+
+func TestHeads(t *testing.T) {
+	trail := trail(t)
+	for i := range 3 {
+		if err := trail.Write(t.Context(), "acme", audit.Record{Action: "a", Detail: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head, err := trail.Last(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := head.Sign(time.Now(), private)
+	got, _, err := audit.ParseHead(line, public)
+	if err != nil || got != head {
+		t.Errorf("read back %v, %v", got, err)
+	}
+	for _, bad := range []string{"", line[:len(line)-2] + "AA", strings.Replace(line, " 3 ", " 2 ", 1)} {
+		if _, _, err := audit.ParseHead(bad, public); err == nil {
+			t.Errorf("took %q for a head", bad)
+		}
+	}
+	head.Seq++
+	if _, err := audit.Verify(t.Context(), trail, "acme", []audit.Head{head}, nil); !isBroken(err) {
+		t.Errorf("a chain that ends too early: %v", err)
+	}
+}
+
+func isBroken(err error) bool {
+	_, ok := errors.AsType[*audit.Broken](err)
+	return ok
+}

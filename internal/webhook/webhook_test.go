@@ -1,0 +1,50 @@
+package webhook
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSign holds a signature against the example of the Standard Webhooks.
+func TestSign(t *testing.T) {
+	got, err := Sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0),
+		[]byte(`{"test": 2432232314}`))
+	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+	if err != nil || got != want {
+		t.Errorf("signed %s, want %s, %v", got, want, err)
+	}
+	for _, bad := range []string{"", "whsec_", "whsec_c2hvcnQ=", "secret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"} {
+		if CheckSecret(bad) == nil {
+			t.Errorf("took %q for a secret", bad)
+		}
+	}
+	if err := CheckSecret(NewSecret()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAgain lets every attempt fail.
+func TestAgain(t *testing.T) {
+	began := time.Unix(1_800_000_000, 0)
+	d := newDelivery(Hook{Tenant: "acme", ID: "h"}, "c1", Event{Type: "turn.completed", Seq: 7}, began)
+	now, waits := began, []time.Duration{}
+	for {
+		d.Attempts++
+		next, ok := again(d, now)
+		if !ok {
+			break
+		}
+		waits = append(waits, next.Sub(now).Round(time.Second))
+		if !next.After(now) || len(waits) > 50 {
+			t.Fatalf("it does not come to an end: %v", waits)
+		}
+		now = next
+	}
+	t.Log(waits)
+	if !now.Equal(began.Add(24 * time.Hour)) {
+		t.Errorf("the last attempt is after %s, want 24h", now.Sub(began))
+	}
+	if len(waits) < 8 || len(waits) > 20 || waits[0] > 7*time.Second {
+		t.Errorf("%d attempts: %v", len(waits), waits)
+	}
+}
