@@ -29,7 +29,7 @@ type anywhere struct{ *webhookstore.Store }
 
 func (anywhere) Allowed(string) error { return nil }
 
-const token = "rtl_test"
+const localKey = "rtl_test"
 
 // told is a server with its webhooks and its trail.
 type told struct {
@@ -54,7 +54,7 @@ func newTold(t *testing.T) *told {
 	s := &told{t: t, log: journaltest.NewMemory(), hooks: hooks, recorder: audit.NewRecorder(audit.NewTrail(trails, time.Now), time.Now)}
 	bus := live.NewLocal(0)
 	server := api.New(api.Options{
-		Log: s.log, Bus: bus, Door: api.Local{Tenant: "acme", User: "ann", Token: token}, Audit: s.recorder, Webhooks: anywhere{hooks},
+		Log: s.log, Bus: bus, Door: api.Local{Tenant: "acme", User: "ann", Token: localKey}, Audit: s.recorder, Webhooks: anywhere{hooks},
 		Logger: slog.New(slog.DiscardHandler), Version: "test",
 	})
 	s.Server = httptest.NewServer(server)
@@ -82,7 +82,7 @@ func (s *told) do(method, path, key string, body, out any) int {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+localKey)
 	r.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
