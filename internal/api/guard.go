@@ -85,7 +85,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}()
 		defer func() {
 			caught := recover()
-			if caught != nil && caught != http.ErrAbortHandler {
+			if fault, _ := caught.(error); caught != nil && !errors.Is(fault, http.ErrAbortHandler) {
 				s.options.Logger.ErrorContext(r.Context(), "request panicked", "request", id, "path", r.URL.Path,
 					"panic", caught, "stack", string(debug.Stack()))
 				if w.status == 0 {

@@ -121,7 +121,7 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	if secure != nil {
 		f.serve(func() error { return f.server.ServeTLS(listener, "", "") })
 	} else {
-		f.serve(func() error { return f.server.Serve(listener) })
+		f.serve(func() error { return f.server.Serve(api.Outright(listener)) })
 	}
 	if socket != nil {
 		f.Socket = filepath.Join(settings.DataDir, SocketName)
