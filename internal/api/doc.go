@@ -6,6 +6,11 @@
 // row in the journal is made, so that a command which is sent again is the same command. An answer in
 // the 200s is sent after the row is durable, never before.
 //
+// A conversation's stream is its journal: the id of an event is its place there, so who comes back with
+// the last id misses nothing and sees nothing twice, on any server. Each server reads a conversation
+// once however many watch it (tap), and looks at all that are watched with one statement (hub). The
+// stream of a list tells states instead (board).
+//
 // Every route is registered together with who may use it (Access). What does not exist and what is
 // somebody else's gives the same 404. The document that describes it all (OpenAPI 3.1) is made from
 // the code and served under /openapi.json.

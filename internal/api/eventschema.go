@@ -14,8 +14,10 @@ import (
 // eventStream describes the answer of a route that streams: one of several events, told apart by
 // their type.
 func (s *Server) eventStream(name, description string, schemas map[EventType]*huma.Schema) map[string]*huma.Response {
-	union := &huma.Schema{Description: "One event of the stream: what follows 'data:'. Its type is also in 'event:'.",
-		Discriminator: &huma.Discriminator{PropertyName: "type", Mapping: map[string]string{}}}
+	union := &huma.Schema{
+		Description:   "One event of the stream: what follows 'data:'. Its type is also in 'event:'.",
+		Discriminator: &huma.Discriminator{PropertyName: "type", Mapping: map[string]string{}},
+	}
 	for _, t := range slices.Sorted(maps.Keys(schemas)) {
 		union.OneOf = append(union.OneOf, schemas[t])
 		union.Discriminator.Mapping[string(t)] = schemas[t].Ref

@@ -73,7 +73,9 @@ func TestMessageStates(t *testing.T) {
 	check(map[string]string{"m1": "read", "m2": "delivered", "m3": "read", "m4": "received"})
 	l := s.listen(t, "acme", events, "17")
 	s.write(t, place, reads("u2", 2))
-	if got := l.next(t); got.Type != "message.completed" || !cmp.Equal(got.Data["data"].(map[string]any)["letters"], []any{2.0}) {
+	got := l.next(t)
+	data, _ := got.Data["data"].(map[string]any)
+	if got.Type != "message.completed" || !cmp.Equal(data["letters"], []any{2.0}) {
 		t.Errorf("the event is %v, want one with letter 2", got)
 	}
 	check(map[string]string{"m1": "read", "m2": "read", "m3": "read", "m4": "received"})

@@ -94,6 +94,9 @@ func newStation(t *testing.T, poll time.Duration) *station {
 	s.Config.ReadTimeout = 300 * time.Millisecond
 	s.Config.WriteTimeout = 300 * time.Millisecond
 	s.Start()
+	if transport, ok := s.Client().Transport.(*http.Transport); ok {
+		transport.DisableKeepAlives = true // the server's limits would end those that rest
+	}
 	t.Cleanup(func() {
 		s.api.Close()
 		s.Close()
