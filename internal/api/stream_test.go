@@ -91,8 +91,8 @@ func newStation(t *testing.T, poll time.Duration) *station {
 	s := &station{log: &wired{Memory: journaltest.NewMemory(), bus: bus}, bus: bus}
 	s.api = api.New(api.Options{Log: s.log, Bus: bus, Door: &byHeader{}, Poll: poll})
 	s.Server = httptest.NewUnstartedServer(s.api)
-	s.Config.ReadTimeout = 300 * time.Millisecond
-	s.Config.WriteTimeout = 300 * time.Millisecond
+	s.Config.ReadTimeout = 2 * time.Second
+	s.Config.WriteTimeout = 2 * time.Second
 	s.Start()
 	if transport, ok := s.Client().Transport.(*http.Transport); ok {
 		transport.DisableKeepAlives = true // the server's limits would end those that rest
@@ -282,7 +282,7 @@ func TestStreamOutlivesRequestLimits(t *testing.T) {
 	s := newStation(t, time.Hour)
 	s.open(t, place)
 	l := s.listen(t, "acme", events, "2")
-	time.Sleep(time.Second)
+	time.Sleep(3 * time.Second)
 	s.write(t, place, note(3))
 	if got := l.next(t); got.ID != "3" {
 		t.Errorf("got %v, want event 3", got)
