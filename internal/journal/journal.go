@@ -92,6 +92,8 @@ type Lists interface {
 	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
 	// Search finds messages of people and models by words, the newest first.
 	Search(ctx context.Context, tenant string, query Query) ([]Hit, error)
+	// Usage sums what model calls used, in the order of each group's first call.
+	Usage(ctx context.Context, tenant string, query UsageQuery) ([]Used, error)
 	// Text returns a kept text.
 	Text(ctx context.Context, tenant, hash string) (string, error)
 	// Pending returns posts of all tenants that were not delivered, the oldest first. It is all

@@ -270,6 +270,17 @@ func (m *Memory) Search(
 	return out[:min(len(out), journal.Page{Limit: query.Limit}.Size())], nil
 }
 
+// Usage implements journal.Lists.
+func (m *Memory) Usage(_ context.Context, tenant string, query journal.UsageQuery) ([]journal.Used, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var views []*journal.View
+	for _, l := range m.of(tenant) {
+		views = append(views, l.view)
+	}
+	return journal.Usage(views, query), nil
+}
+
 // Text implements journal.Lists.
 func (m *Memory) Text(_ context.Context, tenant, hash string) (string, error) {
 	m.mu.Lock()

@@ -46,6 +46,25 @@ func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journa
 	return out, err
 }
 
+// Usage implements journal.Lists.
+func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) (out []journal.Used, err error) {
+	since, until := asked.Span()
+	err = l.view(ctx, "read usage", func(q *query.Queries) error {
+		rows, err := q.UsageOf(ctx, query.UsageOfParams{
+			Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By), Since: since.UnixMilli(),
+			Until: until.UnixMilli(),
+		})
+		out = each(rows, func(u query.UsageOfRow) journal.Used {
+			return journal.Used{Name: u.Name, Calls: u.Calls, Usage: chat.Usage{
+				Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
+				Cost: u.Cost, Unpriced: u.Unpriced,
+			}}
+		})
+		return err
+	})
+	return out, err
+}
+
 // Text implements journal.Lists.
 func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err error) {
 	err = l.view(ctx, "read text", func(q *query.Queries) error {

@@ -979,6 +979,83 @@ func (q *Queries) TranscriptOf(ctx context.Context, arg TranscriptOfParams) ([]T
 	return items, nil
 }
 
+const usageOf = `-- name: UsageOf :many
+select
+  (case $1::text
+    when 'agent' then c.agent_id
+    when 'role' then a.role
+    when 'model' then c.model
+    when 'turn' then c.agent_id || '#' || c.turn
+    else c.conversation_id
+  end collate "C")::text as name,
+  count(*)::bigint as calls,
+  sum(c.input)::bigint as input, sum(c.output)::bigint as output, sum(c.cache_read)::bigint as cache_read,
+  sum(c.cache_write)::bigint as cache_write, sum(c.reasoning)::bigint as reasoning,
+  sum(c.cost)::bigint as cost, sum(c.unpriced)::bigint as unpriced
+from model_calls c
+join agents a using (tenant_id, conversation_id, agent_id)
+where c.tenant_id = $2 and ($3::text = '' or c.conversation_id = $3)
+  and c.started_at >= $4::timestamptz and c.started_at < $5::timestamptz
+group by 1
+order by min(c.started_at), 1
+`
+
+type UsageOfParams struct {
+	Grouped      string
+	Tenant       string
+	Conversation string
+	Since        time.Time
+	Until        time.Time
+}
+
+type UsageOfRow struct {
+	Name       string
+	Calls      int64
+	Input      int64
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64
+	Reasoning  int64
+	Cost       int64
+	Unpriced   int64
+}
+
+func (q *Queries) UsageOf(ctx context.Context, arg UsageOfParams) ([]UsageOfRow, error) {
+	rows, err := q.db.Query(ctx, usageOf,
+		arg.Grouped,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UsageOfRow
+	for rows.Next() {
+		var i UsageOfRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Calls,
+			&i.Input,
+			&i.Output,
+			&i.CacheRead,
+			&i.CacheWrite,
+			&i.Reasoning,
+			&i.Cost,
+			&i.Unpriced,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const waitingFor = `-- name: WaitingFor :many
 select conversation_id, seq, at, agent_id, task_id, ('ask/' || question_id)::text as key, until
 from questions q where q.tenant_id = $2 and relayed and not closed

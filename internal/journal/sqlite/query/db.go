@@ -192,6 +192,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.transcriptOfStmt, err = db.PrepareContext(ctx, transcriptOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TranscriptOf: %w", err)
 	}
+	if q.usageOfStmt, err = db.PrepareContext(ctx, usageOf); err != nil {
+		return nil, fmt.Errorf("error preparing query UsageOf: %w", err)
+	}
 	if q.waitingForStmt, err = db.PrepareContext(ctx, waitingFor); err != nil {
 		return nil, fmt.Errorf("error preparing query WaitingFor: %w", err)
 	}
@@ -480,6 +483,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing transcriptOfStmt: %w", cerr)
 		}
 	}
+	if q.usageOfStmt != nil {
+		if cerr := q.usageOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing usageOfStmt: %w", cerr)
+		}
+	}
 	if q.waitingForStmt != nil {
 		if cerr := q.waitingForStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing waitingForStmt: %w", cerr)
@@ -580,6 +588,7 @@ type Queries struct {
 	textOfStmt              *sql.Stmt
 	toolCallsOfStmt         *sql.Stmt
 	transcriptOfStmt        *sql.Stmt
+	usageOfStmt             *sql.Stmt
 	waitingForStmt          *sql.Stmt
 }
 
@@ -643,6 +652,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		textOfStmt:              q.textOfStmt,
 		toolCallsOfStmt:         q.toolCallsOfStmt,
 		transcriptOfStmt:        q.transcriptOfStmt,
+		usageOfStmt:             q.usageOfStmt,
 		waitingForStmt:          q.waitingForStmt,
 	}
 }

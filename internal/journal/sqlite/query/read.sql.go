@@ -1029,6 +1029,88 @@ func (q *Queries) TranscriptOf(ctx context.Context, arg TranscriptOfParams) ([]T
 	return items, nil
 }
 
+const usageOf = `-- name: UsageOf :many
+select
+  cast(case cast(?1 as text)
+    when 'agent' then c.agent_id
+    when 'role' then a.role
+    when 'model' then c.model
+    when 'turn' then c.agent_id || '#' || c.turn
+    else c.conversation_id
+  end as text) as name,
+  count(*) as calls,
+  cast(sum(c.input) as integer) as input, cast(sum(c.output) as integer) as output,
+  cast(sum(c.cache_read) as integer) as cache_read, cast(sum(c.cache_write) as integer) as cache_write,
+  cast(sum(c.reasoning) as integer) as reasoning, cast(sum(c.cost) as integer) as cost,
+  cast(sum(c.unpriced) as integer) as unpriced
+from model_calls c
+join agents a on a.tenant_id = c.tenant_id and a.conversation_id = c.conversation_id
+  and a.agent_id = c.agent_id
+where c.tenant_id = ?2 and (cast(?3 as text) = '' or c.conversation_id = ?3)
+  and c.started_at >= ?4 and c.started_at < ?5
+group by 1
+order by min(c.started_at), 1
+`
+
+type UsageOfParams struct {
+	Grouped      string
+	Tenant       string
+	Conversation string
+	Since        int64
+	Until        int64
+}
+
+type UsageOfRow struct {
+	Name       string
+	Calls      int64
+	Input      int64
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64
+	Reasoning  int64
+	Cost       int64
+	Unpriced   int64
+}
+
+func (q *Queries) UsageOf(ctx context.Context, arg UsageOfParams) ([]UsageOfRow, error) {
+	rows, err := q.query(ctx, q.usageOfStmt, usageOf,
+		arg.Grouped,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []UsageOfRow
+	for rows.Next() {
+		var i UsageOfRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Calls,
+			&i.Input,
+			&i.Output,
+			&i.CacheRead,
+			&i.CacheWrite,
+			&i.Reasoning,
+			&i.Cost,
+			&i.Unpriced,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const waitingFor = `-- name: WaitingFor :many
 select
   q.conversation_id, q.seq, q.at, q.agent_id, q.task_id,
