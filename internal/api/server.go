@@ -80,6 +80,8 @@ func New(o Options) *Server {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
+	s.usageRoutes()
+	s.exportRoutes()
 	s.documentRoutes()
 	s.handler = s.guard(s.mux)
 	return s

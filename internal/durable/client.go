@@ -125,8 +125,10 @@ func (c *Client) Close(ctx context.Context, place journal.Place, by string) erro
 
 // Delete stops everything in a conversation, then removes it. It returns when that is on record.
 func (c *Client) Delete(ctx context.Context, place journal.Place, by string) error {
-	if _, err := c.post(ctx, place, topicClose, by, journal.Archived{By: by}); err != nil {
-		return err
+	if !journal.Imported(place.Conversation) { // nothing of it was ever begun
+		if _, err := c.post(ctx, place, topicClose, by, journal.Archived{By: by}); err != nil {
+			return err
+		}
 	}
 	_, err := c.post(ctx, place, topicErase, by)
 	return err
@@ -149,6 +151,9 @@ func (c *Client) erase(ctx context.Context, place journal.Place) error {
 func (c *Client) post(
 	ctx context.Context, place journal.Place, topic, id string, rows ...journal.Row,
 ) (journal.Written, error) {
+	if journal.Imported(place.Conversation) && topic != topicErase {
+		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
+	}
 	post := journal.Posted{ID: topic + ":" + id, Topic: topic}
 	c.Fault.at(PointPost, place, Root)
 	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
@@ -176,6 +181,9 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 	done := 0
 	var failures error
 	for _, p := range posts {
+		if journal.Imported(p.Conversation) && p.Topic != topicErase {
+			continue // it is being imported, and was told elsewhere
+		}
 		err := c.redeliver(ctx, p)
 		if err != nil && chat.CodeOf(err) != chat.CodeConflict {
 			failures = errors.Join(failures, err)

@@ -86,7 +86,8 @@ type Reader interface {
 
 // Lists reads across the conversations of one tenant, and the outbox across all of them.
 type Lists interface {
-	// Conversations returns those that are not archived, the one last written to first.
+	// Conversations returns those that are archived or, unless the page says so, those that are not;
+	// the one last written to first.
 	Conversations(ctx context.Context, tenant string, page Page) ([]Conversation, error)
 	// Inbox returns what waits for a person, the oldest first.
 	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
@@ -107,6 +108,8 @@ type Page struct {
 	Limit  int
 	Before int64
 	Cursor string
+	// Archived asks a list of conversations for those that are archived.
+	Archived bool
 }
 
 // PageLimit is how much a page holds when nothing is said, and the most that it can hold.

@@ -227,7 +227,7 @@ func (m *Memory) Conversations(
 	var out []journal.Conversation
 	for _, l := range m.of(tenant) {
 		c := l.view.Snapshot().Conversation
-		if !c.Archived && cmp.Or(c.UpdatedAt.Compare(at), cmp.Compare(c.ID, id)) < 0 {
+		if c.Archived == page.Archived && cmp.Or(c.UpdatedAt.Compare(at), cmp.Compare(c.ID, id)) < 0 {
 			out = append(out, c)
 		}
 	}

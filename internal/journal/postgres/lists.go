@@ -22,9 +22,14 @@ func (l *Log) Conversations(
 		return nil, err
 	}
 	err = l.inTenant(ctx, "list conversations", tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.RecentConversations(ctx, query.RecentConversationsParams{
-			Tenant: tenant, Before: at, BeforeID: id, Count: int32(page.Size()),
-		})
+		asked := query.RecentConversationsParams{Tenant: tenant, Before: at, BeforeID: id, Count: int32(page.Size())}
+		list := q.RecentConversations
+		if page.Archived {
+			list = func(ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
+				return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
+			}
+		}
+		rows, err := list(ctx, asked)
 		out = each(rows, conversation)
 		return err
 	})

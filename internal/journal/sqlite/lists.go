@@ -20,9 +20,14 @@ func (l *Log) Conversations(
 		return nil, err
 	}
 	err = l.view(ctx, "list conversations", func(q *query.Queries) error {
-		rows, err := q.RecentConversations(ctx, query.RecentConversationsParams{
-			Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size()),
-		})
+		asked := query.RecentConversationsParams{Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size())}
+		list := q.RecentConversations
+		if page.Archived {
+			list = func(ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
+				return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
+			}
+		}
+		rows, err := list(ctx, asked)
 		out = each(rows, conversation)
 		return err
 	})

@@ -106,6 +106,13 @@ where tenant_id = @tenant and not archived
 order by updated_at desc, conversation_id desc
 limit @count;
 
+-- name: ArchivedConversations :many
+select * from conversations
+where tenant_id = @tenant and archived
+  and (updated_at, conversation_id) < (@before::timestamptz, @before_id::text)
+order by updated_at desc, conversation_id desc
+limit @count;
+
 -- name: UsageOf :many
 select
   (case @grouped::text

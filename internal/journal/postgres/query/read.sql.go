@@ -101,6 +101,58 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 	return items, nil
 }
 
+const archivedConversations = `-- name: ArchivedConversations :many
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth from conversations
+where tenant_id = $1 and archived
+  and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
+order by updated_at desc, conversation_id desc
+limit $4
+`
+
+type ArchivedConversationsParams struct {
+	Tenant   string
+	Before   time.Time
+	BeforeID string
+	Count    int32
+}
+
+func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConversationsParams) ([]Conversation, error) {
+	rows, err := q.db.Query(ctx, archivedConversations,
+		arg.Tenant,
+		arg.Before,
+		arg.BeforeID,
+		arg.Count,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Conversation
+	for rows.Next() {
+		var i Conversation
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.ConversationID,
+			&i.OpenedBy,
+			&i.Title,
+			&i.Workspace,
+			&i.Archived,
+			&i.OpenedAt,
+			&i.UpdatedAt,
+			&i.LastSeq,
+			&i.LastNumber,
+			&i.Birth,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const chatOf = `-- name: ChatOf :many
 select m.seq, e.number, e.kind, e.at, e.body::text as body
 from messages m

@@ -109,6 +109,13 @@ where tenant_id = @tenant and not archived
 order by updated_at desc, conversation_id desc
 limit @count;
 
+-- name: ArchivedConversations :many
+select * from conversations
+where tenant_id = @tenant and archived
+  and (updated_at < @before or (updated_at = @before and conversation_id < @before_id))
+order by updated_at desc, conversation_id desc
+limit @count;
+
 -- name: UsageOf :many
 select
   cast(case cast(@grouped as text)

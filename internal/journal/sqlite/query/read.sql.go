@@ -106,6 +106,60 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 	return items, nil
 }
 
+const archivedConversations = `-- name: ArchivedConversations :many
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number from conversations
+where tenant_id = ?1 and archived
+  and (updated_at < ?2 or (updated_at = ?2 and conversation_id < ?3))
+order by updated_at desc, conversation_id desc
+limit ?4
+`
+
+type ArchivedConversationsParams struct {
+	Tenant   string
+	Before   int64
+	BeforeID string
+	Count    int64
+}
+
+func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConversationsParams) ([]Conversation, error) {
+	rows, err := q.query(ctx, q.archivedConversationsStmt, archivedConversations,
+		arg.Tenant,
+		arg.Before,
+		arg.BeforeID,
+		arg.Count,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Conversation
+	for rows.Next() {
+		var i Conversation
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.ConversationID,
+			&i.OpenedBy,
+			&i.Title,
+			&i.Workspace,
+			&i.Archived,
+			&i.OpenedAt,
+			&i.UpdatedAt,
+			&i.LastSeq,
+			&i.LastNumber,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const chatOf = `-- name: ChatOf :many
 select m.seq, e.number, e.kind, e.at, e.body
 from messages m
