@@ -102,7 +102,9 @@ func (w *importer) entry(ctx context.Context, _ int, e exportEntry, row journal.
 }
 
 // text implements exportReader.
-func (w *importer) text(ctx context.Context, _ int, t exportText) error { return w.log.Keep(ctx, w.place.Tenant, t.Text) }
+func (w *importer) text(ctx context.Context, _ int, t exportText) error {
+	return w.log.Keep(ctx, w.place.Tenant, t.Text)
+}
 
 // flush writes the rows of one moment.
 func (w *importer) flush(ctx context.Context) error {

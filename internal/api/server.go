@@ -101,6 +101,7 @@ const SessionCookie = "__Host-rt"
 
 // ownProblems lets huma make problems of ours. It has one maker of errors for the whole process.
 var ownProblems = sync.OnceFunc(func() {
+	huma.DefaultArrayNullable = false // lists are empty, never null
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		p := &Problem{Status: status, Code: codeOf(status), Detail: message}
 		for _, err := range errs {
