@@ -3,7 +3,6 @@ package apitest
 import (
 	"context"
 	"net/http/httptest"
-	"testing"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
@@ -19,6 +18,13 @@ const Token = "rtl_of_a_test"
 // Tenant is whose everything is.
 const Tenant = "local"
 
+// TB is what a server needs of a test.
+type TB interface {
+	Helper()
+	Cleanup(f func())
+	Fatal(args ...any)
+}
+
 // Server is a server on a journal in memory, without agents.
 type Server struct {
 	URL      string
@@ -28,7 +34,7 @@ type Server struct {
 }
 
 // Start starts a server. Change may alter what it is made of; nil leaves it.
-func Start(t testing.TB, change func(*api.Options)) *Server {
+func Start(t TB, change func(*api.Options)) *Server {
 	t.Helper()
 	log := journal.Log(journaltest.NewMemory())
 	options := api.Options{
