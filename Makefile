@@ -170,6 +170,9 @@ web/check: $(NODE) bin/openapi.json ## fail when the web app's types are stale o
 	@diff -u web/src/generated/api.ts bin/api.ts || { echo "stale: run 'make generate/web'"; exit 1; }
 	cd web && npm run --silent check
 
+docs/api: ## run the walk of docs/api.md as it is written (needs make engine, curl, jq)
+	$(GO) test ./e2e/docs -tags services -count=1 -v -timeout 5m
+
 .PHONY: bin/openapi.json
 bin/openapi.json:
 	@mkdir -p bin
