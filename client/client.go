@@ -148,7 +148,7 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, key string
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is of no use
 	return read(resp)
 }
 
@@ -187,7 +187,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, key, accept s
 		return nil, &brokenError{err}
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		defer resp.Body.Close()
+		defer func() { _ = resp.Body.Close() }() // all of it was read, or it is of no use
 		return nil, problemOf(resp)
 	}
 	return resp, nil

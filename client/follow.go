@@ -94,7 +94,7 @@ func (f *follower) stream(ctx context.Context, yield func(Event, error) bool) (l
 	if err != nil {
 		return false, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is of no use
 	in := bufio.NewReaderSize(resp.Body, 64<<10)
 	for {
 		name, data, err := readFrame(in, func() { quiet.Reset(quietTime) })
@@ -111,7 +111,7 @@ func (f *follower) stream(ctx context.Context, yield func(Event, error) bool) (l
 // hand hands one event on, unless it was handed on before.
 func (f *follower) hand(ctx context.Context, name EventType, data []byte, yield func(Event, error) bool) error {
 	var e Event
-	switch name {
+	switch name { //nolint:exhaustive // all others are recorded and read alike
 	case MessageDelta:
 		delta := &Delta{}
 		if err := json.Unmarshal(data, delta); err != nil {

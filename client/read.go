@@ -219,7 +219,7 @@ func (c *Client) Export(ctx context.Context, conversation string, to io.Writer) 
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is of no use
 	_, err = io.Copy(to, resp.Body)
 	return err
 }

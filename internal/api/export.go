@@ -90,7 +90,7 @@ func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.Strea
 		w.Header().Set("Content-Disposition", `attachment; filename="`+exportName+`.jsonl"`)
 		if err := s.writeExport(r.Context(), w, place, last); err != nil {
 			if r.Context().Err() == nil {
-				s.problem(r.Context(), err) // logs it
+				_ = s.problem(r.Context(), err) // logs it
 			}
 			panic(http.ErrAbortHandler) // the reader must not believe that this was all
 		}

@@ -49,7 +49,7 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // nobody reads it again
 	caller := callerOf(ctx)
 	place := journal.Place{
 		Tenant: caller.Tenant, Conversation: journal.ImportPrefix + in.id(caller, "import\x00"+sum),
