@@ -67,8 +67,9 @@ type request struct {
 	// body is sent as JSON unless lines are.
 	body  any
 	lines io.ReadSeeker
-	// keyed requests are commands.
-	keyed bool
+	// keyed requests are commands. Those that may be sent once only are not sent again after an answer
+	// was lost.
+	keyed, once bool
 	// last is the last event that was seen, for streams.
 	last int64
 }
@@ -86,9 +87,12 @@ func at(parts ...string) string {
 // inAddress is an agent's or a task's id as it stands in an address.
 func inAddress(id string) string { return strings.ReplaceAll(id, "/", "~") }
 
-// call sends a request until it is answered, and reads the answer into out.
+// call sends a request until it is answered, and reads the answer into out, unless that is nil.
 func (c *Client) call(ctx context.Context, r request, out any) error {
 	return c.retry(ctx, r, func(resp *http.Response) error {
+		if out == nil {
+			return nil
+		}
 		d := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer))
 		if c.strict {
 			d.DisallowUnknownFields()
@@ -126,6 +130,9 @@ func (c *Client) retry(ctx context.Context, r request, read func(*http.Response)
 	for attempt := 1; ; attempt++ {
 		err := c.attempt(ctx, r, body, key, read)
 		wait, again := patience(err, attempt)
+		if _, lost := errors.AsType[*brokenError](err); lost && r.once {
+			return err
+		}
 		if err == nil || !again || attempt == attempts || ctx.Err() != nil {
 			return err
 		}

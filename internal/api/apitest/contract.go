@@ -33,6 +33,7 @@ type Contract struct {
 	compiler *jsonschema.Compiler
 	schemas  map[string]*jsonschema.Schema
 	seen     map[string]int
+	asked    map[string]int
 }
 
 // operation is one operation of a document.
@@ -58,7 +59,7 @@ type parameter struct {
 
 // NewContract reads a document. One that is not OpenAPI 3.1 is refused.
 func NewContract(document []byte) (*Contract, error) {
-	c := &Contract{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}, seen: map[string]int{}}
+	c := &Contract{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}, seen: map[string]int{}, asked: map[string]int{}}
 	c.compiler.DefaultDraft(jsonschema.Draft2020)
 	c.compiler.AssertFormat()
 	for address, text := range map[string][]byte{specURL: openAPI, documentURL: document} {
@@ -117,6 +118,13 @@ func (c *Contract) Unseen() []string {
 	return slices.DeleteFunc(c.Operations(), func(id string) bool { return c.seen[id] > 0 })
 }
 
+// Unasked are the operations that no exchange was about.
+func (c *Contract) Unasked() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.DeleteFunc(c.Operations(), func(id string) bool { return c.asked[id] > 0 })
+}
+
 // Exchange is a request with its answer.
 type Exchange struct {
 	Method   string
@@ -138,6 +146,9 @@ func (c *Contract) Check(e Exchange) error {
 	if err := c.answer(op, e); err != nil {
 		return fmt.Errorf("%s %s (%s) answers %d: %w", e.Method, e.URL.Path, op.ID, e.Status, err)
 	}
+	c.mu.Lock()
+	c.asked[op.ID]++
+	c.mu.Unlock()
 	if e.Status < 200 || e.Status > 299 {
 		return nil
 	}
