@@ -7,6 +7,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 )
 
 // TestAPI runs docs/api.md against the program with the engine inside, in a home of its own. The one thing
@@ -25,7 +32,7 @@ func TestAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	address := serve(t, home)
+	address, contract := watched(t, serve(t, home))
 	shell := newShell(t, home)
 	steps := read(string(page))
 	if len(steps) == 0 {
@@ -37,7 +44,43 @@ func TestAPI(t *testing.T) {
 			t.Fatalf("docs/api.md:%d: $ %s\ngives\n%s\nwhere the page has\n%s", s.line, s.command, got, s.want)
 		}
 	}
-	t.Logf("%d commands gave what the page says", len(steps))
+	t.Logf("%d commands gave what the page says; %d of %d operations were asked for", len(steps),
+		len(contract.Operations())-len(contract.Unasked()), len(contract.Operations()))
+}
+
+// watched puts somebody before a server who holds every exchange against the document that it serves.
+func watched(t *testing.T, server string) (string, *apitest.Contract) {
+	t.Helper()
+	target, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/openapi.json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read to its end
+	document, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, err := apitest.NewContract(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: contract.Client(t).Transport, FlushInterval: -1,
+		ErrorLog: log.New(io.Discard, "", 0), // readers of streams leave when they have seen enough
+	})
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	return front.URL, contract
 }
 
 // serve starts the program and returns its address.
@@ -50,8 +93,8 @@ func serve(t *testing.T, home string) string {
 	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("run 'make engine' first: %v", err)
 	}
-	log := filepath.Join(home, "up.log")
-	file, err := os.Create(log)
+	said := filepath.Join(home, "up.log")
+	file, err := os.Create(said)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +110,7 @@ func serve(t *testing.T, home string) string {
 	})
 	where := regexp.MustCompile(`server\s+(http://[0-9.:]+)`)
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		text, err := os.ReadFile(log)
+		text, err := os.ReadFile(said)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +118,7 @@ func serve(t *testing.T, home string) string {
 			return string(found[1])
 		}
 	}
-	text, _ := os.ReadFile(log)
+	text, _ := os.ReadFile(said)
 	t.Fatalf("the server does not come up:\n%s", text)
 	return ""
 }
