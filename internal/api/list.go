@@ -121,6 +121,8 @@ func (s *Server) listRoutes() {
 	register(s, accessRead, read("search", "/v1/search", "Messages by words", "conversations"), s.search)
 	register(s, accessRead, read("getText", "/v1/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
 	register(s, accessRead, read("listRoles", "/v1/roles", "The roles that agents can have", "roles"), s.roles)
+	s.usageRoutes()
+	s.exportRoutes()
 }
 
 func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {

@@ -80,8 +80,6 @@ func New(o Options) *Server {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
-	s.usageRoutes()
-	s.exportRoutes()
 	s.documentRoutes()
 	s.handler = s.guard(s.mux)
 	return s
@@ -101,7 +99,6 @@ const SessionCookie = "__Host-rt"
 
 // ownProblems lets huma make problems of ours. It has one maker of errors for the whole process.
 var ownProblems = sync.OnceFunc(func() {
-	huma.DefaultArrayNullable = false // lists are empty, never null
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		p := &Problem{Status: status, Code: codeOf(status), Detail: message}
 		for _, err := range errs {
@@ -113,4 +110,5 @@ var ownProblems = sync.OnceFunc(func() {
 		}
 		return p.fill()
 	}
+	huma.DefaultArrayNullable = false // lists are empty, never null
 })

@@ -125,10 +125,8 @@ func (c *Client) Close(ctx context.Context, place journal.Place, by string) erro
 
 // Delete stops everything in a conversation, then removes it. It returns when that is on record.
 func (c *Client) Delete(ctx context.Context, place journal.Place, by string) error {
-	if !journal.Imported(place.Conversation) { // nothing of it was ever begun
-		if _, err := c.post(ctx, place, topicClose, by, journal.Archived{By: by}); err != nil {
-			return err
-		}
+	if _, err := c.post(ctx, place, topicClose, by, journal.Archived{By: by}); err != nil {
+		return err
 	}
 	_, err := c.post(ctx, place, topicErase, by)
 	return err
@@ -151,7 +149,7 @@ func (c *Client) erase(ctx context.Context, place journal.Place) error {
 func (c *Client) post(
 	ctx context.Context, place journal.Place, topic, id string, rows ...journal.Row,
 ) (journal.Written, error) {
-	if journal.Imported(place.Conversation) && topic != topicErase {
+	if journal.Imported(place.Conversation) && topic != topicClose && topic != topicErase {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
 	}
 	post := journal.Posted{ID: topic + ":" + id, Topic: topic}
@@ -181,9 +179,6 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 	done := 0
 	var failures error
 	for _, p := range posts {
-		if journal.Imported(p.Conversation) && p.Topic != topicErase {
-			continue // it is being imported, and was told elsewhere
-		}
 		err := c.redeliver(ctx, p)
 		if err != nil && chat.CodeOf(err) != chat.CodeConflict {
 			failures = errors.Join(failures, err)
@@ -197,6 +192,9 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 // redeliver delivers a post that may have been delivered before. A cancel that the person has talked
 // past is not: it would stop what they asked for since.
 func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
+	if journal.Imported(p.Conversation) && p.Topic != topicErase {
+		return nil // it is being imported, and was told elsewhere
+	}
 	if p.Topic != topicCancel {
 		return c.deliver(ctx, p)
 	}
@@ -222,6 +220,10 @@ func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 	if p.Topic == topicErase {
 		return c.erase(ctx, p.Place)
+	}
+	if journal.Imported(p.Conversation) { // nothing of it was ever begun here
+		_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
+		return err
 	}
 	to, event, err := c.event(ctx, p)
 	if err != nil {

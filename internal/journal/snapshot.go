@@ -21,13 +21,6 @@ type Conversation struct {
 	Number int64
 }
 
-// ImportPrefix begins the id of a conversation that was imported, and of no other.
-const ImportPrefix = "imported-"
-
-// Imported reports whether a conversation was imported. It can be read and erased; nothing in it is
-// carried on.
-func Imported(conversation string) bool { return strings.HasPrefix(conversation, ImportPrefix) }
-
 // Snapshot is the state of a conversation after entry Conversation.Seq. Lists are in the order in
 // which things came into being. Messages and calls, of which there is no end, are read by page.
 type Snapshot struct {
