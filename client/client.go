@@ -71,7 +71,7 @@ type request struct {
 	// was lost.
 	keyed, once bool
 	// last is the last event that was seen, for streams.
-	last int64
+	last string
 }
 
 // at makes a path of parts, of which none can lead elsewhere.
@@ -179,7 +179,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, key, accept s
 	}
 	for name, value := range map[string]string{
 		"Authorization": bearer(c.Key), "Idempotency-Key": key, "Content-Type": kind, "Accept": accept,
-		"Last-Event-ID": lastID(r.last),
+		"Last-Event-ID": r.last,
 	} {
 		if value != "" {
 			req.Header.Set(name, value)

@@ -36,6 +36,7 @@ var hosted = map[string]string{
 	"createWebhook": "CreateWebhook", "deleteWebhook": "DeleteWebhook", "listAudit": "Audit", "listDeliveries": "Deliveries",
 	"listKeys": "Keys", "listMembers": "Members", "listTenants": "Tenants", "listWebhooks": "Webhooks",
 	"removeMember": "RemoveMember", "replayDelivery": "ReplayDelivery", "revokeKey": "RevokeKey",
+	"streamList": "Watch",
 }
 
 // scene is a client, a server and a conversation in which much has happened.
@@ -177,6 +178,10 @@ func useHosted(t *testing.T, s *scene) {
 	note("listDeliveries", err)
 	_, err = c.ReplayDelivery(ctx, "w1", "d1")
 	note("replayDelivery", err)
+	for _, err := range c.Watch(ctx) {
+		note("streamList", err)
+		break
+	}
 	for id := range hosted {
 		p, refused := errors.AsType[*Problem](answers[id])
 		if answers[id] != nil && (!refused || !slices.Contains([]int{403, 404, 409}, p.Status)) {

@@ -35,28 +35,10 @@ type FollowOptions struct {
 // it gives: the server's refusal, or that ctx has ended.
 func (c *Client) Follow(ctx context.Context, conversation string, o FollowOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := &follower{client: c, conversation: conversation, options: o, last: o.After}
-		for failures := 0; ; failures++ {
-			lasted, err := f.stream(ctx, yield)
-			if errors.Is(err, errStopped) {
-				return
-			}
-			if ctx.Err() != nil {
-				yield(Event{}, context.Cause(ctx))
-				return
-			}
-			if lasted {
-				failures = 0
-			}
-			wait, again := patience(err, failures+1)
-			if !again {
-				yield(Event{}, err)
-				return
-			}
-			if sleep(ctx, wait) != nil {
-				yield(Event{}, context.Cause(ctx))
-				return
-			}
+		f := &follower{client: c, conversation: conversation, last: o.After, yield: yield}
+		err := c.lasting(ctx, func() request { return f.request(o) }, f.hand)
+		if !errors.Is(err, errStopped) {
+			yield(Event{}, err)
 		}
 	}
 }
@@ -64,57 +46,95 @@ func (c *Client) Follow(ctx context.Context, conversation string, o FollowOption
 // errStopped is the end that the caller wanted.
 var errStopped = errors.New("client: stopped by the caller")
 
-// follower follows one conversation over several connections.
-type follower struct {
-	client       *Client
-	conversation string
-	options      FollowOptions
-	// last is the last event that was handed on.
-	last int64
+// frame is one event as it comes.
+type frame struct {
+	id, name string
+	data     []byte
+}
+
+// lasting reads a stream over as many connections as it takes. It ends with an error that waiting does not
+// mend, and that of ctx when it ends.
+func (c *Client) lasting(ctx context.Context, ask func() request, hand func(context.Context, frame) error) error {
+	for failures := 0; ; failures++ {
+		lasted, err := c.stream(ctx, ask(), hand)
+		if errors.Is(err, errStopped) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if lasted {
+			failures = 0
+		}
+		wait, again := patience(err, failures+1)
+		if !again {
+			return err
+		}
+		if sleep(ctx, wait) != nil {
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // stream reads one connection to its end. It reports whether anything came through it.
-func (f *follower) stream(ctx context.Context, yield func(Event, error) bool) (lasted bool, err error) {
+func (c *Client) stream(ctx context.Context, r request, hand func(context.Context, frame) error) (lasted bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	quiet := time.AfterFunc(quietTime, cancel)
 	defer quiet.Stop()
-	q := url.Values{}
-	number(q, "after", f.last)
-	if len(f.options.Deltas) > 0 {
-		agents := make([]string, len(f.options.Deltas))
-		for i, a := range f.options.Deltas {
-			agents[i] = inAddress(a)
-		}
-		q.Set("deltas", strings.Join(agents, ","))
-	}
-	resp, err := f.client.send(ctx, request{
-		method: http.MethodGet, path: at("conversations", f.conversation, "events"), query: q, last: f.last,
-	}, nil, "", "text/event-stream")
+	resp, err := c.send(ctx, r, nil, "", "text/event-stream")
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is of no use
 	in := bufio.NewReaderSize(resp.Body, 64<<10)
 	for {
-		name, data, err := readFrame(in, func() { quiet.Reset(quietTime) })
+		f, err := readFrame(in, func() { quiet.Reset(quietTime) })
 		if err != nil {
 			return lasted, &brokenError{err}
 		}
 		lasted = true
-		if err := f.hand(ctx, EventType(name), data, yield); err != nil {
+		if EventType(f.name) == streamCut {
+			return lasted, &brokenError{errors.New("the server ended the stream")}
+		}
+		if err := hand(ctx, f); err != nil {
 			return lasted, err
 		}
 	}
 }
 
+// follower follows one conversation over several connections.
+type follower struct {
+	client       *Client
+	conversation string
+	// last is the last event that was handed on.
+	last  int64
+	yield func(Event, error) bool
+}
+
+// request asks for what comes after the last event.
+func (f *follower) request(o FollowOptions) request {
+	r := request{method: http.MethodGet, path: at("conversations", f.conversation, "events"), query: url.Values{}}
+	if number(r.query, "after", f.last); f.last != 0 {
+		r.last = strconv.FormatInt(f.last, 10)
+	}
+	if len(o.Deltas) > 0 {
+		agents := make([]string, len(o.Deltas))
+		for i, a := range o.Deltas {
+			agents[i] = inAddress(a)
+		}
+		r.query.Set("deltas", strings.Join(agents, ","))
+	}
+	return r
+}
+
 // hand hands one event on, unless it was handed on before.
-func (f *follower) hand(ctx context.Context, name EventType, data []byte, yield func(Event, error) bool) error {
+func (f *follower) hand(ctx context.Context, in frame) error {
 	var e Event
-	switch name { //nolint:exhaustive // all others are recorded and read alike
+	switch EventType(in.name) { //nolint:exhaustive // all others are recorded and read alike
 	case MessageDelta:
 		delta := &Delta{}
-		if err := json.Unmarshal(data, delta); err != nil {
+		if err := json.Unmarshal(in.data, delta); err != nil {
 			return fmt.Errorf("read delta: %w", err)
 		}
 		e = Event{Type: MessageDelta, Conversation: f.conversation, Agent: delta.Agent, Data: delta}
@@ -125,11 +145,9 @@ func (f *follower) hand(ctx context.Context, name EventType, data []byte, yield 
 		}
 		f.last = snapshot.Conversation.Seq
 		e = Event{Type: Resynced, Conversation: f.conversation, Data: &snapshot}
-	case streamCut:
-		return &brokenError{errors.New("the server ended the stream")}
 	default:
 		var err error
-		if e, err = parseEvent(data); err != nil {
+		if e, err = parseEvent(in.data); err != nil {
 			return err
 		}
 		if e.Seq <= f.last {
@@ -137,34 +155,36 @@ func (f *follower) hand(ctx context.Context, name EventType, data []byte, yield 
 		}
 		f.last = e.Seq
 	}
-	if !yield(e, nil) {
+	if !f.yield(e, nil) {
 		return errStopped
 	}
 	return nil
 }
 
 // readFrame reads one event. Alive is called for every line.
-func readFrame(in *bufio.Reader, alive func()) (name string, data []byte, err error) {
+func readFrame(in *bufio.Reader, alive func()) (f frame, err error) {
 	for {
 		line, err := readLine(in)
 		if err != nil {
-			return "", nil, err
+			return frame{}, err
 		}
 		alive()
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
-		case line == "" && data != nil:
-			return name, data, nil
+		case line == "" && f.data != nil:
+			return f, nil
 		case line == "":
-			name = ""
+			f = frame{}
+		case field == "id":
+			f.id = value
 		case field == "event":
-			name = value
+			f.name = value
 		case field == "data":
-			if data != nil {
-				data = append(data, '\n')
+			if f.data != nil {
+				f.data = append(f.data, '\n')
 			}
-			data = append(data, value...)
+			f.data = append(f.data, value...)
 		}
 	}
 }
@@ -184,12 +204,4 @@ func readLine(in *bufio.Reader) (string, error) {
 			return "", errors.New("a line of the stream is too long")
 		}
 	}
-}
-
-// lastID is the header that names the last event that was seen.
-func lastID(seq int64) string {
-	if seq == 0 {
-		return ""
-	}
-	return strconv.FormatInt(seq, 10)
 }

@@ -4,8 +4,8 @@ import type { components, operations } from "./generated/api";
 
 type Schemas = components["schemas"];
 
-/** What happened in a conversation. */
-export type Event = Schemas["Event"];
+/** What happened in a conversation and is recorded. */
+export type Event = Extract<Schemas["StreamEvent"], { seq: number; type: string; data: unknown }>;
 
 /** The data of one type of event. */
 export type DataOf<T extends Event["type"]> = Extract<Event, { type: T }>["data"];

@@ -1030,8 +1030,6 @@ export interface components {
             /** @description The value at the given location */
             value?: unknown;
         };
-        /** @description What happened and is recorded. Its seq is the id of the event in the stream. */
-        Event: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"];
         FinishedData: {
             error_kind?: string;
             files?: string[];
@@ -1497,8 +1495,8 @@ export interface components {
             by: string;
             task?: string;
         };
-        /** @description The data of one event: an Event; for message.delta, resync and stream.cut what their names say. */
-        StreamData: components["schemas"]["Event"] | components["schemas"]["Delta"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
+        /** @description The data of one event. What has a seq and a type is recorded, and its seq is its id. */
+        StreamEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["Delta"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
         Task: {
             agent: string;
             /** Format: date-time */
@@ -3426,7 +3424,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["StreamData"];
+                    "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
             /** @description Unauthorized */
