@@ -80,7 +80,7 @@ func (s *Server) exportRoutes() {
 // export reads a conversation as far as it goes now.
 func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.StreamResponse, error) {
 	place := in.place(ctx)
-	last, err := lastSeq(ctx, s.options.Log, place)
+	state, err := s.options.Log.Snapshot(ctx, place)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.Strea
 		r, w := unwrap(h)
 		w.Header().Set("Content-Type", linesType)
 		w.Header().Set("Content-Disposition", `attachment; filename="`+exportName+`.jsonl"`)
-		if err := s.writeExport(r.Context(), w, place, last); err != nil {
+		if err := s.writeExport(r.Context(), w, place, state.Conversation.Seq); err != nil {
 			if r.Context().Err() == nil {
 				_ = s.problem(r.Context(), err) // logs it
 			}
