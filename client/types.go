@@ -75,7 +75,8 @@ type Part struct {
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// Message is one message of a chat or of an agent's transcript.
+// Message is one message of a chat or of an agent's transcript. State says how far one that a person
+// posted has come: received, delivered or read. Letters are the numbers of those that an agent reads with it.
 type Message struct {
 	ID      string    `json:"id"`
 	Seq     int64     `json:"seq"`
@@ -86,6 +87,8 @@ type Message struct {
 	By      string    `json:"by,omitempty"`
 	Turn    int       `json:"turn,omitempty"`
 	Parts   []Part    `json:"parts"`
+	State   string    `json:"state,omitempty"`
+	Letters []int64   `json:"letters,omitempty"`
 }
 
 // Text is what the message says, without thinking and calls.

@@ -65,11 +65,11 @@ func TestImportBetweenStores(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write(0, journal.Opened{By: "ann", Title: "Talk"}, journal.Assigned{In: root, Role: "main", Brief: json.RawMessage(`{"b":1,"a":[2]}`)})
+		write(0, journal.Opened{By: "ann", Title: "Talk"}, journal.Assigned{In: mainTask, Role: "main", Brief: json.RawMessage(`{"b":1,"a":[2]}`)})
 		for i := range rows {
-			write(int64(i/3), journal.Spoke{In: root, Turn: i + 1, Message: chat.Message{
+			write(int64(i/3), journal.Spoke{In: mainTask, Turn: i + 1, Message: chat.Message{
 				ID: fmt.Sprint("m", i), Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: "Hello <b>\u2028 ✓"}},
-			}}, journal.Stepped{In: root, N: i + 1, Event: json.RawMessage(`{"z":0,"a":1}`)})
+			}}, journal.Stepped{In: mainTask, N: i + 1, Event: json.RawMessage(`{"z":0,"a":1}`)})
 		}
 		first := export(t, clients[from], "talk")
 		for to := range all {

@@ -14,7 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-var root = journal.In{Agent: "main", Task: "main"}
+var mainTask = journal.In{Agent: "main", Task: "main"}
 
 // exported is a server with a conversation, and its export.
 func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Client, string) {
@@ -29,7 +29,7 @@ func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Clien
 	if err := s.Log.Keep(t.Context(), apitest.Tenant, "a prompt"); err != nil {
 		t.Fatal(err)
 	}
-	rows = append(rows, journal.Requested{In: root, Call: "1.1", Prompt: journal.HashOf("a prompt")})
+	rows = append(rows, journal.Requested{In: mainTask, Call: "1.1", Prompt: journal.HashOf("a prompt")})
 	for i, row := range rows {
 		if _, err := s.Log.Append(t.Context(), place, time.UnixMilli(int64(1_700_000_000_000+i)), row); err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Clien
 
 // TestImport makes a conversation out of an export, once.
 func TestImport(t *testing.T) {
-	s, c, export := exported(t, journal.Noted{In: root, Serial: 1, Note: "a"}, journal.Noted{In: root, Serial: 2, Note: "b"})
+	s, c, export := exported(t, journal.Noted{In: mainTask, Serial: 1, Note: "a"}, journal.Noted{In: mainTask, Serial: 2, Note: "b"})
 	c = c.Keyed("the same import")
 	first, err := c.Import(t.Context(), strings.NewReader(export))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestImportRefuses(t *testing.T) {
 	drop := func(n int) string {
 		return strings.Join(append(append([]string{}, lines[:n]...), lines[n+1:]...), "") + "\n"
 	}
-	_, _, open := exported(t, journal.Wanted{In: root, Call: "1.0", Tool: "shell", Hash: "h"})
+	_, _, open := exported(t, journal.Wanted{In: mainTask, Call: "1.0", Tool: "shell", Hash: "h"})
 	_, _, posted := exported(t, journal.Posted{ID: "said:x", Topic: "said"})
 	last := len(lines) - 1
 	tests := []struct{ name, export, want string }{
