@@ -1,4 +1,4 @@
-package api_test
+package apitest_test
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	types, err := os.ReadFile("../../web/src/generated/api.ts")
+	types, err := os.ReadFile("../../../web/src/generated/api.ts")
 	if err != nil {
 		t.Fatal(err)
 	}

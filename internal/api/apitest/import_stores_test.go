@@ -1,6 +1,6 @@
 //go:build services
 
-package api_test
+package apitest_test
 
 import (
 	"bytes"
