@@ -1,12 +1,12 @@
-// Package client talks to a Retinue server: five commands, everything that can be read, and one stream of
-// events per conversation that survives cut connections and restarts of servers.
+// Package client talks to a Retinue server: five commands, everything that can be read, and one
+// stream of events per conversation that survives cut connections and restarts of servers.
 //
 // Commands carry an Idempotency-Key, made once per call and sent again with every retry, so that a
-// command is carried out once however often its answer is lost. What the server refuses is a *Problem,
-// which says what to do next.
+// command is carried out once however often its answer is lost. What the server refuses is a
+// *Problem, which says what to do next.
 //
-// The package stands by itself: it imports the standard library only. Its methods cover all operations of
-// the document that the server serves under /openapi.json.
+// The package stands by itself: it imports the standard library only. Its methods cover all
+// operations of the document that the server serves under /openapi.json.
 package client
 
 import (
@@ -51,8 +51,9 @@ const (
 	maxAnswer = 64 << 20
 )
 
-// Keyed returns a client whose commands carry this Idempotency-Key instead of one of their own. Programs
-// that keep the key before they send the command can repeat it after they were ended in between.
+// Keyed returns a client whose commands carry this Idempotency-Key instead of one of their own.
+// Programs that keep the key before they send the command can repeat it after they were ended in
+// between.
 func (c *Client) Keyed(key string) *Client {
 	keyed := *c
 	keyed.command = key
@@ -67,8 +68,8 @@ type request struct {
 	// body is sent as JSON unless lines are.
 	body  any
 	lines io.ReadSeeker
-	// keyed requests are commands. Those that may be sent once only are not sent again after an answer
-	// was lost.
+	// keyed requests are commands. Those that may be sent once only are not sent again after an
+	// answer was lost.
 	keyed, once bool
 	// last is the last event that was seen, for streams.
 	last string

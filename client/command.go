@@ -42,8 +42,8 @@ func (c *Client) Post(ctx context.Context, conversation string, m NewMessage) (o
 	return out, err
 }
 
-// Decision is what a person says to an approval. Hash is the approval's, so that what was shown is what
-// is decided. Scope is once, task or conversation; empty means once.
+// Decision is what a person says to an approval. Hash is the approval's, so that what was shown is
+// what is decided. Scope is once, task or conversation; empty means once.
 type Decision struct {
 	Allow bool   `json:"allow"`
 	Hash  string `json:"hash"`

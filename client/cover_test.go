@@ -29,8 +29,8 @@ var covered = map[string]string{
 	"postMessage": "Post", "search": "Search", "streamConversation": "Follow",
 }
 
-// hosted are the operations that a server with people in it carries out. One without them refuses each,
-// as the document says. A server may be older than they are.
+// hosted are the operations that a server with people in it carries out. One without them refuses
+// each, as the document says. A server may be older than they are.
 var hosted = map[string]string{
 	"addMember": "AddMember", "changeRole": "ChangeRole", "createKey": "CreateKey", "createTenant": "CreateTenant",
 	"createWebhook": "CreateWebhook", "deleteWebhook": "DeleteWebhook", "listAudit": "Audit", "listDeliveries": "Deliveries",
@@ -120,8 +120,9 @@ func (s *scene) settle(t *testing.T) {
 	)
 }
 
-// TestCoversTheDocument uses every operation of the document through the client. Each exchange is held
-// against the document, and each answer must have a place for everything that the server sends.
+// TestCoversTheDocument uses every operation of the document through the client. Each exchange is
+// held against the document, and each answer must have a place for everything that the server
+// sends.
 func TestCoversTheDocument(t *testing.T) {
 	s := newScene(t)
 	ids := s.Contract.Operations()
@@ -144,7 +145,8 @@ func TestCoversTheDocument(t *testing.T) {
 	t.Logf("%d of %d operations covered", len(ids)-len(unseen), len(ids))
 }
 
-// useHosted asks for all that only a hosted server does. What this one refuses it refuses as it promises.
+// useHosted asks for all that only a hosted server does. What this one refuses it refuses as it
+// promises.
 func useHosted(t *testing.T, s *scene) {
 	t.Helper()
 	c, ctx := s.client, t.Context()

@@ -50,8 +50,8 @@ const (
 
 	// MessageDelta is text on its way. The MessageCompleted that follows replaces it.
 	MessageDelta EventType = "message.delta"
-	// Resynced comes when too much was missed to be sent. Its data is a Snapshot: what is known of the
-	// conversation is to be replaced by it. The events that follow come after it.
+	// Resynced comes when too much was missed to be sent. Its data is a Snapshot: what is known of
+	// the conversation is to be replaced by it. The events that follow come after it.
 	Resynced EventType = "resync"
 	// streamCut is the server's reason for an end. Follow begins again by itself.
 	streamCut EventType = "stream.cut"

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// quietTime is how long a stream may show no sign of life. The server gives one every 15 seconds.
+	// quietTime is how long a stream may show no sign of life. The server gives one every 15
+	// seconds.
 	quietTime = 45 * time.Second
 	// maxLine is how long a line of a stream may be.
 	maxLine = 32 << 20
 )
 
-// FollowOptions say what of a conversation is followed. The zero value is everything that is recorded,
-// from its beginning.
+// FollowOptions say what of a conversation is followed. The zero value is everything that is
+// recorded, from its beginning.
 type FollowOptions struct {
 	// After is the last event that was seen, such as the seq of a snapshot.
 	After int64
@@ -30,9 +31,9 @@ type FollowOptions struct {
 	Deltas []string
 }
 
-// Follow gives what happens in a conversation, each recorded event once and in order, until ctx ends or
-// the caller stops. Cut connections and ends of servers are waited out. An error is the last thing that
-// it gives: the server's refusal, or that ctx has ended.
+// Follow gives what happens in a conversation, each recorded event once and in order, until ctx
+// ends or the caller stops. Cut connections and ends of servers are waited out. An error is the
+// last thing that it gives: the server's refusal, or that ctx has ended.
 func (c *Client) Follow(ctx context.Context, conversation string, o FollowOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := &follower{client: c, conversation: conversation, last: o.After, yield: yield}
@@ -52,8 +53,8 @@ type frame struct {
 	data     []byte
 }
 
-// lasting reads a stream over as many connections as it takes. It ends with an error that waiting does not
-// mend, and that of ctx when it ends.
+// lasting reads a stream over as many connections as it takes. It ends with an error that waiting
+// does not mend, and that of ctx when it ends.
 func (c *Client) lasting(ctx context.Context, ask func() request, hand func(context.Context, frame) error) error {
 	for failures := 0; ; failures++ {
 		lasted, err := c.stream(ctx, ask(), hand)

@@ -33,7 +33,8 @@ func (c *Client) Keys(ctx context.Context) ([]APIKey, error) {
 	return items[APIKey](ctx, c, nil, "keys")
 }
 
-// CreateKey makes a key for a program. It is not sent again after an answer was lost: the secret would be.
+// CreateKey makes a key for a program. It is not sent again after an answer was lost: the secret
+// would be.
 func (c *Client) CreateKey(ctx context.Context, k NewAPIKey) (out APIKey, err error) {
 	err = c.call(ctx, request{method: http.MethodPost, path: at("keys"), body: k, once: true}, &out)
 	return out, err

@@ -11,8 +11,8 @@ import (
 
 // Problem is why the server did not carry a request out (RFC 9457).
 type Problem struct {
-	// Type and Code name the kind of problem: Code is one of invalid, unauthorised, forbidden, not_found,
-	// conflict, limit, unavailable and internal.
+	// Type and Code name the kind of problem: Code is one of invalid, unauthorised, forbidden,
+	// not_found, conflict, limit, unavailable and internal.
 	Type  string `json:"type"`
 	Code  string `json:"code"`
 	Title string `json:"title"`
@@ -48,7 +48,8 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// problemOf reads the problem in an answer. Answers of something between here and the server have none.
+// problemOf reads the problem in an answer. Answers of something between here and the server have
+// none.
 func problemOf(resp *http.Response) *Problem {
 	p := &Problem{}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what did not arrive is not shown
@@ -63,7 +64,8 @@ func problemOf(resp *http.Response) *Problem {
 	return p
 }
 
-// IsNotFound reports whether an error says that there is no such thing, or none that the key may see.
+// IsNotFound reports whether an error says that there is no such thing, or none that the key may
+// see.
 func IsNotFound(err error) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && p.Status == http.StatusNotFound

@@ -23,8 +23,8 @@ func items[T any](ctx context.Context, c *Client, query url.Values, parts ...str
 	return out.Items, err
 }
 
-// PageOptions ask for a part of a list: at most Limit things, before a seq. The zero value asks for the
-// last hundred.
+// PageOptions ask for a part of a list: at most Limit things, before a seq. The zero value asks for
+// the last hundred.
 type PageOptions struct {
 	Limit  int
 	Before int64
@@ -195,8 +195,8 @@ func (c *Client) ConversationUsage(ctx context.Context, conversation, by string)
 	return read[UsageSums](ctx, c, q, "conversations", conversation, "usage")
 }
 
-// UsageOptions say what of all conversations is summed: by role, model or conversation, and since and
-// until when. Nothing means by model, in the last 30 days.
+// UsageOptions say what of all conversations is summed: by role, model or conversation, and since
+// and until when. Nothing means by model, in the last 30 days.
 type UsageOptions struct {
 	By           string
 	Since, Until time.Time
@@ -211,8 +211,8 @@ func (c *Client) Usage(ctx context.Context, o UsageOptions) (UsageSums, error) {
 	return read[UsageSums](ctx, c, q, "usage")
 }
 
-// Export writes a conversation with all its content as JSON Lines. It is not sent again after an error:
-// what was written until then is of no use.
+// Export writes a conversation with all its content as JSON Lines. It is not sent again after an
+// error: what was written until then is of no use.
 func (c *Client) Export(ctx context.Context, conversation string, to io.Writer) error {
 	r := request{method: http.MethodGet, path: at("conversations", conversation, "export")}
 	resp, err := c.send(ctx, r, nil, "", "application/x-ndjson")

@@ -27,7 +27,8 @@ type Conversation struct {
 	Number    int64     `json:"number"`
 }
 
-// Conversations is a page of the list of conversations. Cursor asks for the next; the last has none.
+// Conversations is a page of the list of conversations. Cursor asks for the next; the last has
+// none.
 type Conversations struct {
 	Items  []Conversation `json:"items"`
 	Cursor string         `json:"cursor,omitempty"`
@@ -75,8 +76,9 @@ type Part struct {
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// Message is one message of a chat or of an agent's transcript. State says how far one that a person
-// posted has come: received, delivered or read. Letters are the numbers of those that an agent reads with it.
+// Message is one message of a chat or of an agent's transcript. State says how far one that a
+// person posted has come: received, delivered or read. Letters are the numbers of those that an
+// agent reads with it.
 type Message struct {
 	ID      string    `json:"id"`
 	Seq     int64     `json:"seq"`

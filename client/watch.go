@@ -20,7 +20,8 @@ const (
 
 // The data of what changes.
 type (
-	// UpdatedLine is the state of a conversation, with how much in it waits for a person and how much runs.
+	// UpdatedLine is the state of a conversation, with how much in it waits for a person and how
+	// much runs.
 	UpdatedLine struct {
 		Conversation Conversation `json:"conversation"`
 		Waiting      int          `json:"waiting"`
@@ -48,9 +49,9 @@ var listTypes = map[EventType]reflect.Type{
 	InboxAdded: reflect.TypeFor[AddedWaiting](), InboxRemoved: reflect.TypeFor[RemovedWaiting](),
 }
 
-// Watch gives what changes in the list of conversations and in the inbox. It tells states: the last one of
-// each thing comes, those between may not. When Resynced comes, and it comes first, the list and the inbox
-// are to be read anew. It ends like Follow.
+// Watch gives what changes in the list of conversations and in the inbox. It tells states: the last
+// one of each thing comes, those between may not. When Resynced comes, and it comes first, the list
+// and the inbox are to be read anew. It ends like Follow.
 func (c *Client) Watch(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		last := ""

@@ -24,8 +24,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 )
 
-// TestAPI runs docs/api.md against the program with the engine inside, in a home of its own. The one thing
-// that is changed in a command is the address, since that of the documentation may be taken.
+// TestAPI runs docs/api.md against the program with the engine inside, in a home of its own. The
+// one thing that is changed in a command is the address, since that of the documentation may be
+// taken.
 func TestAPI(t *testing.T) {
 	page, err := os.ReadFile("../../docs/api.md")
 	if err != nil {
@@ -48,7 +49,8 @@ func TestAPI(t *testing.T) {
 		len(contract.Operations())-len(contract.Unasked()), len(contract.Operations()))
 }
 
-// watched puts somebody before a server who holds every exchange against the document that it serves.
+// watched puts somebody before a server who holds every exchange against the document that it
+// serves.
 func watched(t *testing.T, server string) (string, *apitest.Contract) {
 	t.Helper()
 	target, err := url.Parse(server)
@@ -198,8 +200,8 @@ type step struct {
 	command, want string
 }
 
-// read takes the commands out of a page's console blocks: "$ " begins one, "> " goes on with it, and the
-// rest is what it prints.
+// read takes the commands out of a page's console blocks: "$ " begins one, "> " goes on with it,
+// and the rest is what it prints.
 func read(page string) (steps []step) {
 	inside := false
 	for i, line := range strings.Split(page, "\n") {
@@ -218,8 +220,8 @@ func read(page string) (steps []step) {
 	return steps
 }
 
-// matches compares what was printed with what a page has: "..." stands for anything in a line, and a line
-// of it for any lines.
+// matches compares what was printed with what a page has: "..." stands for anything in a line, and
+// a line of it for any lines.
 func matches(want, got string) bool {
 	pattern := regexp.QuoteMeta(want)
 	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n`).ReplaceAllString(pattern, `(?:.*\n)*?`)

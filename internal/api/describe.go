@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// describeEvents adds what streams send to the document, where it does not say so yet. The schemas are
-// those of the data lines.
+// describeEvents adds what streams send to the document, where it does not say so yet. The schemas
+// are those of the data lines.
 func (s *Server) describeEvents() {
 	var streams []*huma.Response
 	for _, item := range s.huma.OpenAPI().Paths {

@@ -63,8 +63,8 @@ func (c *inspector) settled() error {
 	return nil
 }
 
-// importer writes an export that was looked through. Rows of one moment go together, always the same
-// ones, so that an import that was broken off can be sent again.
+// importer writes an export that was looked through. Rows of one moment go together, always the
+// same ones, so that an import that was broken off can be sent again.
 type importer struct {
 	log    journal.Log
 	place  journal.Place

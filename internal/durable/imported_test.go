@@ -11,15 +11,17 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
-// TestImportedIsNotCarriedOn asks for everything that would tell the engine. There is none: whoever told it
-// would not come back.
+// TestImportedIsNotCarriedOn asks for everything that would tell the engine. There is none: whoever
+// told it would not come back.
 func TestImportedIsNotCarriedOn(t *testing.T) {
 	log := journaltest.NewMemory()
 	c := &Client{Log: log}
 	place := journal.Place{Tenant: "acme", Conversation: journal.ImportPrefix + "x"}
 	rows := []journal.Row{
-		journal.Opened{By: "ann"}, journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
-		journal.Said{ID: "m", By: "ann"}, journal.Posted{ID: "said:m", Topic: topicSaid},
+		journal.Opened{By: "ann"},
+		journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
+		journal.Said{ID: "m", By: "ann"},
+		journal.Posted{ID: "said:m", Topic: topicSaid},
 	}
 	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)

@@ -22,8 +22,8 @@ const (
 	UsageByTurn         UsageBy = "turn"
 )
 
-// UsageQuery asks what was used by model calls that began at Since or later and before Until, in one
-// conversation or, if it names none, in all of the tenant's. Zero times set no bound.
+// UsageQuery asks what was used by model calls that began at Since or later and before Until, in
+// one conversation or, if it names none, in all of the tenant's. Zero times set no bound.
 type UsageQuery struct {
 	Conversation string
 	By           UsageBy

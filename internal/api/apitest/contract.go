@@ -1,5 +1,5 @@
-// Package apitest holds what tests of the API share: a server on a journal in memory, and a client that
-// holds every exchange against the served document. It is for tests.
+// Package apitest holds what tests of the API share: a server on a journal in memory, and a client
+// that holds every exchange against the served document. It is for tests.
 package apitest
 
 import (

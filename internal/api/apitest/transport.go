@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Client is an HTTP client whose exchanges are all held against a document. Each break of the promise
-// fails the test.
+// Client is an HTTP client whose exchanges are all held against a document. Each break of the
+// promise fails the test.
 func (c *Contract) Client(t testing.TB) *http.Client {
 	return &http.Client{Transport: &transport{contract: c, t: t, base: http.DefaultTransport}}
 }
