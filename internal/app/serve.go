@@ -186,6 +186,3 @@ func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, er
 	}
 	return out, nil
 }
-
-// Document is the description of what a server can be asked for.
-func Document(version string) ([]byte, error) { return api.Document(version) }
