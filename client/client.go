@@ -18,9 +18,11 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,7 +32,7 @@ type Client struct {
 	BaseURL string
 	// Key is an API key, or the token of a local installation.
 	Key string
-	// HTTP sends the requests; nil means http.DefaultClient. A timeout in it would end streams.
+	// HTTP sends the requests; nil means a client with bounds. A timeout in it would end streams.
 	HTTP *http.Client
 	// Attempts is how often a request is sent before its last error is returned; zero means 6.
 	Attempts int
@@ -188,7 +190,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, key, accept s
 	}
 	client := c.HTTP
 	if client == nil {
-		client = http.DefaultClient
+		client = bounded()
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -200,6 +202,15 @@ func (c *Client) send(ctx context.Context, r request, body []byte, key, accept s
 	}
 	return resp, nil
 }
+
+// bounded is the HTTP client of all who bring none. Each request has a bound of its own beside.
+var bounded = sync.OnceValue(func() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 6 * time.Minute, IdleConnTimeout: 90 * time.Second,
+		MaxIdleConns: 100, MaxIdleConnsPerHost: 16, ForceAttemptHTTP2: true,
+	}}
+})
 
 func bearer(key string) string {
 	if key == "" {

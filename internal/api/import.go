@@ -23,7 +23,7 @@ import (
 const (
 	// maxImport is how large an export may be that is imported.
 	maxImport = 64 << 20
-	// importTime is how long it may take to arrive.
+	// importTime is how long it may take to arrive and to be written.
 	importTime = 5 * time.Minute
 	// importRows is how many rows are written at a time.
 	importRows = 200
@@ -38,7 +38,9 @@ type importInput struct {
 // Resolve implements huma.Resolver.
 func (in *importInput) Resolve(ctx huma.Context) []error {
 	r, w := unwrap(ctx)
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(importTime)) // where it cannot be set, the usual one holds
+	control, until := http.NewResponseController(w), time.Now().Add(importTime)
+	_ = control.SetReadDeadline(until) // where it cannot be set, the usual one holds
+	_ = control.SetWriteDeadline(until)
 	in.body = http.MaxBytesReader(w, r.Body, maxImport)
 	return nil
 }

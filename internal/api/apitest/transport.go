@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Client is an HTTP client whose exchanges are all held against a document. Each break of the
 // promise fails the test.
 func (c *Contract) Client(t testing.TB) *http.Client {
-	return &http.Client{Transport: &transport{contract: c, t: t, base: http.DefaultTransport}}
+	return &http.Client{Transport: &transport{contract: c, t: t, base: &http.Transport{ResponseHeaderTimeout: time.Minute}}}
 }
 
 // transport notes what goes to and fro.
