@@ -4,6 +4,7 @@ GO         ?= go
 LINT       := bin/golangci-lint
 SQLC       := $(CURDIR)/bin/sqlc
 WORKFLOWS  := bin/workflowcheck
+NODE       := web/node_modules/.package-lock.json
 CORE       := ./internal/agent
 COVER_MIN  ?= 95
 SEEDS      ?= 20000
@@ -29,7 +30,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
 	test/services tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants streams \
-	bench/journal bench/engine escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check report tools \
+	bench/journal bench/engine escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check generate/web web/check docs/api report tools \
 	ci clean
 
 help: ## this list
@@ -68,7 +69,7 @@ test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RE
 	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -timeout 20m ./...
 
 test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
-	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
+	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/... ./internal/api/...
 
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
 	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
@@ -184,6 +185,25 @@ generate: $(SQLC) ## write the journal's queries again from their SQL
 generate-check: $(SQLC) ## fail when generated code is not what its source gives
 	cd internal/journal/postgres && $(SQLC) diff
 	cd internal/journal/sqlite && $(SQLC) diff
+
+generate/web: $(NODE) bin/openapi.json ## write the web app's types again from the API's document
+	cd web && npm run --silent generate
+
+web/check: $(NODE) bin/openapi.json ## fail when the web app's types are stale or do not fit their use
+	@cd web && npx --no-install openapi-typescript ../bin/openapi.json --output ../bin/api.ts > /dev/null
+	@diff -u web/src/generated/api.ts bin/api.ts || { echo "stale: run 'make generate/web'"; exit 1; }
+	cd web && npm run --silent check
+
+docs/api: ## run the walk of docs/api.md as it is written (needs make engine, curl, jq)
+	$(GO) test ./e2e/docs -tags services -count=1 -v -timeout 5m
+
+.PHONY: bin/openapi.json
+bin/openapi.json:
+	@mkdir -p bin
+	@$(GO) run ./cmd/retinue openapi > $@
+
+$(NODE): web/package.json web/package-lock.json
+	cd web && npm ci --silent --no-audit --no-fund && touch node_modules/.package-lock.json
 
 report: ## sizes, names and comments worth a look; never fails
 	@$(GO) run ./internal/archtest/report

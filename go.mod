@@ -24,6 +24,7 @@ require (
 	github.com/prometheus/client_golang v1.21.1
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/rs/zerolog v1.33.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
 	github.com/zitadel/oidc/v3 v3.45.0
 	go.opentelemetry.io/otel v1.46.0

@@ -11,7 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// InApproval names an approval of a conversation.
+// InApproval names an approval of a conversation. Like all that others are made of it is exported: huma
+// sees no parameters in what is not.
 type InApproval struct {
 	InConversation
 	Approval string `path:"approval" minLength:"3" maxLength:"640"`

@@ -2,6 +2,11 @@ package api
 
 import "net/http"
 
+// Document is the description of all routes (OpenAPI 3.1), as a server of this version serves it.
+func Document(version string) ([]byte, error) {
+	return New(Options{Version: version}).huma.OpenAPI().MarshalJSON()
+}
+
 // documentRoutes serves the description of all other routes.
 func (s *Server) documentRoutes() {
 	document, err := s.huma.OpenAPI().MarshalJSON()

@@ -275,7 +275,9 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 			Result: r.Result, Files: r.Files, Iterations: r.Iterations, Receipt: r.Receipt,
 		}
 	case journal.Patched:
-		e.Type, e.Data = EventPatched, PatchedData{Text: r.Text, Files: r.Files, Partial: r.Partial, Problem: r.Problem}
+		e.Type, e.Data = EventPatched, PatchedData{
+			Text: r.Text, Files: append([]journal.PatchFile{}, r.Files...), Partial: r.Partial, Problem: r.Problem,
+		}
 	case journal.TurnEnded:
 		e.Type, e.Data = endType(r.Status, EventTurnDone, EventTurnFailed, EventTurnCancelled), TurnData{
 			Turn: r.Turn, Status: string(r.Status), Kind: string(r.ErrorKind), Reason: r.Reason, By: r.By, Cut: r.Cut,

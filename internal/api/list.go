@@ -68,8 +68,9 @@ type Me struct {
 type (
 	noInput   struct{}
 	listInput struct {
-		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
-		Cursor string `query:"cursor" maxLength:"256" doc:"From the page before."`
+		Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		Cursor   string `query:"cursor" maxLength:"256" doc:"From the page before."`
+		Archived bool   `query:"archived" doc:"Those that are archived, and no others."`
 	}
 	limitInput struct {
 		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100"`
@@ -115,11 +116,13 @@ func (s *Server) listRoutes() {
 		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tag}}
 	}
 	register(s, accessRead, read("getMe", "/v1/me", "Who asks", "people"), s.me)
-	register(s, accessRead, read("listConversations", "/v1/conversations", "The conversations that are not archived", "conversations"), s.conversations)
+	register(s, accessRead, read("listConversations", "/v1/conversations", "The conversations, without those that are archived", "conversations"), s.conversations)
 	register(s, accessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
 	register(s, accessRead, read("search", "/v1/search", "Messages by words", "conversations"), s.search)
 	register(s, accessRead, read("getText", "/v1/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
 	register(s, accessRead, read("listRoles", "/v1/roles", "The roles that agents can have", "roles"), s.roles)
+	s.usageRoutes()
+	s.exportRoutes()
 }
 
 func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {
@@ -130,7 +133,9 @@ func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {
 }
 
 func (s *Server) conversations(ctx context.Context, in *listInput) (*conversationsOutput, error) {
-	list, err := s.options.Log.Conversations(ctx, callerOf(ctx).Tenant, journal.Page{Limit: in.Limit, Cursor: in.Cursor})
+	list, err := s.options.Log.Conversations(ctx, callerOf(ctx).Tenant, journal.Page{
+		Limit: in.Limit, Cursor: in.Cursor, Archived: in.Archived,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -183,4 +183,5 @@ var ownProblems = sync.OnceFunc(func() {
 		}
 		return p.fill()
 	}
+	huma.DefaultArrayNullable = false // lists are empty, never null
 })

@@ -24,7 +24,7 @@ var (
 
 	// support are all packages that exist to test others; nothing that ships may lean on them.
 	support = slices.Concat(coreSupport, []string{
-		"./internal/durable/history/...", "./internal/journal/journaltest/...",
+		"./internal/api/apitest/...", "./internal/durable/history/...", "./internal/journal/journaltest/...",
 		"./internal/journal/postgres/postgrestest/...", "./internal/live/livetest/...",
 	})
 
@@ -176,9 +176,10 @@ var outerRules = []Rule{
 		Why: "the engine's host is told what it needs; it knows no adapter, no setting and no HTTP",
 	},
 	{
-		Name: "api speaks HTTP over journal and live",
-		From: []string{"./internal/api/..."},
-		Deny: []string{"./..."},
+		Name:   "api speaks HTTP over journal and live",
+		From:   []string{"./internal/api/..."},
+		Except: []string{"./internal/api/apitest"},
+		Deny:   []string{"./..."},
 		Allow: []string{
 			"./internal/audit", "./internal/chat", "./internal/journal", "./internal/live", "./internal/people", "./internal/webhook",
 			"./internal/api/...",
@@ -212,6 +213,15 @@ var outerRules = []Rule{
 		Deny:  []string{"./..."},
 		Allow: []string{"./internal/audit", "./internal/chat", "./internal/database", "./internal/webhook"},
 		Why:   "adapters that do not know each other can be replaced one at a time",
+	},
+	{
+		Name: "tests of the api share a server in memory",
+		From: []string{"./internal/api/apitest/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/chat", "./internal/journal", "./internal/journal/journaltest", "./internal/live", "./internal/api",
+		},
+		Why: "a server that tests start has no engine and no database of its own",
 	},
 	{
 		Name: "progress reads journal and live",
@@ -256,7 +266,7 @@ var edgeRules = []Rule{
 	{
 		Name:   "only app imports adapters",
 		From:   []string{"./..."},
-		Except: []string{"./internal/app", "./internal/tool/shell"},
+		Except: []string{"./internal/app", "./internal/tool/shell", "./internal/api/apitest"},
 		Deny:   adapters,
 		Allow:  []string{"below"},
 		Why:    "one place chooses the technologies; everything else is handed a port",
@@ -364,7 +374,7 @@ var edgeRules = []Rule{
 		Except: support,
 		Deny: []string{
 			"github.com/google/go-cmp/...", "github.com/nats-io/nats-server/...",
-			"github.com/rogpeppe/go-internal/...", "github.com/zitadel/oidc/...", "go.uber.org/goleak/...", "pgregory.net/rapid/...",
+			"github.com/rogpeppe/go-internal/...", "github.com/santhosh-tekuri/jsonschema/...", "github.com/zitadel/oidc/...", "go.uber.org/goleak/...", "pgregory.net/rapid/...",
 		},
 		Why: "they are there to check programs, not to be part of one",
 	},

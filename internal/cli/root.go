@@ -70,6 +70,7 @@ func Root(p Program) *cobra.Command {
 		inboxCommand(p.Engine),
 		mcpCommand(p.Engine),
 		migrateCommand(),
+		openAPICommand(),
 		promoteCommand(),
 		rolesCommand(),
 		runCommand(p.Engine),

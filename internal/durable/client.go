@@ -149,6 +149,9 @@ func (c *Client) erase(ctx context.Context, place journal.Place) error {
 func (c *Client) post(
 	ctx context.Context, place journal.Place, topic, id string, rows ...journal.Row,
 ) (journal.Written, error) {
+	if journal.Imported(place.Conversation) && topic != topicClose && topic != topicErase {
+		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
+	}
 	post := journal.Posted{ID: topic + ":" + id, Topic: topic}
 	c.Fault.at(PointPost, place, Root)
 	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
@@ -189,6 +192,9 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 // redeliver delivers a post that may have been delivered before. A cancel that the person has talked
 // past is not: it would stop what they asked for since.
 func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
+	if journal.Imported(p.Conversation) && p.Topic != topicErase {
+		return nil // it is being imported, and was told elsewhere
+	}
 	if p.Topic != topicCancel {
 		return c.deliver(ctx, p)
 	}
@@ -214,6 +220,10 @@ func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 	if p.Topic == topicErase {
 		return c.erase(ctx, p.Place)
+	}
+	if journal.Imported(p.Conversation) { // nothing of it was ever begun here
+		_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
+		return err
 	}
 	to, event, err := c.event(ctx, p)
 	if err != nil {

@@ -86,7 +86,8 @@ type Reader interface {
 
 // Lists reads across the conversations of one tenant, and the outbox across all of them.
 type Lists interface {
-	// Conversations returns those that are not archived, the one last written to first.
+	// Conversations returns those that are archived or, unless the page says so, those that are not;
+	// the one last written to first.
 	Conversations(ctx context.Context, tenant string, page Page) ([]Conversation, error)
 	// Tails says how far conversations go; those that do not exist are left out.
 	Tails(ctx context.Context, tenant string, conversations ...string) (map[string]Tail, error)
@@ -96,6 +97,8 @@ type Lists interface {
 	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
 	// Search finds messages of people and models by words, the newest first.
 	Search(ctx context.Context, tenant string, query Query) ([]Hit, error)
+	// Usage sums what model calls used, in the order of each group's first call.
+	Usage(ctx context.Context, tenant string, query UsageQuery) ([]Used, error)
 	// Text returns a kept text.
 	Text(ctx context.Context, tenant, hash string) (string, error)
 	// Pending returns posts of all tenants that were not delivered, the oldest first. It is all
@@ -109,6 +112,8 @@ type Page struct {
 	Limit  int
 	Before int64
 	Cursor string
+	// Archived asks a list of conversations for those that are archived.
+	Archived bool
 }
 
 // PageLimit is how much a page holds when nothing is said, and the most that it can hold.

@@ -227,7 +227,7 @@ func (m *Memory) Conversations(
 	var out []journal.Conversation
 	for _, l := range m.of(tenant) {
 		c := l.view.Snapshot().Conversation
-		if !c.Archived && cmp.Or(c.UpdatedAt.Compare(at), cmp.Compare(c.ID, id)) < 0 {
+		if c.Archived == page.Archived && cmp.Or(c.UpdatedAt.Compare(at), cmp.Compare(c.ID, id)) < 0 {
 			out = append(out, c)
 		}
 	}
@@ -304,6 +304,17 @@ func (m *Memory) Search(
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(b.Seq, a.Seq))
 	})
 	return out[:min(len(out), journal.Page{Limit: query.Limit}.Size())], nil
+}
+
+// Usage implements journal.Lists.
+func (m *Memory) Usage(_ context.Context, tenant string, query journal.UsageQuery) ([]journal.Used, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var views []*journal.View
+	for _, l := range m.of(tenant) {
+		views = append(views, l.view)
+	}
+	return journal.Usage(views, query), nil
 }
 
 // Text implements journal.Lists.

@@ -132,6 +132,10 @@ func lists(t *testing.T, f Fixture) {
 	if diff := cmp.Diff([]string{"c5", "c4", "c3", "c2", "c1", "c0"}, got); diff != "" {
 		t.Errorf("conversations (+) against the wanted (-):\n%s", diff)
 	}
+	archived, err := f.Log.Conversations(t.Context(), "acme", journal.Page{Archived: true})
+	if err != nil || len(archived) != 1 || archived[0].ID != "c6" {
+		t.Errorf("archived conversations %+v, %v; want c6", archived, err)
+	}
 	if _, err := f.Log.Conversations(t.Context(), "acme", journal.Page{Cursor: "nonsense"}); chat.CodeOf(err) != chat.CodeInvalid {
 		t.Errorf("a cursor of nobody's gives %v", err)
 	}

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"writers at once leave no gap", writersAtOnce},
 		{"a cancelled writer returns", cancelledWriter},
 		{"usage is own and subtree", usage},
+		{"usage is summed by what is asked", usageBy},
 		{"records form a tree", recordTree},
 		{"a chat shows people and the orchestrator", chatAndSearch},
 		{"a search splits words like the fold", searches},

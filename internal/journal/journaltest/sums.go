@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -51,6 +52,61 @@ func usage(t *testing.T, f Fixture) {
 	used, tokens, cost := s.Spent()
 	if used.Cost != 36 || used.Tokens() != 44 || tokens != 109 || cost != 53 {
 		t.Errorf("spent %+v and holds %d tokens and %d; want 36, 44, 109, 53", used, tokens, cost)
+	}
+}
+
+// usageBy asks what two conversations used, by everything that it can be asked by.
+func usageBy(t *testing.T, f Fixture) {
+	child := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
+	at := start
+	for _, c := range []string{"c1", "c2"} {
+		for _, rows := range [][]journal.Row{
+			append(opening(), journal.Assigned{In: child, Parent: "root", Role: "coder", Depth: 1}),
+			{
+				journal.Requested{In: root, Call: "1.1", Turn: 1, Model: "m1"},
+				journal.Responded{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Cost: 5}},
+			},
+			{
+				journal.Requested{In: child, Call: "1.1", Turn: 1, Model: "m1"},
+				journal.Responded{
+					In: child, Call: "1.1", Status: chat.StatusCompleted, Model: "m2", Usage: chat.Usage{Output: 3, Cost: 7, Unpriced: 1},
+				},
+				journal.Requested{In: child, Call: "1.2", Turn: 1, Model: "m2"},
+			},
+		} {
+			if _, err := f.Log.Append(t.Context(), journal.Place{Tenant: "acme", Conversation: c}, at, rows...); err != nil {
+				t.Fatal(err)
+			}
+			at = at.Add(time.Second)
+		}
+	}
+	tests := []struct {
+		query journal.UsageQuery
+		want  []string
+	}{
+		{journal.UsageQuery{By: journal.UsageByConversation}, []string{"c1 3 10 3 12 1", "c2 3 10 3 12 1"}},
+		{journal.UsageQuery{By: journal.UsageByRole}, []string{"main 2 20 0 10 0", "coder 4 0 6 14 2"}},
+		{journal.UsageQuery{By: journal.UsageByModel, Conversation: "c2"}, []string{"m1 1 10 0 5 0", "m2 2 0 3 7 1"}},
+		{journal.UsageQuery{By: journal.UsageByAgent, Conversation: "c1"}, []string{"root 1 10 0 5 0", "root/1.0.0 2 0 3 7 1"}},
+		{journal.UsageQuery{By: journal.UsageByTurn, Conversation: "c1"}, []string{"root#1 1 10 0 5 0", "root/1.0.0#1 2 0 3 7 1"}},
+		{journal.UsageQuery{By: journal.UsageByModel, Since: start.Add(2 * time.Second), Until: start.Add(4 * time.Second)}, []string{"m2 2 0 3 7 1"}},
+		{journal.UsageQuery{By: journal.UsageByModel, Conversation: "c9"}, nil},
+	}
+	for _, test := range tests {
+		used, err := f.Log.Usage(t.Context(), "acme", test.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, u := range used {
+			got = append(got, fmt.Sprint(u.Name, " ", u.Calls, " ", u.Usage.Input, " ", u.Usage.Output, " ", u.Usage.Cost, " ", u.Usage.Unpriced))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("usage by %s (+) against the wanted (-):\n%s", test.query.By, diff)
+		}
+	}
+	if used, err := f.Log.Usage(t.Context(), "other", journal.UsageQuery{By: journal.UsageByModel}); err != nil || len(used) > 0 {
+		t.Errorf("another tenant sees %v, %v", used, err)
 	}
 }
 

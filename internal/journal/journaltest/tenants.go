@@ -27,6 +27,7 @@ func tenants(t *testing.T, f Fixture) {
 			journal.Stepped{In: root, N: 1, Event: []byte(`{}`)},
 			journal.Stepped{In: root, N: 2, Event: []byte(`{}`)},
 			journal.Relayed{In: root, Question: "q"},
+			journal.Requested{In: root, Call: "1.1", Model: "model of " + tenant},
 		})
 		write(t, f.Log, at, rows...)
 		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "same"}, rows...)
@@ -70,8 +71,8 @@ func tenants(t *testing.T, f Fixture) {
 		t.Errorf("%d of %d attempts returned something of another tenant", n, total)
 	}
 	for _, tenant := range []string{"acme", "zeta"} {
-		if n := len(all(t, f.Log, journal.Place{Tenant: tenant, Conversation: tenant + "-talk"})); n != 6 {
-			t.Errorf("%s has %d entries left, want 6", tenant, n)
+		if n := len(all(t, f.Log, journal.Place{Tenant: tenant, Conversation: tenant + "-talk"})); n != 7 {
+			t.Errorf("%s has %d entries left, want 7", tenant, n)
 		}
 	}
 }
@@ -172,6 +173,18 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 				texts = append(texts, o.Text)
 			}
 			return foreign(texts, theirs), err
+		},
+		"Usage": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			named, err := l.Usage(c, mine, journal.UsageQuery{Conversation: theirs + "-talk"})
+			if err != nil {
+				return 0, err
+			}
+			all, err := l.Usage(c, mine, journal.UsageQuery{By: journal.UsageByModel})
+			var models []string
+			for _, u := range all {
+				models = append(models, u.Name)
+			}
+			return len(named) + foreign(models, theirs), err
 		},
 		"Text": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Text(c, mine, journal.HashOf("prompt of "+theirs))

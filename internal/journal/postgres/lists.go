@@ -22,9 +22,14 @@ func (l *Log) Conversations(
 		return nil, err
 	}
 	err = l.inTenant(ctx, "list conversations", tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.RecentConversations(ctx, query.RecentConversationsParams{
-			Tenant: tenant, Before: at, BeforeID: id, Count: int32(page.Size()),
-		})
+		asked := query.RecentConversationsParams{Tenant: tenant, Before: at, BeforeID: id, Count: int32(page.Size())}
+		list := q.RecentConversations
+		if page.Archived {
+			list = func(ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
+				return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
+			}
+		}
+		rows, err := list(ctx, asked)
 		out = each(rows, conversation)
 		return err
 	})
@@ -119,6 +124,24 @@ func match(words string) string {
 		terms = append(terms, "'"+word+"'")
 	}
 	return strings.Join(terms, " & ")
+}
+
+// Usage implements journal.Lists.
+func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) (out []journal.Used, err error) {
+	since, until := asked.Span()
+	err = l.inTenant(ctx, "read usage", tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.UsageOf(ctx, query.UsageOfParams{
+			Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By), Since: since, Until: until,
+		})
+		out = each(rows, func(u query.UsageOfRow) journal.Used {
+			return journal.Used{Name: u.Name, Calls: u.Calls, Usage: chat.Usage{
+				Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
+				Cost: u.Cost, Unpriced: u.Unpriced,
+			}}
+		})
+		return err
+	})
+	return out, err
 }
 
 // Text implements journal.Lists.

@@ -22,9 +22,14 @@ func (l *Log) Conversations(
 		return nil, err
 	}
 	err = l.view(ctx, "list conversations", func(q *query.Queries) error {
-		rows, err := q.RecentConversations(ctx, query.RecentConversationsParams{
-			Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size()),
-		})
+		asked := query.RecentConversationsParams{Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size())}
+		list := q.RecentConversations
+		if page.Archived {
+			list = func(ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
+				return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
+			}
+		}
+		rows, err := list(ctx, asked)
 		out = each(rows, conversation)
 		return err
 	})
@@ -82,6 +87,25 @@ func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journa
 				Conversation: w.ConversationID, Seq: w.Seq, At: moment(w.At), Agent: w.AgentID,
 				Task: w.TaskID, Key: w.EntryKey, Until: w.Until,
 			}
+		})
+		return err
+	})
+	return out, err
+}
+
+// Usage implements journal.Lists.
+func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) (out []journal.Used, err error) {
+	since, until := asked.Span()
+	err = l.view(ctx, "read usage", func(q *query.Queries) error {
+		rows, err := q.UsageOf(ctx, query.UsageOfParams{
+			Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By), Since: since.UnixMilli(),
+			Until: until.UnixMilli(),
+		})
+		out = each(rows, func(u query.UsageOfRow) journal.Used {
+			return journal.Used{Name: u.Name, Calls: u.Calls, Usage: chat.Usage{
+				Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
+				Cost: u.Cost, Unpriced: u.Unpriced,
+			}}
 		})
 		return err
 	})

@@ -33,6 +33,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.approvalsOfStmt, err = db.PrepareContext(ctx, approvalsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalsOf: %w", err)
 	}
+	if q.archivedConversationsStmt, err = db.PrepareContext(ctx, archivedConversations); err != nil {
+		return nil, fmt.Errorf("error preparing query ArchivedConversations: %w", err)
+	}
 	if q.chatOfStmt, err = db.PrepareContext(ctx, chatOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ChatOf: %w", err)
 	}
@@ -198,6 +201,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.transcriptOfStmt, err = db.PrepareContext(ctx, transcriptOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TranscriptOf: %w", err)
 	}
+	if q.usageOfStmt, err = db.PrepareContext(ctx, usageOf); err != nil {
+		return nil, fmt.Errorf("error preparing query UsageOf: %w", err)
+	}
 	if q.waitingForStmt, err = db.PrepareContext(ctx, waitingFor); err != nil {
 		return nil, fmt.Errorf("error preparing query WaitingFor: %w", err)
 	}
@@ -219,6 +225,11 @@ func (q *Queries) Close() error {
 	if q.approvalsOfStmt != nil {
 		if cerr := q.approvalsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing approvalsOfStmt: %w", cerr)
+		}
+	}
+	if q.archivedConversationsStmt != nil {
+		if cerr := q.archivedConversationsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing archivedConversationsStmt: %w", cerr)
 		}
 	}
 	if q.chatOfStmt != nil {
@@ -496,6 +507,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing transcriptOfStmt: %w", cerr)
 		}
 	}
+	if q.usageOfStmt != nil {
+		if cerr := q.usageOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing usageOfStmt: %w", cerr)
+		}
+	}
 	if q.waitingForStmt != nil {
 		if cerr := q.waitingForStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing waitingForStmt: %w", cerr)
@@ -538,131 +554,135 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 }
 
 type Queries struct {
-	db                      DBTX
-	tx                      *sql.Tx
-	advanceConversationStmt *sql.Stmt
-	agentsOfStmt            *sql.Stmt
-	approvalsOfStmt         *sql.Stmt
-	chatOfStmt              *sql.Stmt
-	conversationOfStmt      *sql.Stmt
-	entriesAfterStmt        *sql.Stmt
-	entriesByKeyStmt        *sql.Stmt
-	eraseConversationStmt   *sql.Stmt
-	eraseMessagesStmt       *sql.Stmt
-	foldAgentStmt           *sql.Stmt
-	foldAnsweredStmt        *sql.Stmt
-	foldArchivedStmt        *sql.Stmt
-	foldAskedStmt           *sql.Stmt
-	foldCallClosedStmt      *sql.Stmt
-	foldCallWantedStmt      *sql.Stmt
-	foldClosedStmt          *sql.Stmt
-	foldDecidedStmt         *sql.Stmt
-	foldDeliveredStmt       *sql.Stmt
-	foldFinishedStmt        *sql.Stmt
-	foldGrantedStmt         *sql.Stmt
-	foldMessageStmt         *sql.Stmt
-	foldMovedStmt           *sql.Stmt
-	foldOpenedStmt          *sql.Stmt
-	foldPostedStmt          *sql.Stmt
-	foldRelayedStmt         *sql.Stmt
-	foldRequestedStmt       *sql.Stmt
-	foldRespondedStmt       *sql.Stmt
-	foldResultedStmt        *sql.Stmt
-	foldStartedStmt         *sql.Stmt
-	foldTaskStmt            *sql.Stmt
-	foldTitledStmt          *sql.Stmt
-	foldToolUseStmt         *sql.Stmt
-	foldUsageStmt           *sql.Stmt
-	foldVoidedCallsStmt     *sql.Stmt
-	foldVoidedMessageStmt   *sql.Stmt
-	foldWantedStmt          *sql.Stmt
-	grantsOfStmt            *sql.Stmt
-	holdStmt                *sql.Stmt
-	insertEntryStmt         *sql.Stmt
-	insertWordsStmt         *sql.Stmt
-	keepTextStmt            *sql.Stmt
-	linesOfStmt             *sql.Stmt
-	lookUpStmt              *sql.Stmt
-	modelCallsOfStmt        *sql.Stmt
-	openConversationStmt    *sql.Stmt
-	openLeasesOfStmt        *sql.Stmt
-	pendingPostsStmt        *sql.Stmt
-	questionsOfStmt         *sql.Stmt
-	recentConversationsStmt *sql.Stmt
-	recordsOfStmt           *sql.Stmt
-	searchMessagesStmt      *sql.Stmt
-	settleStmt              *sql.Stmt
-	stepsOfStmt             *sql.Stmt
-	tailsOfStmt             *sql.Stmt
-	tasksOfStmt             *sql.Stmt
-	textOfStmt              *sql.Stmt
-	toolCallsOfStmt         *sql.Stmt
-	transcriptOfStmt        *sql.Stmt
-	waitingForStmt          *sql.Stmt
+	db                        DBTX
+	tx                        *sql.Tx
+	advanceConversationStmt   *sql.Stmt
+	agentsOfStmt              *sql.Stmt
+	approvalsOfStmt           *sql.Stmt
+	archivedConversationsStmt *sql.Stmt
+	chatOfStmt                *sql.Stmt
+	conversationOfStmt        *sql.Stmt
+	entriesAfterStmt          *sql.Stmt
+	entriesByKeyStmt          *sql.Stmt
+	eraseConversationStmt     *sql.Stmt
+	eraseMessagesStmt         *sql.Stmt
+	foldAgentStmt             *sql.Stmt
+	foldAnsweredStmt          *sql.Stmt
+	foldArchivedStmt          *sql.Stmt
+	foldAskedStmt             *sql.Stmt
+	foldCallClosedStmt        *sql.Stmt
+	foldCallWantedStmt        *sql.Stmt
+	foldClosedStmt            *sql.Stmt
+	foldDecidedStmt           *sql.Stmt
+	foldDeliveredStmt         *sql.Stmt
+	foldFinishedStmt          *sql.Stmt
+	foldGrantedStmt           *sql.Stmt
+	foldMessageStmt           *sql.Stmt
+	foldMovedStmt             *sql.Stmt
+	foldOpenedStmt            *sql.Stmt
+	foldPostedStmt            *sql.Stmt
+	foldRelayedStmt           *sql.Stmt
+	foldRequestedStmt         *sql.Stmt
+	foldRespondedStmt         *sql.Stmt
+	foldResultedStmt          *sql.Stmt
+	foldStartedStmt           *sql.Stmt
+	foldTaskStmt              *sql.Stmt
+	foldTitledStmt            *sql.Stmt
+	foldToolUseStmt           *sql.Stmt
+	foldUsageStmt             *sql.Stmt
+	foldVoidedCallsStmt       *sql.Stmt
+	foldVoidedMessageStmt     *sql.Stmt
+	foldWantedStmt            *sql.Stmt
+	grantsOfStmt              *sql.Stmt
+	holdStmt                  *sql.Stmt
+	insertEntryStmt           *sql.Stmt
+	insertWordsStmt           *sql.Stmt
+	keepTextStmt              *sql.Stmt
+	linesOfStmt               *sql.Stmt
+	lookUpStmt                *sql.Stmt
+	modelCallsOfStmt          *sql.Stmt
+	openConversationStmt      *sql.Stmt
+	openLeasesOfStmt          *sql.Stmt
+	pendingPostsStmt          *sql.Stmt
+	questionsOfStmt           *sql.Stmt
+	recentConversationsStmt   *sql.Stmt
+	recordsOfStmt             *sql.Stmt
+	searchMessagesStmt        *sql.Stmt
+	settleStmt                *sql.Stmt
+	stepsOfStmt               *sql.Stmt
+	tailsOfStmt               *sql.Stmt
+	tasksOfStmt               *sql.Stmt
+	textOfStmt                *sql.Stmt
+	toolCallsOfStmt           *sql.Stmt
+	transcriptOfStmt          *sql.Stmt
+	usageOfStmt               *sql.Stmt
+	waitingForStmt            *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
-		db:                      tx,
-		tx:                      tx,
-		advanceConversationStmt: q.advanceConversationStmt,
-		agentsOfStmt:            q.agentsOfStmt,
-		approvalsOfStmt:         q.approvalsOfStmt,
-		chatOfStmt:              q.chatOfStmt,
-		conversationOfStmt:      q.conversationOfStmt,
-		entriesAfterStmt:        q.entriesAfterStmt,
-		entriesByKeyStmt:        q.entriesByKeyStmt,
-		eraseConversationStmt:   q.eraseConversationStmt,
-		eraseMessagesStmt:       q.eraseMessagesStmt,
-		foldAgentStmt:           q.foldAgentStmt,
-		foldAnsweredStmt:        q.foldAnsweredStmt,
-		foldArchivedStmt:        q.foldArchivedStmt,
-		foldAskedStmt:           q.foldAskedStmt,
-		foldCallClosedStmt:      q.foldCallClosedStmt,
-		foldCallWantedStmt:      q.foldCallWantedStmt,
-		foldClosedStmt:          q.foldClosedStmt,
-		foldDecidedStmt:         q.foldDecidedStmt,
-		foldDeliveredStmt:       q.foldDeliveredStmt,
-		foldFinishedStmt:        q.foldFinishedStmt,
-		foldGrantedStmt:         q.foldGrantedStmt,
-		foldMessageStmt:         q.foldMessageStmt,
-		foldMovedStmt:           q.foldMovedStmt,
-		foldOpenedStmt:          q.foldOpenedStmt,
-		foldPostedStmt:          q.foldPostedStmt,
-		foldRelayedStmt:         q.foldRelayedStmt,
-		foldRequestedStmt:       q.foldRequestedStmt,
-		foldRespondedStmt:       q.foldRespondedStmt,
-		foldResultedStmt:        q.foldResultedStmt,
-		foldStartedStmt:         q.foldStartedStmt,
-		foldTaskStmt:            q.foldTaskStmt,
-		foldTitledStmt:          q.foldTitledStmt,
-		foldToolUseStmt:         q.foldToolUseStmt,
-		foldUsageStmt:           q.foldUsageStmt,
-		foldVoidedCallsStmt:     q.foldVoidedCallsStmt,
-		foldVoidedMessageStmt:   q.foldVoidedMessageStmt,
-		foldWantedStmt:          q.foldWantedStmt,
-		grantsOfStmt:            q.grantsOfStmt,
-		holdStmt:                q.holdStmt,
-		insertEntryStmt:         q.insertEntryStmt,
-		insertWordsStmt:         q.insertWordsStmt,
-		keepTextStmt:            q.keepTextStmt,
-		linesOfStmt:             q.linesOfStmt,
-		lookUpStmt:              q.lookUpStmt,
-		modelCallsOfStmt:        q.modelCallsOfStmt,
-		openConversationStmt:    q.openConversationStmt,
-		openLeasesOfStmt:        q.openLeasesOfStmt,
-		pendingPostsStmt:        q.pendingPostsStmt,
-		questionsOfStmt:         q.questionsOfStmt,
-		recentConversationsStmt: q.recentConversationsStmt,
-		recordsOfStmt:           q.recordsOfStmt,
-		searchMessagesStmt:      q.searchMessagesStmt,
-		settleStmt:              q.settleStmt,
-		stepsOfStmt:             q.stepsOfStmt,
-		tailsOfStmt:             q.tailsOfStmt,
-		tasksOfStmt:             q.tasksOfStmt,
-		textOfStmt:              q.textOfStmt,
-		toolCallsOfStmt:         q.toolCallsOfStmt,
-		transcriptOfStmt:        q.transcriptOfStmt,
-		waitingForStmt:          q.waitingForStmt,
+		db:                        tx,
+		tx:                        tx,
+		advanceConversationStmt:   q.advanceConversationStmt,
+		agentsOfStmt:              q.agentsOfStmt,
+		approvalsOfStmt:           q.approvalsOfStmt,
+		archivedConversationsStmt: q.archivedConversationsStmt,
+		chatOfStmt:                q.chatOfStmt,
+		conversationOfStmt:        q.conversationOfStmt,
+		entriesAfterStmt:          q.entriesAfterStmt,
+		entriesByKeyStmt:          q.entriesByKeyStmt,
+		eraseConversationStmt:     q.eraseConversationStmt,
+		eraseMessagesStmt:         q.eraseMessagesStmt,
+		foldAgentStmt:             q.foldAgentStmt,
+		foldAnsweredStmt:          q.foldAnsweredStmt,
+		foldArchivedStmt:          q.foldArchivedStmt,
+		foldAskedStmt:             q.foldAskedStmt,
+		foldCallClosedStmt:        q.foldCallClosedStmt,
+		foldCallWantedStmt:        q.foldCallWantedStmt,
+		foldClosedStmt:            q.foldClosedStmt,
+		foldDecidedStmt:           q.foldDecidedStmt,
+		foldDeliveredStmt:         q.foldDeliveredStmt,
+		foldFinishedStmt:          q.foldFinishedStmt,
+		foldGrantedStmt:           q.foldGrantedStmt,
+		foldMessageStmt:           q.foldMessageStmt,
+		foldMovedStmt:             q.foldMovedStmt,
+		foldOpenedStmt:            q.foldOpenedStmt,
+		foldPostedStmt:            q.foldPostedStmt,
+		foldRelayedStmt:           q.foldRelayedStmt,
+		foldRequestedStmt:         q.foldRequestedStmt,
+		foldRespondedStmt:         q.foldRespondedStmt,
+		foldResultedStmt:          q.foldResultedStmt,
+		foldStartedStmt:           q.foldStartedStmt,
+		foldTaskStmt:              q.foldTaskStmt,
+		foldTitledStmt:            q.foldTitledStmt,
+		foldToolUseStmt:           q.foldToolUseStmt,
+		foldUsageStmt:             q.foldUsageStmt,
+		foldVoidedCallsStmt:       q.foldVoidedCallsStmt,
+		foldVoidedMessageStmt:     q.foldVoidedMessageStmt,
+		foldWantedStmt:            q.foldWantedStmt,
+		grantsOfStmt:              q.grantsOfStmt,
+		holdStmt:                  q.holdStmt,
+		insertEntryStmt:           q.insertEntryStmt,
+		insertWordsStmt:           q.insertWordsStmt,
+		keepTextStmt:              q.keepTextStmt,
+		linesOfStmt:               q.linesOfStmt,
+		lookUpStmt:                q.lookUpStmt,
+		modelCallsOfStmt:          q.modelCallsOfStmt,
+		openConversationStmt:      q.openConversationStmt,
+		openLeasesOfStmt:          q.openLeasesOfStmt,
+		pendingPostsStmt:          q.pendingPostsStmt,
+		questionsOfStmt:           q.questionsOfStmt,
+		recentConversationsStmt:   q.recentConversationsStmt,
+		recordsOfStmt:             q.recordsOfStmt,
+		searchMessagesStmt:        q.searchMessagesStmt,
+		settleStmt:                q.settleStmt,
+		stepsOfStmt:               q.stepsOfStmt,
+		tailsOfStmt:               q.tailsOfStmt,
+		tasksOfStmt:               q.tasksOfStmt,
+		textOfStmt:                q.textOfStmt,
+		toolCallsOfStmt:           q.toolCallsOfStmt,
+		transcriptOfStmt:          q.transcriptOfStmt,
+		usageOfStmt:               q.usageOfStmt,
+		waitingForStmt:            q.waitingForStmt,
 	}
 }

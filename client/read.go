@@ -1,0 +1,225 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// read asks for something.
+func read[T any](ctx context.Context, c *Client, query url.Values, parts ...string) (out T, err error) {
+	err = c.call(ctx, request{method: http.MethodGet, path: at(parts...), query: query}, &out)
+	return out, err
+}
+
+// items asks for a list that comes in one piece.
+func items[T any](ctx context.Context, c *Client, query url.Values, parts ...string) ([]T, error) {
+	out, err := read[struct {
+		Items []T `json:"items"`
+	}](ctx, c, query, parts...)
+	return out.Items, err
+}
+
+// PageOptions ask for a part of a list: at most Limit things, before a seq. The zero value asks for
+// the last hundred.
+type PageOptions struct {
+	Limit  int
+	Before int64
+}
+
+func (o PageOptions) query() url.Values {
+	q := url.Values{}
+	number(q, "limit", int64(o.Limit))
+	number(q, "before", o.Before)
+	return q
+}
+
+func number(q url.Values, name string, n int64) {
+	if n != 0 {
+		q.Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func text(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+func moment(q url.Values, name string, t time.Time) {
+	if !t.IsZero() {
+		q.Set(name, t.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+// Me says who the key belongs to.
+func (c *Client) Me(ctx context.Context) (Me, error) { return read[Me](ctx, c, nil, "me") }
+
+// ListOptions ask for a page of the list of conversations. Cursor is from the page before.
+type ListOptions struct {
+	Limit    int
+	Cursor   string
+	Archived bool
+}
+
+// Conversations lists the conversations, the one last written to first.
+func (c *Client) Conversations(ctx context.Context, o ListOptions) (Conversations, error) {
+	q := url.Values{}
+	number(q, "limit", int64(o.Limit))
+	text(q, "cursor", o.Cursor)
+	if o.Archived {
+		q.Set("archived", "true")
+	}
+	return read[Conversations](ctx, c, q, "conversations")
+}
+
+// Conversation is the state of a conversation, with all that waits for a person.
+func (c *Client) Conversation(ctx context.Context, conversation string) (Snapshot, error) {
+	return read[Snapshot](ctx, c, nil, "conversations", conversation)
+}
+
+// Messages are what people and the orchestrator said to each other.
+func (c *Client) Messages(ctx context.Context, conversation string, o PageOptions) (Page[Message], error) {
+	return read[Page[Message]](ctx, c, o.query(), "conversations", conversation, "messages")
+}
+
+// Agents are all who work in a conversation.
+func (c *Client) Agents(ctx context.Context, conversation string) ([]Agent, error) {
+	return items[Agent](ctx, c, nil, "conversations", conversation, "agents")
+}
+
+// Agent is one agent with its tasks.
+func (c *Client) Agent(ctx context.Context, conversation, agent string) (AgentView, error) {
+	return read[AgentView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent))
+}
+
+// Children are the agents that one asked for help.
+func (c *Client) Children(ctx context.Context, conversation, agent string) ([]Agent, error) {
+	return items[Agent](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "children")
+}
+
+// AgentMessages is an agent's transcript.
+func (c *Client) AgentMessages(ctx context.Context, conversation, agent string, o PageOptions) (Page[Message], error) {
+	return read[Page[Message]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "messages")
+}
+
+// ToolCalls are what an agent used tools for.
+func (c *Client) ToolCalls(ctx context.Context, conversation, agent string, o PageOptions) (Page[ToolCall], error) {
+	return read[Page[ToolCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "tool-calls")
+}
+
+// ToolCall is one tool call, whole.
+func (c *Client) ToolCall(ctx context.Context, conversation, agent, call string) (ToolCallView, error) {
+	return read[ToolCallView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "tool-calls", call)
+}
+
+// ModelCalls are what an agent asked models.
+func (c *Client) ModelCalls(ctx context.Context, conversation, agent string, o PageOptions) (Page[ModelCall], error) {
+	return read[Page[ModelCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "model-calls")
+}
+
+// Tasks are all that agents were asked to do.
+func (c *Client) Tasks(ctx context.Context, conversation string) ([]Task, error) {
+	return items[Task](ctx, c, nil, "conversations", conversation, "tasks")
+}
+
+// Task is one task with what came of it.
+func (c *Client) Task(ctx context.Context, conversation, task string) (TaskView, error) {
+	return read[TaskView](ctx, c, nil, "conversations", conversation, "tasks", inAddress(task))
+}
+
+// Approvals are what wanted or wants a person's approval.
+func (c *Client) Approvals(ctx context.Context, conversation string) ([]Approval, error) {
+	return items[Approval](ctx, c, nil, "conversations", conversation, "approvals")
+}
+
+// Approval is one approval with what the person is shown.
+func (c *Client) Approval(ctx context.Context, conversation, approval string) (Approval, error) {
+	return read[Approval](ctx, c, nil, "conversations", conversation, "approvals", approval)
+}
+
+// Questions are what agents wanted or want to know.
+func (c *Client) Questions(ctx context.Context, conversation string) ([]Question, error) {
+	return items[Question](ctx, c, nil, "conversations", conversation, "questions")
+}
+
+// Inbox is all that waits for a person, the oldest first; limit zero means a hundred.
+func (c *Client) Inbox(ctx context.Context, limit int) ([]Waiting, error) {
+	q := url.Values{}
+	number(q, "limit", int64(limit))
+	return items[Waiting](ctx, c, q, "inbox")
+}
+
+// SearchOptions say what is searched for: all of the words, in one conversation or in all.
+type SearchOptions struct {
+	Words        string
+	Conversation string
+	SubAgents    bool
+	Limit        int
+}
+
+// Search finds messages, the newest first.
+func (c *Client) Search(ctx context.Context, o SearchOptions) ([]Hit, error) {
+	q := url.Values{}
+	text(q, "q", o.Words)
+	text(q, "conversation", o.Conversation)
+	if o.SubAgents {
+		q.Set("sub_agents", "true")
+	}
+	number(q, "limit", int64(o.Limit))
+	return items[Hit](ctx, c, q, "search")
+}
+
+// Text is a kept text: a prompt, a whole output, a patch.
+func (c *Client) Text(ctx context.Context, hash string) (string, error) {
+	out, err := read[struct {
+		Text string `json:"text"`
+	}](ctx, c, nil, "texts", hash)
+	return out.Text, err
+}
+
+// Roles are what agents can be in a workspace.
+func (c *Client) Roles(ctx context.Context, workspace string) ([]Role, error) {
+	q := url.Values{}
+	text(q, "workspace", workspace)
+	return items[Role](ctx, c, q, "roles")
+}
+
+// ConversationUsage is what a conversation used, by agent, role, model or turn.
+func (c *Client) ConversationUsage(ctx context.Context, conversation, by string) (UsageSums, error) {
+	q := url.Values{}
+	text(q, "by", by)
+	return read[UsageSums](ctx, c, q, "conversations", conversation, "usage")
+}
+
+// UsageOptions say what of all conversations is summed: by role, model or conversation, and since
+// and until when. Nothing means by model, in the last 30 days.
+type UsageOptions struct {
+	By           string
+	Since, Until time.Time
+}
+
+// Usage is what all conversations used.
+func (c *Client) Usage(ctx context.Context, o UsageOptions) (UsageSums, error) {
+	q := url.Values{}
+	text(q, "by", o.By)
+	moment(q, "since", o.Since)
+	moment(q, "until", o.Until)
+	return read[UsageSums](ctx, c, q, "usage")
+}
+
+// Export writes a conversation with all its content as JSON Lines. It is not sent again after an
+// error: what was written until then is of no use.
+func (c *Client) Export(ctx context.Context, conversation string, to io.Writer) error {
+	r := request{method: http.MethodGet, path: at("conversations", conversation, "export")}
+	resp, err := c.send(ctx, r, nil, "", "application/x-ndjson")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // all of it was read, or it is of no use
+	_, err = io.Copy(to, resp.Body)
+	return err
+}

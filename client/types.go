@@ -1,0 +1,289 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Me is who asks.
+type Me struct {
+	Tenant string   `json:"tenant"`
+	User   string   `json:"user"`
+	Name   string   `json:"name"`
+	Role   string   `json:"role"`
+	Scopes []string `json:"scopes"`
+}
+
+// Conversation is one line of the list of conversations. Seq is its last event.
+type Conversation struct {
+	ID        string    `json:"id"`
+	By        string    `json:"by"`
+	Title     string    `json:"title"`
+	Workspace string    `json:"workspace"`
+	Archived  bool      `json:"archived"`
+	OpenedAt  time.Time `json:"opened_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Seq       int64     `json:"seq"`
+	Number    int64     `json:"number"`
+}
+
+// Conversations is a page of the list of conversations. Cursor asks for the next; the last has
+// none.
+type Conversations struct {
+	Items  []Conversation `json:"items"`
+	Cursor string         `json:"cursor,omitempty"`
+}
+
+// Page is a part of a list. Before asks for what came before it; it is zero when nothing did.
+type Page[T any] struct {
+	Items  []T   `json:"items"`
+	Before int64 `json:"before,omitempty"`
+}
+
+// Usage is what model calls used, in tokens and in millionths of a US dollar.
+type Usage struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+	Reasoning  int64 `json:"reasoning"`
+	Cost       int64 `json:"cost_micro_usd"`
+	Unpriced   int64 `json:"unpriced_calls"`
+}
+
+// UsageLine is what one group used. Subtree is there for agents.
+type UsageLine struct {
+	Name    string `json:"name"`
+	Calls   int64  `json:"calls"`
+	Own     Usage  `json:"own"`
+	Subtree *Usage `json:"subtree,omitempty"`
+}
+
+// UsageSums is usage in groups and in all.
+type UsageSums struct {
+	Items []UsageLine `json:"items"`
+	Total Usage       `json:"total"`
+}
+
+// Part is a piece of a message: text, thinking, tool_use, tool_result or image.
+type Part struct {
+	Kind   string `json:"kind"`
+	Text   string `json:"text,omitempty"`
+	Call   string `json:"call,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Args   string `json:"args,omitempty"`
+	Image  string `json:"image,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// Message is one message of a chat or of an agent's transcript. State says how far one that a
+// person posted has come: received, delivered or read. Letters are the numbers of those that an
+// agent reads with it.
+type Message struct {
+	ID      string    `json:"id"`
+	Seq     int64     `json:"seq"`
+	Number  int64     `json:"number,omitempty"`
+	At      time.Time `json:"at"`
+	Agent   string    `json:"agent"`
+	Speaker string    `json:"speaker"`
+	By      string    `json:"by,omitempty"`
+	Turn    int       `json:"turn,omitempty"`
+	Parts   []Part    `json:"parts"`
+	State   string    `json:"state,omitempty"`
+	Letters []int64   `json:"letters,omitempty"`
+}
+
+// Text is what the message says, without thinking and calls.
+func (m Message) Text() string {
+	text := ""
+	for _, p := range m.Parts {
+		if p.Kind == "text" {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+// Agent is one worker of a conversation.
+type Agent struct {
+	ID       string `json:"id"`
+	Parent   string `json:"parent,omitempty"`
+	Depth    int    `json:"depth"`
+	Role     string `json:"role"`
+	RoleHash string `json:"role_hash,omitempty"`
+	Task     string `json:"task"`
+	Own      Usage  `json:"own"`
+	Subtree  Usage  `json:"subtree"`
+}
+
+// AgentView is an agent with its tasks.
+type AgentView struct {
+	Agent
+	Tasks []Task `json:"tasks"`
+}
+
+// Task is one thing that an agent was asked to do.
+type Task struct {
+	ID         string     `json:"id"`
+	Agent      string     `json:"agent"`
+	Parent     string     `json:"parent,omitempty"`
+	Call       string     `json:"parent_call,omitempty"`
+	Item       int        `json:"item,omitempty"`
+	Trigger    int64      `json:"trigger,omitempty"`
+	Background bool       `json:"background,omitempty"`
+	Seq        int64      `json:"seq"`
+	Status     string     `json:"status"`
+	Reason     string     `json:"waiting_reason,omitempty"`
+	Kind       string     `json:"error_kind,omitempty"`
+	AssignedAt time.Time  `json:"assigned_at"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+}
+
+// TaskView is a task with what was asked and what came of it.
+type TaskView struct {
+	Task
+	Instruction   string          `json:"instruction,omitempty"`
+	Criteria      string          `json:"success_criteria,omitempty"`
+	Files         []string        `json:"files,omitempty"`
+	ContextMode   string          `json:"context_mode,omitempty"`
+	MaxIterations int             `json:"max_iterations,omitempty"`
+	MaxDuration   int64           `json:"max_duration_ms,omitempty"`
+	Brief         json.RawMessage `json:"brief,omitempty"`
+	Message       string          `json:"message,omitempty"`
+	Summary       string          `json:"summary,omitempty"`
+	Result        json.RawMessage `json:"result,omitempty"`
+	Receipt       json.RawMessage `json:"receipt,omitempty"`
+	Iterations    int             `json:"iterations,omitempty"`
+}
+
+// ToolCall is one use of a tool.
+type ToolCall struct {
+	Call       string     `json:"call"`
+	Seq        int64      `json:"seq"`
+	Agent      string     `json:"agent"`
+	Task       string     `json:"task"`
+	Tool       string     `json:"tool"`
+	Turn       int        `json:"turn"`
+	Status     string     `json:"status"`
+	Attempt    int        `json:"attempt,omitempty"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Duration   int64      `json:"duration_ms,omitempty"`
+}
+
+// ToolCallView is a tool call with what went in and what came out.
+type ToolCallView struct {
+	Call     string          `json:"call"`
+	Agent    string          `json:"agent"`
+	Tool     string          `json:"tool"`
+	Args     string          `json:"args"`
+	Status   string          `json:"status,omitempty"`
+	Text     string          `json:"text,omitempty"`
+	Whole    string          `json:"whole,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	Facts    json.RawMessage `json:"facts,omitempty"`
+	Duration int64           `json:"duration_ms,omitempty"`
+}
+
+// ModelCall is one attempt at a model request.
+type ModelCall struct {
+	Call       string     `json:"call"`
+	Seq        int64      `json:"seq"`
+	Agent      string     `json:"agent"`
+	Task       string     `json:"task"`
+	Type       string     `json:"type"`
+	Turn       int        `json:"turn,omitempty"`
+	Attempt    int        `json:"attempt,omitempty"`
+	Model      string     `json:"model,omitempty"`
+	Prompt     string     `json:"prompt,omitempty"`
+	Status     string     `json:"status"`
+	Kind       string     `json:"error_kind,omitempty"`
+	Usage      Usage      `json:"usage"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+}
+
+// Approval is a call that a person must allow. Hash names what exactly is to be approved.
+type Approval struct {
+	ID      string          `json:"id"`
+	Seq     int64           `json:"seq"`
+	Agent   string          `json:"agent"`
+	Task    string          `json:"task"`
+	Call    string          `json:"call"`
+	Tool    string          `json:"tool"`
+	Hash    string          `json:"hash"`
+	Status  string          `json:"status"`
+	Pattern string          `json:"pattern,omitempty"`
+	Show    json.RawMessage `json:"show,omitempty"`
+	By      string          `json:"by,omitempty"`
+	Allow   bool            `json:"allow,omitempty"`
+	Scope   string          `json:"scope,omitempty"`
+	At      time.Time       `json:"at"`
+	Until   *time.Time      `json:"until,omitempty"`
+}
+
+// Question is what an agent wants to know.
+type Question struct {
+	ID      string     `json:"id"`
+	Seq     int64      `json:"seq"`
+	Agent   string     `json:"agent"`
+	Task    string     `json:"task"`
+	Status  string     `json:"status"`
+	Text    string     `json:"text,omitempty"`
+	Options []string   `json:"options,omitempty"`
+	By      string     `json:"by,omitempty"`
+	At      time.Time  `json:"at"`
+	Until   *time.Time `json:"until,omitempty"`
+}
+
+// Snapshot is the state of a conversation after event Conversation.Seq.
+type Snapshot struct {
+	Conversation Conversation `json:"conversation"`
+	Agents       []Agent      `json:"agents"`
+	Tasks        []Task       `json:"tasks"`
+	Questions    []Question   `json:"questions"`
+	Approvals    []Approval   `json:"approvals"`
+	Messages     []Message    `json:"messages"`
+	Used         Usage        `json:"used"`
+	HeldTokens   int64        `json:"held_tokens"`
+	HeldCost     int64        `json:"held_micro_usd"`
+}
+
+// Waiting is an approval or a question that waits for a person.
+type Waiting struct {
+	Conversation string    `json:"conversation"`
+	At           time.Time `json:"at"`
+	Approval     *Approval `json:"approval,omitempty"`
+	Question     *Question `json:"question,omitempty"`
+	Role         string    `json:"role"`
+}
+
+// Hit is a message that a search found.
+type Hit struct {
+	Conversation string    `json:"conversation"`
+	Seq          int64     `json:"seq"`
+	At           time.Time `json:"at"`
+	Agent        string    `json:"agent"`
+	Speaker      string    `json:"speaker"`
+	Text         string    `json:"text"`
+}
+
+// Role is what an agent can be.
+type Role struct {
+	Name          string   `json:"name"`
+	Description   string   `json:"description"`
+	Icon          string   `json:"icon,omitempty"`
+	Model         string   `json:"model,omitempty"`
+	Tools         []string `json:"tools"`
+	Delegates     []string `json:"delegates"`
+	MaxIterations int      `json:"max_iterations,omitempty"`
+	MaxDuration   int64    `json:"max_duration_ms,omitempty"`
+	Prompt        string   `json:"prompt"`
+	Source        string   `json:"source"`
+}
+
+// Accepted says that a command is recorded and will be carried out.
+type Accepted struct {
+	ID string `json:"id"`
+}

@@ -1,0 +1,117 @@
+package apitest
+
+import (
+	"context"
+	"net/http/httptest"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/live"
+)
+
+// Token lets in whoever has it.
+const Token = "rtl_of_a_test"
+
+// Tenant is whose everything is.
+const Tenant = "local"
+
+// TB is what a server needs of a test.
+type TB interface {
+	Helper()
+	Cleanup(f func())
+	Fatal(args ...any)
+}
+
+// Server is a server on a journal in memory, without agents.
+type Server struct {
+	URL      string
+	API      *api.Server
+	Log      journal.Log
+	Contract *Contract
+}
+
+// Start starts a server. Change may alter what it is made of; nil leaves it.
+func Start(t TB, change func(*api.Options)) *Server {
+	t.Helper()
+	log := journal.Log(journaltest.NewMemory())
+	options := api.Options{
+		Log: log, Bus: live.NewLocal(0), Door: api.Local{Tenant: Tenant, User: "ann", Token: Token}, Roles: noRoles{},
+		Version: "test", Poll: 20 * time.Millisecond,
+	}
+	if change != nil {
+		change(&options)
+	}
+	if options.Commands == nil {
+		options.Commands = Desk{Log: options.Log}
+	}
+	server := api.New(options)
+	front := httptest.NewServer(server)
+	t.Cleanup(func() {
+		server.Close()
+		front.Close()
+	})
+	document, err := api.Document("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, err := NewContract(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Server{URL: front.URL, API: server, Log: options.Log, Contract: contract}
+}
+
+// noRoles is a catalogue of one role.
+type noRoles struct{}
+
+// Roles implements api.Catalogue.
+func (noRoles) Roles(context.Context, string) ([]api.RoleInfo, error) {
+	return []api.RoleInfo{{Name: "main", Description: "Talks to people.", Tools: []string{}, Delegates: []string{}}}, nil
+}
+
+// Desk takes commands and records them, and tells no engine.
+type Desk struct{ Log journal.Log }
+
+var root = journal.In{Agent: "main", Task: "main"}
+
+func (d Desk) write(ctx context.Context, place journal.Place, rows ...journal.Row) error {
+	_, err := d.Log.Append(ctx, place, time.Now(), rows...)
+	return err
+}
+
+// Open implements api.Commands.
+func (d Desk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
+	return d.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace},
+		journal.Assigned{In: root, Role: "main"})
+}
+
+// Say implements api.Commands.
+func (d Desk) Say(ctx context.Context, place journal.Place, s api.Said) error {
+	return d.write(ctx, place, journal.Said{
+		ID: s.ID, By: s.By, Parts: []chat.Part{{Kind: chat.PartText, Text: s.Text}}, InReplyTo: s.InReplyTo, Decline: s.Decline,
+	}, journal.Posted{ID: "said:" + s.ID, Topic: "said"}, journal.Delivered{ID: "said:" + s.ID})
+}
+
+// Decide implements api.Commands.
+func (d Desk) Decide(ctx context.Context, place journal.Place, decided journal.Decided) error {
+	return d.write(ctx, place, decided)
+}
+
+// Cancel implements api.Commands.
+func (d Desk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
+	post := "cancel:" + id + "|" + by + "|" + task
+	return d.write(ctx, place, journal.Posted{ID: post, Topic: "cancel"}, journal.Delivered{ID: post})
+}
+
+// Archive implements api.Commands.
+func (d Desk) Archive(ctx context.Context, place journal.Place, by string) error {
+	return d.write(ctx, place, journal.Archived{By: by})
+}
+
+// Delete implements api.Commands.
+func (d Desk) Delete(ctx context.Context, place journal.Place, _ string) error {
+	return d.Log.Erase(ctx, place)
+}

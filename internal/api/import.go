@@ -1,0 +1,203 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+const (
+	// maxImport is how large an export may be that is imported.
+	maxImport = 64 << 20
+	// importTime is how long it may take to arrive and to be written.
+	importTime = 5 * time.Minute
+	// importRows is how many rows are written at a time.
+	importRows = 200
+)
+
+// importInput is an export on its way in. It is not read into memory.
+type importInput struct {
+	Keyed
+	body io.Reader
+}
+
+// Resolve implements huma.Resolver.
+func (in *importInput) Resolve(ctx huma.Context) []error {
+	r, w := unwrap(ctx)
+	control, until := http.NewResponseController(w), time.Now().Add(importTime)
+	_ = control.SetReadDeadline(until) // where it cannot be set, the usual one holds
+	_ = control.SetWriteDeadline(until)
+	in.body = http.MaxBytesReader(w, r.Body, maxImport)
+	return nil
+}
+
+// importConversation looks through an export before it writes anything of it.
+func (s *Server) importConversation(ctx context.Context, in *importInput) (*conversationOutput, error) {
+	file, sum, err := spool(in.body)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // nobody reads it again
+	caller := callerOf(ctx)
+	place := journal.Place{
+		Tenant: caller.Tenant, Conversation: journal.ImportPrefix + in.id(caller, "import\x00"+sum),
+	}
+	c := &inspector{place: place, now: s.options.Now(), view: journal.NewView(), known: map[string]journal.Written{}}
+	if err := readExport(ctx, file, c); err != nil {
+		return nil, err
+	}
+	if err := c.settled(); err != nil {
+		return nil, err
+	}
+	before, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
+		return nil, err
+	}
+	if err := s.writeImport(ctx, file, place, caller.Name); err != nil {
+		if before.Conversation.Seq == 0 { // nothing of it is left
+			err = errors.Join(err, s.options.Log.Erase(context.WithoutCancel(ctx), place))
+		}
+		return nil, err
+	}
+	after, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	return &conversationOutput{Body: conversationOf(after.Conversation)}, nil
+}
+
+// spool puts what arrives into a file that nobody else sees, and says what its hash is.
+func spool(body io.Reader) (file *os.File, sum string, err error) {
+	file, err = os.CreateTemp("", "retinue-import-*")
+	if err != nil {
+		return nil, "", fmt.Errorf("make room for an import: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, "", errors.Join(fmt.Errorf("make room for an import: %w", err), file.Close())
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(file, hash), body); err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			err = &Problem{
+				Status: http.StatusRequestEntityTooLarge, Code: "invalid", Detail: "an export of more than 64 MB cannot be imported",
+			}
+		} else if _, own := errors.AsType[*os.PathError](err); !own {
+			err = &Problem{Status: http.StatusBadRequest, Code: "invalid", Detail: "the export did not arrive whole", Next: "send it again"}
+		}
+		return nil, "", errors.Join(err, file.Close())
+	}
+	return file, hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// badExport is what is wrong with a line of an export.
+func badExport(line int, format string, args ...any) error {
+	return &Problem{
+		Code: "invalid", Detail: fmt.Sprintf("line %d: ", line) + fmt.Sprintf(format, args...),
+		Next: "send what exportConversation gave, unchanged",
+	}
+}
+
+// exportReader takes the lines of an export.
+type exportReader interface {
+	entry(ctx context.Context, line int, e exportEntry, row journal.Row) error
+	text(ctx context.Context, line int, t exportText) error
+}
+
+// exportLine is any line but the first.
+type exportLine struct {
+	exportEntry
+	exportText
+	Entries *int64 `json:"entries"`
+	Texts   *int64 `json:"texts"`
+}
+
+// readExport reads an export from its beginning, and complains if it is not whole.
+func readExport(ctx context.Context, file io.ReadSeeker, to exportReader) error {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(file, 64<<10)
+	if err := readHeader(in); err != nil {
+		return err
+	}
+	var entries, texts int64
+	for n := 2; ; n++ {
+		text, err := in.ReadBytes('\n')
+		if err != nil {
+			return badExport(n, "the end is missing")
+		}
+		var line exportLine
+		if err := decodeLine(text, &line); err != nil {
+			return badExport(n, "%v", err)
+		}
+		switch {
+		case line.Entries != nil && line.Texts != nil:
+			if *line.Entries != entries || *line.Texts != texts {
+				return badExport(n, "there should be %d entries and %d texts, there are %d and %d", *line.Entries, *line.Texts, entries, texts)
+			}
+			if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+				return badExport(n, "there is something behind the end")
+			}
+			return nil
+		case line.Kind != "":
+			entries++
+			row, err := journal.Decode(line.Kind, line.Row)
+			if err != nil || texts > 0 || line.Seq != entries {
+				return badExport(n, "it is not entry %d", entries)
+			}
+			if err := to.entry(ctx, n, line.exportEntry, row); err != nil {
+				return err
+			}
+		case line.Hash != "":
+			texts++
+			if err := to.text(ctx, n, line.exportText); err != nil {
+				return err
+			}
+		default:
+			return badExport(n, "it is neither an entry nor a text")
+		}
+	}
+}
+
+// readHeader reads the first line.
+func readHeader(in *bufio.Reader) error {
+	text, err := in.ReadBytes('\n')
+	if err != nil {
+		return badExport(1, "the end is missing")
+	}
+	var h exportHeader
+	if json.Unmarshal(text, &h) != nil || h.Retinue != exportName {
+		return badExport(1, "this is not an export of a conversation")
+	}
+	if h.Version != exportVersion {
+		return &Problem{
+			Code: "invalid", Detail: fmt.Sprintf("this is an export of version %d, and this server reads version %d", h.Version, exportVersion),
+			Next: "import it on a server of the version that exported it",
+		}
+	}
+	return nil
+}
+
+// decodeLine reads one line that means one thing only.
+func decodeLine(text []byte, line *exportLine) error {
+	if err := checkJSON(text); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(line)
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// inspector plays an export through without writing it.
+type inspector struct {
+	place journal.Place
+	now   time.Time
+	view  *journal.View
+	tail  journal.Tail
+	known map[string]journal.Written
+}
+
+// entry implements exportReader.
+func (c *inspector) entry(_ context.Context, line int, e exportEntry, row journal.Row) error {
+	if row.Key() != e.Key {
+		return badExport(line, "its key does not fit its row")
+	}
+	if e.At.Year() < 1970 || e.At.After(c.now.Add(24*time.Hour)) {
+		return badExport(line, "its time cannot be right")
+	}
+	batch, err := journal.NewBatch(c.place, e.At, []journal.Row{row})
+	if err != nil {
+		return badExport(line, "%v", err)
+	}
+	plan, err := journal.NewPlan(c.tail, c.known, []*journal.Batch{batch})
+	if err != nil {
+		return badExport(line, "it cannot follow the lines before it")
+	}
+	if len(plan.Insert) != 1 || plan.Insert[0].Number != e.Number {
+		return badExport(line, "it is there twice, or its number is wrong")
+	}
+	c.tail = plan.Tail
+	c.view.Apply(c.place, journal.Entry{Seq: e.Seq, Number: e.Number, At: batch.At, Row: batch.Rows[0]})
+	return nil
+}
+
+// text implements exportReader.
+func (c *inspector) text(_ context.Context, line int, t exportText) error {
+	if journal.HashOf(t.Text) != t.Hash {
+		return badExport(line, "its hash does not fit its text")
+	}
+	return nil
+}
+
+// settled refuses an export in which somebody still waits for something that will never come.
+func (c *inspector) settled() error {
+	if c.tail.Seq == 0 {
+		return &Problem{Code: "invalid", Detail: "there is nothing in this export"}
+	}
+	if len(c.view.Inbox()) > 0 || len(c.view.Pending(c.now.Add(48*time.Hour))) > 0 {
+		return &Problem{
+			Code: "conflict", Detail: "something in this conversation waited for a person or for the engine when it was exported",
+			Next: "decide or cancel what waits, then export it again",
+		}
+	}
+	return nil
+}
+
+// importer writes an export that was looked through. Rows of one moment go together, always the
+// same ones, so that an import that was broken off can be sent again.
+type importer struct {
+	log    journal.Log
+	place  journal.Place
+	at     time.Time
+	rows   []journal.Row
+	closed bool
+}
+
+// writeImport writes all lines of an export and takes the conversation off the list.
+func (s *Server) writeImport(ctx context.Context, file io.ReadSeeker, place journal.Place, by string) error {
+	w := &importer{log: s.options.Log, place: place}
+	if err := readExport(ctx, file, w); err != nil {
+		return err
+	}
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	if w.closed {
+		return nil
+	}
+	_, err := s.options.Log.Append(ctx, place, s.options.Now(), journal.Archived{By: by})
+	return err
+}
+
+// entry implements exportReader.
+func (w *importer) entry(ctx context.Context, _ int, e exportEntry, row journal.Row) error {
+	if len(w.rows) == importRows || !e.At.Equal(w.at) {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	w.at, w.rows = e.At, append(w.rows, row)
+	w.closed = w.closed || row.Kind() == journal.KindArchived
+	return nil
+}
+
+// text implements exportReader.
+func (w *importer) text(ctx context.Context, _ int, t exportText) error {
+	return w.log.Keep(ctx, w.place.Tenant, t.Text)
+}
+
+// flush writes the rows of one moment.
+func (w *importer) flush(ctx context.Context) error {
+	if len(w.rows) == 0 {
+		return nil
+	}
+	_, err := w.log.Append(ctx, w.place, w.at, w.rows...)
+	w.rows = nil
+	return err
+}

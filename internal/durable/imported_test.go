@@ -1,0 +1,54 @@
+package durable
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+)
+
+// TestImportedIsNotCarriedOn asks for everything that would tell the engine. There is none: whoever
+// told it would not come back.
+func TestImportedIsNotCarriedOn(t *testing.T) {
+	log := journaltest.NewMemory()
+	c := &Client{Log: log}
+	place := journal.Place{Tenant: "acme", Conversation: journal.ImportPrefix + "x"}
+	rows := []journal.Row{
+		journal.Opened{By: "ann"},
+		journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
+		journal.Said{ID: "m", By: "ann"},
+		journal.Posted{ID: "said:m", Topic: topicSaid},
+	}
+	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Say(t.Context(), place, Message{ID: "n", By: "ann"})
+	asked := map[string]error{
+		"say": err, "cancel": c.Cancel(t.Context(), place, "x", "ann", ""),
+		"decide": c.Decide(t.Context(), place, journal.Decided{In: journal.In{Agent: Root, Task: Root}, Call: "1.0"}),
+	}
+	for what, err := range asked {
+		if chat.CodeOf(err) != chat.CodeConflict {
+			t.Errorf("%s gives %v", what, err)
+		}
+	}
+	if _, err := c.Sweep(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	entries, err := log.Entries(t.Context(), place, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []journal.Kind
+	for _, e := range entries {
+		got = append(got, e.Row.Kind())
+	}
+	want := []journal.Kind{journal.KindOpened, journal.KindAssigned, journal.KindSaid, journal.KindPosted}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the list (+) against what was imported (-):\n%s", diff)
+	}
+}
