@@ -39,6 +39,8 @@ type Server struct {
 	routes  []Route
 	handler http.Handler
 	hub     *hub
+	// shapes are how mounted routes refuse, by their pattern.
+	shapes  map[string]func(http.ResponseWriter, *http.Request, *Problem)
 	closing chan struct{}
 	close   func()
 }
@@ -70,7 +72,7 @@ func New(o Options) *Server {
 	}
 	closing := make(chan struct{})
 	s := &Server{
-		options: o, mux: http.NewServeMux(), closing: closing, close: sync.OnceFunc(func() { close(closing) }),
+		options: o, mux: http.NewServeMux(), shapes: map[string]func(http.ResponseWriter, *http.Request, *Problem){}, closing: closing, close: sync.OnceFunc(func() { close(closing) }),
 		hub: &hub{log: o.Log, bus: o.Bus, poll: o.Poll, taps: map[journal.Place]*tap{}},
 	}
 	s.huma = humago.New(s.mux, config)

@@ -59,6 +59,7 @@ func (n *Node) Serve(ctx context.Context, workspace, version string) (*Front, er
 		options.Poll = localPoll
 	}
 	f.api = api.New(options)
+	n.Bridge(f.api, options)
 	f.server = &http.Server{
 		Handler: api.Hosts(f.api, "127.0.0.1", "::1", "localhost"), ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,

@@ -1,0 +1,56 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/bridge"
+)
+
+// stream is an answer that is sent in pieces.
+type stream struct{ out *bridge.Patient }
+
+// open begins an answer in pieces.
+func open(w http.ResponseWriter, x *bridge.Exchange) (stream, error) {
+	out, err := bridge.NewPatient(w)
+	if err != nil {
+		return stream{}, err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // proxies that would hold it back
+	h.Set(ConversationHeader, x.Conversation)
+	w.WriteHeader(http.StatusOK)
+	return stream{out: out}, nil
+}
+
+// event sends one piece. Chat Completions has no names for them.
+func (s stream) event(name string, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	text := "data: " + string(data) + "\n\n"
+	if name != "" {
+		text = "event: " + name + "\n" + text
+	}
+	return s.write(text)
+}
+
+// beat shows that the stream is alive.
+func (s stream) beat() error { return s.write(": alive\n\n") }
+
+func (s stream) write(text string) error {
+	if _, err := s.out.Write([]byte(text)); err != nil {
+		return err
+	}
+	s.out.Flush()
+	return nil
+}
+
+// problem makes a problem of what ended a stream, in OpenAI's words.
+func (w wire) problem(r *http.Request, err error) (failure, *api.Problem) {
+	p := w.Server.Explain(r.Context(), err)
+	return failureOf(p), p
+}
