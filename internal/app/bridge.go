@@ -6,6 +6,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/bridge"
+	"github.com/retinue-dev/retinue/internal/bridge/a2a"
 	"github.com/retinue-dev/retinue/internal/bridge/openai"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
@@ -17,6 +18,7 @@ func (n *Node) Bridge(server *api.Server, o api.Options) {
 		Server: server, Log: o.Log, Bus: o.Bus, Cast: n.catalog, Poll: o.Poll, Now: o.Now,
 	})
 	openai.Mount(hall)
+	a2a.Mount(hall, a2a.Options{Version: o.Version})
 }
 
 // Commands is where a server's commands lead to. Workspace is what conversations get that name none.

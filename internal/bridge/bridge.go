@@ -137,6 +137,28 @@ func (h *Hall) Answer(ctx context.Context, x *Exchange, key, text string) error 
 	return h.desk.Say(ctx, x.place, key, text, question)
 }
 
+// Said reports whether the message of a key has been said in an exchange's conversation.
+func (h *Hall) Said(ctx context.Context, x *Exchange, key string) bool {
+	said, _, err := h.said(ctx, x.place, h.desk.MessageID(ctx, x.place, key))
+	return err == nil && said.ID != ""
+}
+
+// Names lists the exchanges of a conversation, the last first.
+func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Name, error) {
+	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: conversation}
+	list, err := h.Log.Chat(ctx, place, journal.Page{Limit: journal.PageMaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	var out []Name
+	for _, m := range slices.Backward(list) {
+		if m.Number > 0 && len(out) < limit {
+			out = append(out, Name{Conversation: conversation, Message: m.ID})
+		}
+	}
+	return out, nil
+}
+
 // Cancel stops everything in the exchange's conversation.
 func (h *Hall) Cancel(ctx context.Context, x *Exchange, key string) error {
 	return h.desk.Cancel(ctx, x.place, key)
