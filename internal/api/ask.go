@@ -20,7 +20,8 @@ type (
 		Approval string `path:"approval" minLength:"3" maxLength:"640"`
 	}
 	decideInput struct {
-		approvalInput
+		InConversation
+		Approval string `path:"approval" minLength:"3" maxLength:"640"`
 		Keyed
 		Body struct {
 			Allow bool   `json:"allow"`

@@ -46,11 +46,15 @@ func (w wire) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a
 func (w wire) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		x, err := w.take(ctx, req)
+		var r bridge.Result
+		if err == nil {
+			r, err = x.Look(ctx)
+		}
 		if err != nil {
 			yield(nil, w.fault(ctx, err))
 			return
 		}
-		w.follow(ctx, x, yield)
+		w.follow(ctx, x, r, yield)
 	}
 }
 
@@ -58,26 +62,29 @@ func (w wire) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequ
 func (w wire) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		x, err := w.find(ctx, req.ID)
+		var r bridge.Result
+		if err == nil {
+			r, err = x.Look(ctx)
+		}
+		if err == nil && stateOf(r.State).Terminal() {
+			err = a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: get it instead")
+		}
 		if err != nil {
 			yield(nil, w.fault(ctx, err))
 			return
 		}
-		w.follow(ctx, x, yield)
+		w.follow(ctx, x, r, yield)
 	}
 }
 
 // follow sends a task as it is, then what becomes of it, until it has ended or waits for a person.
-func (w wire) follow(ctx context.Context, x *bridge.Exchange, yield func(a2a.Event, error) bool) {
-	r, err := x.Look(ctx)
-	if err != nil {
-		yield(nil, w.fault(ctx, err))
-		return
-	}
+func (w wire) follow(ctx context.Context, x *bridge.Exchange, r bridge.Result, yield func(a2a.Event, error) bool) {
 	if !yield(taskOf(x, r, nil), nil) || r.State != bridge.StateRuns {
 		return
 	}
 	u := &updates{x: x, begun: map[string]bool{}, yield: func(e a2a.Event) bool { return yield(e, nil) }}
-	if r, err = x.Watch(ctx, u.tell); errors.Is(err, errLeft) || ctx.Err() != nil {
+	r, err := x.Watch(ctx, u.tell)
+	if errors.Is(err, errLeft) || ctx.Err() != nil {
 		return
 	}
 	if err != nil {
@@ -203,7 +210,7 @@ func (w wire) proceed(ctx context.Context, id a2a.TaskID, key, text string, verd
 	if err != nil {
 		return nil, err
 	}
-	// The task is looked at by another reader, so that whoever follows it is told all that is new.
+	// An exchange that was read to its end does not go on, and this may be an answer sent again.
 	before, err := w.find(ctx, id)
 	if err != nil {
 		return nil, err
