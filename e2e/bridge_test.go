@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/app"
@@ -71,13 +72,19 @@ func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	}
 	server := api.New(o)
 	node.Bridge(server, o)
-	listening := httptest.NewServer(server)
+	listening := httptest.NewUnstartedServer(server)
+	// The limits of requests are shorter than most answers take here, which have none.
+	listening.Config.ReadTimeout, listening.Config.WriteTimeout = requestTime, requestTime
+	listening.Start()
 	t.Cleanup(func() {
 		server.Close()
 		listening.Close()
 	})
 	return listening.URL, server
 }
+
+// requestTime is how long a request, and an answer that is there at once, may take.
+const requestTime = 500 * time.Millisecond
 
 // briefly bounds what a test waits for.
 func briefly(t *testing.T) context.Context {

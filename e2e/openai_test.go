@@ -24,6 +24,7 @@ const plainModel = `
 name: plain
 rules:
   - {name: slow, when: {role: main, turn: 0, text: 'Think'}, reply: {delay: 30s, text: 'Never said.'}}
+  - {name: late, when: {role: main, turn: 0, text: 'Take your time'}, reply: {delay: 1500ms, text: 'Here it is.'}}
   - {name: down, when: {role: main, text: 'Break'}, reply: {fault: {name: server_error}}}
   - {name: cut, when: {role: main, text: 'Go on for ever'}, reply: {text: 'And on and', stop: max_tokens}}
   - {name: answer, when: {role: main, turn: 0}, reply: {chunk: 4, pace: 2ms, text: 'The sea is salty because rivers carry salt into it.'}}
@@ -58,7 +59,8 @@ name: read
 rules:
   - {name: read, when: {role: main, turn: 0}, reply: {calls: [{tool: read_file, args: {path: a.md}}]}}
   - {name: answer, when: {role: main, turn: 1, result: 'first canary'}, reply: {text: 'Read with permission.'}}
-  - {name: denied, when: {role: main, turn: 1}, reply: {text: 'I may not.'}}
+  - {name: denied, when: {role: main, turn: 1, result: 'Denied'}, reply: {text: 'I may not.'}}
+  - {name: more, when: {role: main}, reply: {text: 'That is all.'}}
 `
 
 const askToRead = "permissions: {ask: [read_file]}\n"
@@ -186,6 +188,13 @@ func chatPlain(t *testing.T, on *stack) {
 		t.Errorf("went on with %q in %s", second.Choices[0].Message.Content, got.Conversation)
 	}
 	chatTold(t, b)
+	late, err := client.Chat.Completions.New(ctx, prompt("Take your time"))
+	if err != nil || late.Choices[0].Message.Content != "Here it is." {
+		t.Errorf("an answer that takes longer than a request may: %v", err)
+	}
+	if s := b.stream(t, prompt("Take your time")); s.text != "Here it is." {
+		t.Errorf("streamed %+v", s)
+	}
 	cut, err := client.Chat.Completions.New(ctx, prompt("Go on for ever"))
 	if err != nil {
 		t.Fatal(err)

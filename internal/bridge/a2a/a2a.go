@@ -24,6 +24,8 @@ import (
 const (
 	Path    = "/a2a"
 	PathOld = "/a2a/v0.3"
+	// PathOldCard is the card as version 0.3 reads it.
+	PathOldCard = "/.well-known/agent.json"
 )
 
 const (
@@ -51,7 +53,8 @@ func Mount(h *bridge.Hall, o Options) {
 	w := wire{Hall: h, options: o}
 	alive := a2asrv.WithTransportKeepAlive(beatEvery)
 	for _, m := range []api.Mounted{
-		{Access: api.AccessPublic, Method: http.MethodGet, Path: a2asrv.WellKnownAgentCardPath, Handle: w.card},
+		{Access: api.AccessPublic, Method: http.MethodGet, Path: a2asrv.WellKnownAgentCardPath, Handle: w.card(plain)},
+		{Access: api.AccessPublic, Method: http.MethodGet, Path: PathOldCard, Handle: w.card(a2av0.NewAgentCardProducer)},
 		{Access: api.AccessCommand, Method: http.MethodPost, Path: Path, Handle: w.rpc(a2asrv.NewJSONRPCHandler(w, alive))},
 		{Access: api.AccessCommand, Method: http.MethodPost, Path: PathOld, Handle: w.rpc(a2av0.NewJSONRPCHandler(w, alive))},
 	} {
@@ -84,17 +87,23 @@ func (w wire) rpc(next http.Handler) http.HandlerFunc {
 	}
 }
 
-// card tells everyone what there is, and nothing of anybody's.
-func (w wire) card(rw http.ResponseWriter, r *http.Request) {
-	speakers, err := w.Cast.Speakers(r.Context(), "")
-	if err != nil {
-		w.Server.Refuse(rw, r, err)
-		return
+// plain leaves a card as it is.
+func plain(p a2asrv.AgentCardProducer) a2asrv.AgentCardProducer { return p }
+
+// card tells everyone what there is, and nothing of anybody's. It is written as one version of the
+// protocol wants it: no document is read by the clients of both.
+func (w wire) card(write func(a2asrv.AgentCardProducer) a2asrv.AgentCardProducer) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		speakers, err := w.Cast.Speakers(r.Context(), "")
+		if err != nil {
+			w.Server.Refuse(rw, r, err)
+			return
+		}
+		producer := a2asrv.AgentCardProducerFn(func(context.Context) (*a2a.AgentCard, error) {
+			return w.describe(speakers, w.base(r)), nil
+		})
+		a2asrv.NewAgentCardHandler(write(producer)).ServeHTTP(rw, r)
 	}
-	producer := a2asrv.AgentCardProducerFn(func(context.Context) (*a2a.AgentCard, error) {
-		return w.describe(speakers, w.base(r)), nil
-	})
-	a2asrv.NewAgentCardHandler(a2av0.NewAgentCardProducer(producer)).ServeHTTP(rw, r)
 }
 
 // base is where the server is found.
