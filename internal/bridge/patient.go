@@ -18,12 +18,9 @@ type Patient struct {
 	control *http.ResponseController
 }
 
-// NewPatient lifts the limits of an answer. The request must have been read.
+// NewPatient lifts the limit of an answer.
 func NewPatient(w http.ResponseWriter) (*Patient, error) {
 	p := &Patient{ResponseWriter: w, control: http.NewResponseController(w)}
-	if err := p.control.SetReadDeadline(time.Time{}); err != nil {
-		return nil, err
-	}
 	return p, p.control.SetWriteDeadline(time.Time{})
 }
 

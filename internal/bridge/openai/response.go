@@ -320,8 +320,13 @@ func (w wire) cancel(rw http.ResponseWriter, r *http.Request) {
 		w.Server.Refuse(rw, r, err)
 		return
 	}
+	out, err := bridge.NewPatient(rw)
+	if err != nil {
+		w.Server.Refuse(rw, r, err)
+		return
+	}
 	ctx, stop := context.WithTimeout(r.Context(), stopTime)
 	defer stop()
 	result, _ := x.Watch(ctx, quiet) // what it has come to until then will do
-	send(rw, http.StatusOK, responseOf(x, responseRequest{shared: shared{Model: family}}).fill(x, result))
+	send(out, http.StatusOK, responseOf(x, responseRequest{shared: shared{Model: family}}).fill(x, result))
 }
