@@ -27,7 +27,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
-	test/services test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
+	test/services test/bridges test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
 	bench/journal bench/engine escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
@@ -68,6 +68,10 @@ test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RE
 
 test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
 	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
+
+test/bridges: ## OpenAI's and A2A's own clients against the server, on both stacks (needs make engine)
+	$(GO) test -count=1 -timeout 2m ./internal/bridge/...
+	$(GO) test -tags services -count=1 -timeout 9m -run '^TestBridge' -v ./e2e
 
 test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP (needs node, npm, bubblewrap)
 	servers=$$(bash .ci/mcp-servers.sh) && RETINUE_TEST_MCP_SERVERS=$$servers \

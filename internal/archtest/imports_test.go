@@ -34,6 +34,8 @@ var broken = []struct{ rule, file, imports string }{
 	{"worktree knows git and the port to tools", "internal/worktree/a.go", "./internal/journal"},
 	{"durable hosts the core over the ports", "internal/durable/a.go", "./internal/api"},
 	{"api speaks HTTP over journal and live", "internal/api/a.go", "./internal/durable"},
+	{"a bridge speaks another wire to the api", "internal/bridge/a2a/a.go", "./internal/bridge/openai"},
+	{"a bridge speaks another wire to the api", "internal/bridge/a.go", "./internal/durable"},
 	{"progress reads journal and live", "internal/progress/a.go", "./internal/durable"},
 	{"sandbox and egress see only chat", "internal/sandbox/a.go", "./internal/egress"},
 	{"sandbox and egress see only chat", "internal/egress/a.go", "./internal/tool"},

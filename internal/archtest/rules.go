@@ -177,6 +177,15 @@ var outerRules = []Rule{
 		Why: "commands leave through an interface api declares; the engine behind it is app's choice",
 	},
 	{
+		Name: "a bridge speaks another wire to the api",
+		From: []string{"./internal/bridge/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/api", "./internal/bridge", "./internal/chat", "./internal/journal", "./internal/live", "./internal/progress",
+		},
+		Why: "whoever comes over it goes through the same door and brings the same commands; no bridge knows another",
+	},
+	{
 		Name: "progress reads journal and live",
 		From: []string{"./internal/progress/..."},
 		Deny: []string{"./..."},
