@@ -22,7 +22,9 @@ func (n *Node) Bridge(server *api.Server, o api.Options) {
 }
 
 // Commands is where a server's commands lead to. Workspace is what conversations get that name none.
-func (n *Node) Commands(workspace string) api.Commands { return commands{node: n, workspace: workspace} }
+func (n *Node) Commands(workspace string) api.Commands {
+	return commands{node: n, workspace: workspace}
+}
 
 // Speakers implements bridge.Cast.
 func (c *catalog) Speakers(_ context.Context, workspace string) ([]bridge.Speaker, error) {

@@ -83,6 +83,8 @@ type Result struct {
 	Message string
 	Cut     bool
 	At      time.Time
+	// Begun means that an agent has taken something in.
+	Begun bool
 }
 
 // Text is one message of the orchestrator.
@@ -220,7 +222,7 @@ func (x *Exchange) ended(now time.Time) (Result, bool) {
 }
 
 func (x *Exchange) result(s State) Result {
-	r := Result{State: s, Usage: x.tree.Usage(), At: x.last}
+	r := Result{State: s, Usage: x.tree.Usage(), At: x.last, Begun: x.tree.Stirred()}
 	if s == StateWaits || s == StateRuns {
 		r.Pending = x.pending()
 	}

@@ -53,7 +53,7 @@ func (h *Hall) Gone(r *http.Request, x *Exchange) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), disconnectTime)
 	defer cancel()
 	if err := h.Cancel(ctx, x, "disconnect-"+x.Message); err != nil {
-		h.Server.Explain(ctx, err) // it is logged there
+		_ = h.Server.Explain(ctx, err) // it is logged there, and nobody is left to be told
 	}
 }
 

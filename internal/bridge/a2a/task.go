@@ -73,6 +73,9 @@ func summary(r bridge.Result) map[string]any {
 // statusOf is the state of a task, with what is asked or what went wrong.
 func statusOf(x *bridge.Exchange, r bridge.Result) a2a.TaskStatus {
 	s := a2a.TaskStatus{State: stateOf(r.State)}
+	if r.State == bridge.StateRuns && !r.Begun {
+		s.State = a2a.TaskStateSubmitted
+	}
 	if !r.At.IsZero() {
 		at := r.At.UTC()
 		s.Timestamp = &at

@@ -210,7 +210,7 @@ func (w wire) chatStream(rw http.ResponseWriter, r *http.Request, x *bridge.Exch
 		err = broken(x, result)
 	}
 	if err != nil {
-		if f, _ := w.problem(r, err); answering(r.Context()) {
+		if f := w.problem(r, err); answering(r.Context()) {
 			_ = c.event("", f) // it may have gone
 		}
 		return

@@ -79,8 +79,7 @@ func (s shared) check() error {
 // read reads the body of a request.
 func read(w http.ResponseWriter, r *http.Request, into any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		_ = tooLarge
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &api.Problem{
 			Status: http.StatusRequestEntityTooLarge, Code: "invalid", Detail: "the request is too large",
 			Next: "name the conversation and send only what is new",

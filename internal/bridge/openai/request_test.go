@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,7 +33,7 @@ func TestRequestsThatAreRefusedSayWhy(t *testing.T) {
 		`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`: "image_url",
 	} {
 		err := parse(t, body, &chatRequest{})
-		p, ok := err.(*api.Problem)
+		p, ok := errors.AsType[*api.Problem](err)
 		if !ok || p.Status != http.StatusBadRequest || !strings.Contains(p.Detail, want) || p.Next == "" {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -44,7 +45,7 @@ func TestRequestsThatAreRefusedSayWhy(t *testing.T) {
 		`{"input": [{"role": "user", "content": [{"type": "input_image"}]}]}`: "input_image",
 	} {
 		err := parse(t, body, &responseRequest{})
-		p, ok := err.(*api.Problem)
+		p, ok := errors.AsType[*api.Problem](err)
 		if !ok || p.Status != http.StatusBadRequest || !strings.Contains(p.Detail, want) {
 			t.Errorf("%s: %v", body, err)
 		}

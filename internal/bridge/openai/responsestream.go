@@ -136,7 +136,7 @@ func (w wire) responseStream(rw http.ResponseWriter, r *http.Request, x *bridge.
 	}
 	result, err := w.watch(r, x, p.tell)
 	if err != nil {
-		if f, _ := w.problem(r, err); answering(r.Context()) {
+		if f := w.problem(r, err); answering(r.Context()) {
 			_ = p.send(piece{Type: "error", Code: f.Error.Code, Message: f.Error.Message}) // it may have gone
 		}
 		return

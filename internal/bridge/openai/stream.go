@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
 
@@ -50,7 +49,6 @@ func (s stream) write(text string) error {
 }
 
 // problem makes a problem of what ended a stream, in OpenAI's words.
-func (w wire) problem(r *http.Request, err error) (failure, *api.Problem) {
-	p := w.Server.Explain(r.Context(), err)
-	return failureOf(p), p
+func (w wire) problem(r *http.Request, err error) failure {
+	return failureOf(w.Server.Explain(r.Context(), err))
 }
