@@ -316,6 +316,11 @@ func peerRefused(t *testing.T, on *stack) {
 	if _, err := bob.SendMessage(ctx, file); !errors.Is(err, a2a.ErrUnsupportedContentType) {
 		t.Errorf("a file: %v", err)
 	}
+	other := message("Why?")
+	other.Message.Metadata = map[string]any{"skill": "general"} // a role that works for others
+	if _, err := bob.SendMessage(ctx, other); !errors.Is(err, a2a.ErrInvalidParams) {
+		t.Errorf("a skill that is none: %v", err)
+	}
 	if failed := sent(ctx, t, bob, message("Break")); failed.Status.State != a2a.TaskStateFailed || failed.Status.Message == nil {
 		t.Errorf("failed %+v", failed)
 	}

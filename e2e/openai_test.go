@@ -150,7 +150,7 @@ func TestBridgeOpenAI(t *testing.T) {
 	for _, on := range stacks(t, sqliteStack, postgresStack) {
 		t.Run(on.name, func(t *testing.T) {
 			for name, test := range map[string]func(*testing.T, *stack){
-				"plain": chatPlain, "fan": chatFan, "question": chatQuestion, "approval": chatApproval, "gone": chatGone,
+				"plain": chatPlain, "fan": chatFan, "question": chatQuestion, "approval": chatApproval, "gone": chatGone, "closing": chatClosing,
 				"refused": chatRefused, "keys": chatKeys, "responses": responsesPlain, "asks": responsesAsk, "background": responsesBackground,
 			} {
 				t.Run(name, func(t *testing.T) { test(t, on) })
@@ -470,5 +470,48 @@ func chatKeys(t *testing.T, on *stack) {
 	}
 	if ids[0] != ids[1] || ids[1] != ids[2] || b.provider.begun("answer") != 1 {
 		t.Errorf("one key: %v, %d calls", ids, b.provider.begun("answer"))
+	}
+}
+
+// chatClosing stops a server in the middle of answers. The same key at another server has them.
+func chatClosing(t *testing.T, on *stack) {
+	b := bridge(t, on, "chat-closing", "", plainModel, nil)
+	ctx := briefly(t)
+	first, second := make(chan error, 1), make(chan error, 1)
+	whole, pieces := option.WithHeader("Idempotency-Key", "whole-"+on.name), option.WithHeader("Idempotency-Key", "pieces-"+on.name)
+	go func() {
+		client := b.sdk(adaToken)
+		_, err := client.Chat.Completions.New(ctx, prompt("Take your time"), whole)
+		first <- err
+	}()
+	go func() {
+		client := b.sdk(adaToken)
+		s := client.Chat.Completions.NewStreaming(ctx, prompt("Take your time"), pieces)
+		for s.Next() {
+		}
+		second <- s.Err()
+	}()
+	if err := b.until(ctx, func() (bool, error) { return b.provider.begun("late") == 2, nil }); err != nil {
+		t.Fatal(err)
+	}
+	b.server.Close()
+	got, ok := errors.AsType[*openai.Error](<-first)
+	if !ok || got.StatusCode != http.StatusServiceUnavailable || got.Response.Header.Get("Retry-After") == "" {
+		t.Errorf("an answer that was cut off: %v", got)
+	}
+	if err := <-second; err == nil {
+		t.Error("a stream that was cut off ended well")
+	}
+	b.url, _ = front(t, b.stage, b.worker)
+	client := b.sdk(adaToken)
+	again, err := client.Chat.Completions.New(ctx, prompt("Take your time"), whole)
+	if err != nil || again.Choices[0].Message.Content != "Here it is." {
+		t.Errorf("at another server: %v", err)
+	}
+	if s := b.stream(t, prompt("Take your time"), pieces); s.text != "Here it is." {
+		t.Errorf("streamed at another server: %+v", s)
+	}
+	if n := b.provider.begun("late"); n != 2 {
+		t.Errorf("%d calls of two requests", n)
 	}
 }

@@ -45,6 +45,17 @@ func (s *Server) Closing() <-chan struct{} { return s.closing }
 // CallerOf is who a request comes from. Public routes have none.
 func CallerOf(ctx context.Context) Caller { return callerOf(ctx) }
 
+// CheckJSON refuses a document that readers of JSON differ about.
+func CheckJSON(data []byte) error {
+	if err := checkJSON(data); err != nil {
+		return &Problem{
+			Status: http.StatusBadRequest, Code: "invalid", Detail: "the body is not JSON that means one thing: " + err.Error(),
+			Next: "send one document in which no name is there twice",
+		}
+	}
+	return nil
+}
+
 // ApprovalID names an approval in its conversation, as it can stand in an address.
 func ApprovalID(agent, call string) string { return approvalID(agent, call) }
 

@@ -242,6 +242,9 @@ func (x *Exchange) update(u progress.Update, tell func(News) error) error {
 	if u.Message != "" {
 		return x.draft(u.Message, u.Draft, tell)
 	}
+	if u.Err != nil && chat.CodeOf(u.Err) == chat.CodeNotFound {
+		return u.Err // it was deleted
+	}
 	for _, e := range u.Entries {
 		if err := x.apply(e, tell); err != nil {
 			return err

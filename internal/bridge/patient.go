@@ -47,7 +47,7 @@ const DisconnectHeader = "Retinue-On-Disconnect"
 
 // Gone is called when a client went away. It cancels the exchange if the client wished so.
 func (h *Hall) Gone(r *http.Request, x *Exchange) {
-	if r.Header.Get(DisconnectHeader) != "cancel" || r.Context().Err() == nil {
+	if r.Header.Get(DisconnectHeader) != "cancel" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), disconnectTime)

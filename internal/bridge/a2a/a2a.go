@@ -74,6 +74,9 @@ func (w wire) rpc(next http.Handler) http.HandlerFunc {
 				}
 			}
 		}
+		if err == nil {
+			err = api.CheckJSON(body)
+		}
 		var out *bridge.Patient
 		if err == nil {
 			out, err = bridge.NewPatient(rw)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,9 +200,25 @@ func (w wire) take(ctx context.Context, req *a2a.SendMessageRequest) (*bridge.Ex
 		}
 		return ""
 	}
+	skill, workspace := word("skill"), word("workspace")
+	if err := w.known(ctx, skill, workspace); err != nil {
+		return nil, err
+	}
 	return w.Post(ctx, bridge.Message{
-		Key: key, Text: text, Conversation: m.ContextID, Role: word("skill"), Workspace: word("workspace"),
+		Key: key, Text: text, Conversation: m.ContextID, Role: skill, Workspace: workspace,
 	})
+}
+
+// known refuses a skill that no role has which talks to people.
+func (w wire) known(ctx context.Context, skill, workspace string) error {
+	if skill == "" {
+		return nil
+	}
+	speakers, err := w.Cast.Speakers(ctx, workspace)
+	if err == nil && !slices.ContainsFunc(speakers, func(s bridge.Speaker) bool { return s.Name == skill }) {
+		err = &api.Problem{Code: "invalid", Detail: "there is no skill " + skill, Next: "use one of the card"}
+	}
+	return err
 }
 
 // proceed goes on with a task that runs or waits.

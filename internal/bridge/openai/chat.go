@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/retinue-dev/retinue/internal/bridge"
@@ -120,7 +121,7 @@ func (w wire) chat(rw http.ResponseWriter, r *http.Request) {
 		err = broken(x, result)
 	}
 	if err != nil {
-		if answering(r.Context()) {
+		if !errors.Is(err, errGone) {
 			w.Server.Refuse(out, r, err)
 		}
 		return
@@ -210,8 +211,8 @@ func (w wire) chatStream(rw http.ResponseWriter, r *http.Request, x *bridge.Exch
 		err = broken(x, result)
 	}
 	if err != nil {
-		if f := w.problem(r, err); answering(r.Context()) {
-			_ = c.event("", f) // it may have gone
+		if !errors.Is(err, errGone) {
+			_ = c.event("", w.problem(r, err)) // it may have gone
 		}
 		return
 	}

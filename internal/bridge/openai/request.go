@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -87,6 +86,9 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	}
 	if err != nil {
 		return invalid("body", "it could not be read", "send it again")
+	}
+	if err := api.CheckJSON(data); err != nil {
+		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		if p, ok := errors.AsType[*api.Problem](err); ok {
@@ -180,13 +182,18 @@ func earlier(list []talker) string {
 	return "Said before, elsewhere:\n\n<earlier>\n" + out.String() + "</earlier>\n\n"
 }
 
-// watch follows an exchange for a client, and sees to it that what the client wished happens if it
-// goes.
+// watch follows an exchange for a client. If the client goes, what it wished happens, and errGone is
+// returned.
 func (w wire) watch(r *http.Request, x *bridge.Exchange, tell func(bridge.News) error) (bridge.Result, error) {
 	result, err := x.Watch(r.Context(), tell)
-	w.Gone(r, x)
-	if errors.Is(err, bridge.ErrClosing) {
-		err = &api.Problem{
+	switch {
+	case err == nil:
+		return result, nil
+	case r.Context().Err() != nil || errors.Is(err, errGone):
+		w.Gone(r, x)
+		return result, errGone
+	case errors.Is(err, bridge.ErrClosing):
+		return result, &api.Problem{
 			Code: "unavailable", Detail: "the server is stopping; the run goes on", Wait: restartWait,
 			Next: "send the same again with the same Idempotency-Key, or go on in conversation " + x.Conversation,
 		}
@@ -196,6 +203,3 @@ func (w wire) watch(r *http.Request, x *bridge.Exchange, tell func(bridge.News) 
 
 // quiet is told of nothing.
 func quiet(bridge.News) error { return nil }
-
-// answering reports whether the client is still there to be answered.
-func answering(ctx context.Context) bool { return ctx.Err() == nil }

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -242,7 +243,7 @@ func (w wire) answer(rw http.ResponseWriter, r *http.Request, x *bridge.Exchange
 	rw.Header().Set(ConversationHeader, x.Conversation)
 	result, err := w.watch(r, x, quiet)
 	if err != nil {
-		if answering(r.Context()) {
+		if !errors.Is(err, errGone) {
 			w.Server.Refuse(out, r, err)
 		}
 		return

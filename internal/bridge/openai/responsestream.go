@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/retinue-dev/retinue/internal/bridge"
@@ -136,7 +137,8 @@ func (w wire) responseStream(rw http.ResponseWriter, r *http.Request, x *bridge.
 	}
 	result, err := w.watch(r, x, p.tell)
 	if err != nil {
-		if f := w.problem(r, err); answering(r.Context()) {
+		if !errors.Is(err, errGone) {
+			f := w.problem(r, err)
 			_ = p.send(piece{Type: "error", Code: f.Error.Code, Message: f.Error.Message}) // it may have gone
 		}
 		return

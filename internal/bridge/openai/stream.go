@@ -2,10 +2,14 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
+
+// errGone means that the client takes nothing any more.
+var errGone = errors.New("the client is gone")
 
 // stream is an answer that is sent in pieces.
 type stream struct{ out *bridge.Patient }
@@ -42,7 +46,7 @@ func (s stream) beat() error { return s.write(": alive\n\n") }
 
 func (s stream) write(text string) error {
 	if _, err := s.out.Write([]byte(text)); err != nil {
-		return err
+		return errors.Join(errGone, err)
 	}
 	s.out.Flush()
 	return nil
