@@ -175,13 +175,21 @@ func TestTextIsWhatIsOnRecord(t *testing.T) {
 }
 
 func TestSummariesForTheModelAreNotTold(t *testing.T) {
-	r := newRoom(t)
-	news, _ := r.watch()
-	r.write(journal.Requested{In: r.main, Call: "1.1", Type: journal.RequestCompaction, Turn: 1})
-	r.delta(0, "A summary.")
-	r.write(ended(r.main))
-	for n := range news {
-		t.Errorf("told %+v", n)
+	x := newRoom(t).find("m1")
+	x.sent = map[string]string{}
+	var told []string
+	tell := func(n News) error { told = append(told, n.Text); return nil }
+	for turn, kind := range []journal.RequestType{journal.RequestPrompt, journal.RequestCompaction, journal.RequestContinuation} {
+		row := journal.Requested{In: journal.In{Agent: "main", Task: "main"}, Type: kind, Turn: turn + 1}
+		if err := x.apply(journal.Entry{Row: row}, tell); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.draft(string(kind), "text of a "+string(kind), tell); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"text of a prompt", "text of a continuation"}, told); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -195,8 +203,11 @@ func TestWaitingIsSeenByWhoeverAsks(t *testing.T) {
 	if result := r.look("m1"); result.State != StateRuns {
 		t.Fatalf("before it was relayed: %+v", result)
 	}
+	r.write(journal.Relayed{In: r.main, Question: "main/1.0.0#1.0"})
+	if result := r.look("m1"); result.State != StateRuns || len(result.Pending) != 1 {
+		t.Fatalf("while others are at work: %+v", result)
+	}
 	r.write(
-		journal.Relayed{In: r.main, Question: "main/1.0.0#1.0"},
 		journal.Moved{In: r.main, Serial: 2, Status: chat.StatusWaiting, Reason: chat.WaitUserInput},
 	)
 	want := []progress.Pending{{Question: "main/1.0.0#1.0", Agent: child.Agent, Task: child.Task, Role: "general", Text: "Which?"}}
