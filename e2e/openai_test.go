@@ -324,7 +324,7 @@ func decide(t *testing.T, b bridged, path, hash string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s %v", res.Status, text, err)
 	}

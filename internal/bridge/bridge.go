@@ -1,8 +1,8 @@
-// Package bridge lets programs that speak other wires talk to the orchestrator. An Exchange is one
+// Package bridge lets programs that speak other wires talk to the orchestrator. An Errand is one
 // message of a person and all that comes of it, read from the journal; the packages below put it into
 // the words of one wire each.
 //
-// It keeps nothing: an exchange is found again by its conversation and its message, on any server.
+// It keeps nothing: an errand is found again by its conversation and its message, on any server.
 // What it writes goes through the api's desk. It imports api, chat, progress and the ports journal and
 // live.
 package bridge
@@ -43,7 +43,7 @@ type Options struct {
 	Now  func() time.Time
 }
 
-// Hall is where exchanges take place.
+// Hall is where errands take place.
 type Hall struct {
 	Options
 	desk api.Desk
@@ -77,7 +77,7 @@ type Message struct {
 
 // Post says something and returns what comes of it. What was posted before under the same key is
 // found again.
-func (h *Hall) Post(ctx context.Context, m Message) (*Exchange, error) {
+func (h *Hall) Post(ctx context.Context, m Message) (*Errand, error) {
 	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: m.Conversation}
 	if m.Conversation == "" {
 		var err error
@@ -101,27 +101,27 @@ func (h *Hall) Post(ctx context.Context, m Message) (*Exchange, error) {
 	if err := h.desk.Say(ctx, place, m.Key, m.Text, question); err != nil {
 		return nil, err
 	}
-	return h.exchange(ctx, place, id, state)
+	return h.errand(ctx, place, id, state)
 }
 
-// Find returns the exchange that a message began.
-func (h *Hall) Find(ctx context.Context, name Name) (*Exchange, error) {
+// Find returns the errand that a message began.
+func (h *Hall) Find(ctx context.Context, name Name) (*Errand, error) {
 	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: name.Conversation}
 	state, err := h.Log.Snapshot(ctx, place)
 	if err != nil {
 		return nil, err
 	}
-	return h.exchange(ctx, place, name.Message, state)
+	return h.errand(ctx, place, name.Message, state)
 }
 
-// Decide allows or denies a call that an exchange waits for.
-func (h *Hall) Decide(ctx context.Context, x *Exchange, key string, v api.Verdict) error {
+// Decide allows or denies a call that an errand waits for.
+func (h *Hall) Decide(ctx context.Context, x *Errand, key string, v api.Verdict) error {
 	return h.desk.Decide(ctx, x.place, key, v)
 }
 
-// Answer says something in an exchange that is under way: the answer to its oldest question, if it
+// Answer says something in an errand that is under way: the answer to its oldest question, if it
 // has asked one.
-func (h *Hall) Answer(ctx context.Context, x *Exchange, key, text string) error {
+func (h *Hall) Answer(ctx context.Context, x *Errand, key, text string) error {
 	state, err := h.Log.Snapshot(ctx, x.place)
 	if err != nil {
 		return err
@@ -137,13 +137,13 @@ func (h *Hall) Answer(ctx context.Context, x *Exchange, key, text string) error 
 	return h.desk.Say(ctx, x.place, key, text, question)
 }
 
-// Said reports whether the message of a key has been said in an exchange's conversation.
-func (h *Hall) Said(ctx context.Context, x *Exchange, key string) bool {
+// Said reports whether the message of a key has been said in an errand's conversation.
+func (h *Hall) Said(ctx context.Context, x *Errand, key string) bool {
 	said, _, err := h.said(ctx, x.place, h.desk.MessageID(ctx, x.place, key))
 	return err == nil && said.ID != ""
 }
 
-// Names lists the exchanges of a conversation, the last first.
+// Names lists the errands of a conversation, the last first.
 func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Name, error) {
 	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: conversation}
 	list, err := h.Log.Chat(ctx, place, journal.Page{Limit: journal.PageMaxLimit})
@@ -159,8 +159,8 @@ func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Nam
 	return out, nil
 }
 
-// Cancel stops everything in the exchange's conversation.
-func (h *Hall) Cancel(ctx context.Context, x *Exchange, key string) error {
+// Cancel stops everything in the errand's conversation.
+func (h *Hall) Cancel(ctx context.Context, x *Errand, key string) error {
 	return h.desk.Cancel(ctx, x.place, key)
 }
 
@@ -183,8 +183,8 @@ func firstQuestion(state journal.Snapshot) string {
 	return state.Questions[i].ID
 }
 
-// exchange prepares to read what came of a message. The state may be older or younger than it.
-func (h *Hall) exchange(ctx context.Context, place journal.Place, id string, state journal.Snapshot) (*Exchange, error) {
+// errand prepares to read what came of a message. The state may be older or younger than it.
+func (h *Hall) errand(ctx context.Context, place journal.Place, id string, state journal.Snapshot) (*Errand, error) {
 	said, entry, err := h.said(ctx, place, id)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (h *Hall) exchange(ctx context.Context, place journal.Place, id string, sta
 	if said.ID == "" {
 		return nil, journal.NotFound()
 	}
-	x := &Exchange{
+	x := &Errand{
 		Name: Name{Conversation: place.Conversation, Message: id}, At: entry.At, Asked: journal.Words(said.Parts),
 		hall: h, place: place, after: min(state.Conversation.Seq, entry.Seq-1), tree: progress.New(place.Conversation, id),
 		texts: map[string]string{}, turns: map[int]string{}, settled: map[string]bool{},
@@ -206,7 +206,7 @@ func (h *Hall) exchange(ctx context.Context, place journal.Place, id string, sta
 	return x, nil
 }
 
-// Name names an exchange among all of a tenant.
+// Name names an errand among all of a tenant.
 type Name struct{ Conversation, Message string }
 
 // String writes a name so that ParseName reads it.

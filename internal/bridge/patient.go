@@ -41,12 +41,12 @@ func (p *Patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 // disconnectTime is how long the command may take that follows a client's going.
 const disconnectTime = 10 * time.Second
 
-// DisconnectHeader says what becomes of an exchange whose client goes away: it goes on, or is
+// DisconnectHeader says what becomes of an errand whose client goes away: it goes on, or is
 // cancelled.
 const DisconnectHeader = "Retinue-On-Disconnect"
 
-// Gone is called when a client went away. It cancels the exchange if the client wished so.
-func (h *Hall) Gone(r *http.Request, x *Exchange) {
+// Gone is called when a client went away. It cancels the errand if the client wished so.
+func (h *Hall) Gone(r *http.Request, x *Errand) {
 	if r.Header.Get(DisconnectHeader) != "cancel" {
 		return
 	}

@@ -1,6 +1,6 @@
 // Package a2a lets other agents hand work to the orchestrator over the A2A protocol, with the
 // protocol's own SDK: an agent card, and JSON-RPC in the versions 1.0 and 0.3. A context is a
-// conversation, a task an exchange of package bridge.
+// conversation, a task an errand of package bridge.
 //
 // It keeps nothing. It imports api, bridge, chat and progress.
 package a2a

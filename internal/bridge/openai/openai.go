@@ -1,7 +1,7 @@
 // Package openai lets programs made for OpenAI's API talk to the orchestrator: Chat Completions,
 // Responses and the list of models. A model is a role that talks to people.
 //
-// It knows the wire and nothing else; what is said and heard is an exchange of package bridge. It
+// It knows the wire and nothing else; what is said and heard is an errand of package bridge. It
 // imports api, bridge, chat and progress.
 package openai
 

@@ -87,13 +87,13 @@ func (r *room) delta(offset int64, text string) {
 	})
 }
 
-func (r *room) find(message string) *Exchange {
+func (r *room) find(message string) *Errand {
 	r.t.Helper()
 	state, err := r.log.Snapshot(r.t.Context(), r.place)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	x, err := r.hall.exchange(r.t.Context(), r.place, message, state)
+	x, err := r.hall.errand(r.t.Context(), r.place, message, state)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
-// Exchange is one message of a person and all that comes of it. It belongs to one goroutine.
-type Exchange struct {
+// Errand is one message of a person and all that comes of it. It belongs to one goroutine.
+type Errand struct {
 	Name
 	// At is when the message was posted, and Asked what it says.
 	At    time.Time
@@ -39,7 +39,7 @@ type Exchange struct {
 	stopping bool
 }
 
-// State is how far an exchange has come.
+// State is how far an errand has come.
 type State string
 
 // The states. In StateWaits nothing goes on until a person has decided or answered.
@@ -51,7 +51,7 @@ const (
 	StateCancelled State = "cancelled"
 )
 
-// News is something that happened in an exchange: text of the orchestrator, an event of those below
+// News is something that happened in an errand: text of the orchestrator, an event of those below
 // it, or nothing but that time has passed.
 type News struct {
 	// Message is the id of the orchestrator's message that Text goes on with.
@@ -67,7 +67,7 @@ type News struct {
 	Beat bool
 }
 
-// Result is what an exchange has come to.
+// Result is what an errand has come to.
 type Result struct {
 	State State
 	// Texts are what the orchestrator said, in order.
@@ -103,20 +103,20 @@ func (r Result) Words() string {
 const Between = "\n\n"
 
 const (
-	// beatEvery is how often a quiet exchange shows that it is alive.
+	// beatEvery is how often a quiet errand shows that it is alive.
 	beatEvery = 15 * time.Second
-	// lookEvery is how often is looked whether time alone has ended an exchange.
+	// lookEvery is how often is looked whether time alone has ended an errand.
 	lookEvery = time.Second
 	// pageSize is how many entries are read at a time.
 	pageSize = 500
 )
 
-// ErrClosing means that the server stops. Another one goes on with the exchange.
+// ErrClosing means that the server stops. Another one goes on with the errand.
 var ErrClosing = errors.New("the server is stopping")
 
-// Watch tells what happens until the exchange has ended or waits for a person, and returns what it
+// Watch tells what happens until the errand has ended or waits for a person, and returns what it
 // has come to. When ctx ends first it still runs.
-func (x *Exchange) Watch(ctx context.Context, tell func(News) error) (Result, error) {
+func (x *Errand) Watch(ctx context.Context, tell func(News) error) (Result, error) {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
 	x.sent = map[string]string{}
@@ -155,13 +155,13 @@ func (x *Exchange) Watch(ctx context.Context, tell func(News) error) (Result, er
 	}
 }
 
-// Look returns what the exchange has come to by now.
-func (x *Exchange) Look(ctx context.Context) (Result, error) {
+// Look returns what the errand has come to by now.
+func (x *Errand) Look(ctx context.Context) (Result, error) {
 	return x.catchUp(ctx, func(News) error { return nil })
 }
 
-// catchUp takes in all that is recorded, as far as the exchange goes.
-func (x *Exchange) catchUp(ctx context.Context, tell func(News) error) (Result, error) {
+// catchUp takes in all that is recorded, as far as the errand goes.
+func (x *Errand) catchUp(ctx context.Context, tell func(News) error) (Result, error) {
 	for {
 		entries, err := x.hall.Log.Entries(ctx, x.place, x.after, pageSize)
 		if err != nil {
@@ -185,8 +185,8 @@ func (x *Exchange) catchUp(ctx context.Context, tell func(News) error) (Result, 
 	return x.result(StateRuns), nil
 }
 
-// over reports whether nothing more comes by itself, and what the exchange has come to.
-func (x *Exchange) over() (Result, bool) {
+// over reports whether nothing more comes by itself, and what the errand has come to.
+func (x *Errand) over() (Result, bool) {
 	if r, ended := x.ended(x.hall.Now()); ended {
 		return r, true
 	}
@@ -197,13 +197,13 @@ func (x *Exchange) over() (Result, bool) {
 }
 
 // pending is what waits for a person who has not dealt with it yet.
-func (x *Exchange) pending() []progress.Pending {
+func (x *Errand) pending() []progress.Pending {
 	return slices.DeleteFunc(x.tree.Pending(), func(p progress.Pending) bool {
 		return x.settled[p.Question] || x.settled[api.ApprovalID(p.Agent, p.Call)]
 	})
 }
 
-func (x *Exchange) ended(now time.Time) (Result, bool) {
+func (x *Errand) ended(now time.Time) (Result, bool) {
 	end, ok := x.tree.Ended(now)
 	if !ok {
 		return Result{}, false
@@ -221,7 +221,7 @@ func (x *Exchange) ended(now time.Time) (Result, bool) {
 	return r, true
 }
 
-func (x *Exchange) result(s State) Result {
+func (x *Errand) result(s State) Result {
 	r := Result{State: s, Usage: x.tree.Usage(), At: x.last, Begun: x.tree.Stirred()}
 	if s == StateWaits || s == StateRuns {
 		r.Pending = x.pending()
@@ -238,7 +238,7 @@ func (x *Exchange) result(s State) Result {
 }
 
 // update takes in what a follower found.
-func (x *Exchange) update(u progress.Update, tell func(News) error) error {
+func (x *Errand) update(u progress.Update, tell func(News) error) error {
 	if u.Message != "" {
 		return x.draft(u.Message, u.Draft, tell)
 	}
@@ -257,7 +257,7 @@ func (x *Exchange) update(u progress.Update, tell func(News) error) error {
 }
 
 // draft tells what is new of a message that is being written.
-func (x *Exchange) draft(id, text string, tell func(News) error) error {
+func (x *Errand) draft(id, text string, tell func(News) error) error {
 	_, recorded := x.texts[id]
 	sent := x.sent[id]
 	if recorded || x.quiet || len(text) <= len(sent) || !strings.HasPrefix(text, sent) {
@@ -268,7 +268,7 @@ func (x *Exchange) draft(id, text string, tell func(News) error) error {
 }
 
 // apply folds one entry.
-func (x *Exchange) apply(e journal.Entry, tell func(News) error) error {
+func (x *Errand) apply(e journal.Entry, tell func(News) error) error {
 	x.after, x.last = e.Seq, e.At
 	events := x.tree.Apply(e)
 	x.note(e.Row)
@@ -289,7 +289,7 @@ func (x *Exchange) apply(e journal.Entry, tell func(News) error) error {
 }
 
 // note keeps in mind what a row means for what is told later.
-func (x *Exchange) note(row journal.Row) {
+func (x *Errand) note(row journal.Row) {
 	switch r := row.(type) {
 	case journal.Said:
 		if r.InReplyTo != "" {
@@ -318,7 +318,7 @@ func (x *Exchange) note(row journal.Row) {
 }
 
 // spoke tells the rest of a message that is on record now.
-func (x *Exchange) spoke(row journal.Spoke, tell func(News) error) error {
+func (x *Errand) spoke(row journal.Spoke, tell func(News) error) error {
 	id, text := row.Message.ID, journal.Words(row.Message.Parts)
 	sent := x.sent[id]
 	if text == "" && sent == "" {
@@ -336,7 +336,7 @@ func (x *Exchange) spoke(row journal.Spoke, tell func(News) error) error {
 }
 
 // void forgets a reply that counts for nothing.
-func (x *Exchange) void(row journal.Voided) {
+func (x *Errand) void(row journal.Voided) {
 	id := x.turns[row.Turn]
 	delete(x.texts, id)
 	x.order = slices.DeleteFunc(x.order, func(o string) bool { return o == id })
