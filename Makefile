@@ -29,7 +29,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
-	test/services tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants streams \
+	test/services test/bridges tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants streams \
 	bench/journal bench/engine escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check generate/web web/check docs/api report tools \
 	ci clean
 
@@ -75,12 +75,16 @@ tenancy: ## nobody where they do not belong: every route, role and id, logins, k
 	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
 		-run '^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Guess|Forged|Revoked)'
 
+test/bridges: ## OpenAI's and A2A's own clients against the server, on both stacks (needs make engine)
+	$(GO) test -count=1 -timeout 2m ./internal/bridge/...
+	$(GO) test -tags services -count=1 -timeout 9m -run '^TestBridge' -v ./e2e
+
 test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP (needs node, npm, bubblewrap)
 	servers=$$(bash .ci/mcp-servers.sh) && RETINUE_TEST_MCP_SERVERS=$$servers \
 		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 10m -v
 
 e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine lean)
-	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 ./e2e
+	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 -skip '^TestBridge' ./e2e
 
 histories: ## store the engine's histories of all scenarios anew; old ones are what replay is for
 	rm -f internal/durable/testdata/histories/*

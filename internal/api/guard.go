@@ -235,6 +235,10 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="retinue"`)
 	}
+	if shape, ok := s.shapes[r.Pattern]; ok {
+		shape(w, r, p)
+		return
+	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead {

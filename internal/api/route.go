@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -18,6 +20,12 @@ type Route struct {
 
 // Routes lists every way in.
 func (s *Server) Routes() []Route { return s.routes }
+
+// note remembers a route, and what its pattern is called.
+func (s *Server) note(r Route) {
+	s.routes = append(s.routes, r)
+	s.operations[strings.TrimSpace(r.Method+" "+r.Path)] = cmp.Or(r.Operation, r.Path)
+}
 
 // maxBody is how large a command may be.
 const maxBody = 1 << 20
@@ -63,12 +71,12 @@ func (s *Server) describe(access Access, k kind, op *huma.Operation) {
 		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
 			http.StatusUnsupportedMediaType)
 	}
-	s.routes = append(s.routes, Route{Method: op.Method, Path: op.Path, Operation: op.OperationID, Access: access})
+	s.note(Route{Method: op.Method, Path: op.Path, Operation: op.OperationID, Access: access})
 }
 
 // handle adds a route that is not part of the document. Its answer may take as long as a stream's.
 func (s *Server) handle(access Access, method, path string, handler http.HandlerFunc) {
-	s.routes = append(s.routes, Route{Method: method, Path: path, Access: access})
+	s.note(Route{Method: method, Path: path, Access: access})
 	s.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		k := kindStream
 		if access.Scope == ScopeWrite {

@@ -1,10 +1,8 @@
 package api
 
 import (
-	"cmp"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,15 +64,17 @@ type Server struct {
 	routes  []Route
 	// operations are the names of routes by their patterns.
 	operations map[string]string
-	handler    http.Handler
-	hub        *hub
-	gate       *gate
-	guesses    *guesses
-	leashes    leashes
-	cuts       atomic.Int64
-	resyncs    atomic.Int64
-	closing    chan struct{}
-	close      func()
+	// shapes are how mounted routes refuse, by their pattern.
+	shapes  map[string]func(http.ResponseWriter, *http.Request, *Problem)
+	handler http.Handler
+	hub     *hub
+	gate    *gate
+	guesses *guesses
+	leashes leashes
+	cuts    atomic.Int64
+	resyncs atomic.Int64
+	closing chan struct{}
+	close   func()
 }
 
 // New makes a server with all its routes.
@@ -104,7 +104,8 @@ func New(o Options) *Server {
 	}
 	closing := make(chan struct{})
 	s := &Server{
-		options: o, mux: http.NewServeMux(), closing: closing, close: sync.OnceFunc(func() { close(closing) }),
+		options: o, mux: http.NewServeMux(), operations: map[string]string{},
+		shapes: map[string]func(http.ResponseWriter, *http.Request, *Problem){}, closing: closing, close: sync.OnceFunc(func() { close(closing) }),
 		hub: newHub(o.Log, o.Bus, o.Poll, o.Logger),
 		gate: &gate{
 			limits: o.Limits, now: o.Now, pressed: o.Pressed, refused: o.Refused, buckets: map[string]*bucket{},
@@ -127,10 +128,6 @@ func New(o Options) *Server {
 	s.auditRoutes()
 	s.webhookRoutes()
 	s.documentRoutes()
-	s.operations = map[string]string{}
-	for _, r := range s.routes {
-		s.operations[strings.TrimSpace(r.Method+" "+r.Path)] = cmp.Or(r.Operation, r.Path)
-	}
 	s.handler = s.guard(s.mux)
 	if o.People != nil {
 		go s.watch(o.People)

@@ -103,6 +103,7 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 		options.Commands = commands{node: n, workspace: o.Workspace, hooks: f.hooks}
 	}
 	f.api = api.New(options)
+	n.Bridge(f.api, options)
 	f.server = newServer(f.api)
 	f.server.TLSConfig, f.server.ConnContext = secure, markPeer
 	f.server.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)

@@ -41,6 +41,8 @@ var broken = []struct{ rule, file, imports string }{
 	{"webhook sees the journal", "internal/webhook/a.go", "./internal/api"},
 	{"stores beside the journal see their port", "internal/audit/store/a.go", "./internal/journal/sqlite"},
 	{"tests of the api share a server in memory", "internal/api/apitest/a.go", "./internal/journal/sqlite"},
+	{"a bridge speaks another wire to the api", "internal/bridge/a2a/a.go", "./internal/bridge/openai"},
+	{"a bridge speaks another wire to the api", "internal/bridge/a.go", "./internal/durable"},
 	{"progress reads journal and live", "internal/progress/a.go", "./internal/durable"},
 	{"sandbox and egress see only chat", "internal/sandbox/a.go", "./internal/egress"},
 	{"sandbox and egress see only chat", "internal/egress/a.go", "./internal/tool"},

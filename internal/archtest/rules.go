@@ -224,6 +224,15 @@ var outerRules = []Rule{
 		Why: "a server that tests start has no engine and no database of its own",
 	},
 	{
+		Name: "a bridge speaks another wire to the api",
+		From: []string{"./internal/bridge/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/api", "./internal/bridge", "./internal/chat", "./internal/journal", "./internal/live", "./internal/progress",
+		},
+		Why: "whoever comes over it goes through the same door and brings the same commands; no bridge knows another",
+	},
+	{
 		Name: "progress reads journal and live",
 		From: []string{"./internal/progress/..."},
 		Deny: []string{"./..."},

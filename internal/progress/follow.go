@@ -2,6 +2,7 @@ package progress
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -19,8 +20,9 @@ const (
 // Update is news of a conversation.
 type Update struct {
 	Entries []journal.Entry
-	// Draft is what the orchestrator has written of its next message so far.
-	Draft string
+	// Draft is what the orchestrator has written of its next message so far, Message that message's id.
+	Draft   string
+	Message string
 	// Err says why the journal could not be read just now. Reading goes on.
 	Err error
 }
@@ -29,7 +31,14 @@ type Update struct {
 // of the orchestrator's replies where the bus brings them. The journal is the truth; notices only
 // say when to look.
 func Follow(ctx context.Context, log journal.Reader, bus live.Bus, place journal.Place, after int64) <-chan Update {
-	f := &follower{log: log, bus: bus, place: place, after: after, out: make(chan Update)}
+	return FollowEvery(ctx, log, bus, place, after, pollEvery)
+}
+
+// FollowEvery is Follow for whoever is told of every append and need not look often by themselves.
+func FollowEvery(
+	ctx context.Context, log journal.Reader, bus live.Bus, place journal.Place, after int64, poll time.Duration,
+) <-chan Update {
+	f := &follower{log: log, bus: bus, place: place, after: after, poll: poll, out: make(chan Update)}
 	go f.run(ctx)
 	return f.out
 }
@@ -39,6 +48,7 @@ type follower struct {
 	bus   live.Bus
 	place journal.Place
 	after int64
+	poll  time.Duration
 	out   chan Update
 
 	message string
@@ -48,7 +58,7 @@ type follower struct {
 
 func (f *follower) run(ctx context.Context) {
 	defer close(f.out)
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(f.poll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
 		reader, err := f.bus.Subscribe(ctx, live.Topic(f.place))
@@ -105,11 +115,13 @@ func (f *follower) notice(ctx context.Context, notice live.Notice) {
 		}
 		f.draft.Add(n)
 		f.parts = max(f.parts, n.Part+1)
-		text := ""
+		var words []string // joined as journal.Words does
 		for i := range f.parts {
-			text += f.draft.Part(i)
+			if text := f.draft.Part(i); text != "" {
+				words = append(words, text)
+			}
 		}
-		f.send(ctx, Update{Draft: text})
+		f.send(ctx, Update{Draft: strings.Join(words, "\n"), Message: n.Message})
 	}
 }
 

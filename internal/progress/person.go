@@ -31,6 +31,9 @@ func (t *Tree) person(row journal.Row) []Event {
 		asked := t.asked[r.Question]
 		delete(t.asked, r.Question)
 		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool { return p.Question == r.Question })
+		if t.number > 0 && r.Number == t.number {
+			t.heard = true // the message was the answer, so no turn takes it up but the one that waits
+		}
 		if agent.AnswerBy(r.By) == agent.ByNobody {
 			t.unattended++
 		}

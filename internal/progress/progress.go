@@ -76,6 +76,7 @@ type Tree struct {
 	// message is the id of what was said: the turn that takes it up is the one that counts.
 	message string
 	parts   []chat.Part
+	number  int64
 	agents  []*Agent
 	at      map[string]*Agent
 	tools   map[string]string
@@ -128,6 +129,17 @@ func (t *Tree) Usage() chat.Usage {
 // Pending lists what waits for a person, the oldest first.
 func (t *Tree) Pending() []Pending { return slices.Clone(t.pending) }
 
+// Awaits reports whether nothing goes on until a person has decided or answered.
+func (t *Tree) Awaits() bool {
+	if len(t.pending) == 0 {
+		return false
+	}
+	if t.end != nil {
+		return true // what waits is in the background
+	}
+	return slices.ContainsFunc(t.agents, func(a *Agent) bool { return a.Depth == 0 && a.Status == chat.StatusWaiting })
+}
+
 // Unattended counts the questions and calls that were declined because nobody was there.
 func (t *Tree) Unattended() int { return t.unattended }
 
@@ -162,7 +174,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 	switch r := e.Row.(type) {
 	case journal.Said:
 		if r.ID == t.message {
-			t.parts = r.Parts
+			t.parts, t.number = r.Parts, e.Number
 		}
 		return []Event{{Type: MessageReceived, Text: journal.Words(r.Parts), By: r.By, Question: r.InReplyTo}}
 	case journal.Assigned:

@@ -1,0 +1,95 @@
+//go:build services
+
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/app"
+)
+
+// The tenants of the bridges' tests, by the token that opens their door.
+const (
+	adaToken = "token-of-ada"
+	bobToken = "token-of-bob"
+	// eveToken is a viewer's of ada's tenant, and penToken may write and not read.
+	eveToken = "token-of-eve"
+	penToken = "token-of-pen"
+)
+
+// doors lets in several people, who are not all of one tenant.
+type doors map[string]api.Caller
+
+// Identify implements api.Doorkeeper.
+func (d doors) Identify(r *http.Request) (api.Caller, error) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if c, ok := d[token]; ok {
+		return c, nil
+	}
+	return api.Caller{}, api.Unauthorised()
+}
+
+func someDoors() doors {
+	both := []api.Scope{api.ScopeRead, api.ScopeWrite}
+	return doors{
+		adaToken: {Tenant: app.LocalTenant, User: "ada", Name: "ada", Role: api.RoleMember, Scopes: both},
+		bobToken: {Tenant: "bobs", User: "bob", Name: "bob", Role: api.RoleMember, Scopes: both},
+		eveToken: {Tenant: app.LocalTenant, User: "eve", Name: "eve", Role: api.RoleViewer, Scopes: both},
+		penToken: {Tenant: app.LocalTenant, User: "pen", Name: "pen", Role: api.RoleMember, Scopes: []api.Scope{api.ScopeWrite}},
+	}
+}
+
+// bridged is a server in front of a stage.
+type bridged struct {
+	*stage
+	url    string
+	server *api.Server
+}
+
+// bridge plays a model's script behind a server with all bridges.
+func bridge(t *testing.T, on *stack, name, settings, model string, work map[string]string) bridged {
+	t.Helper()
+	s := newScenario(t, name, model)
+	s.settings, s.work = settings, work
+	st := newStage(t, s, on, 0)
+	b := bridged{stage: st}
+	b.url, b.server = front(t, st, st.worker)
+	return b
+}
+
+// front is a server of a node. The worker's own is told of deltas where there is no NATS.
+func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
+	t.Helper()
+	o := api.Options{
+		Log: node.Log, Bus: node.Bus, Door: someDoors(), Commands: node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
+		Version: "test",
+	}
+	server := api.New(o)
+	node.Bridge(server, o)
+	listening := httptest.NewUnstartedServer(server)
+	// The limits of requests are shorter than most answers take here, which have none.
+	listening.Config.ReadTimeout, listening.Config.WriteTimeout = requestTime, requestTime
+	listening.Start()
+	t.Cleanup(func() {
+		server.Close()
+		listening.Close()
+	})
+	return listening.URL, server
+}
+
+// requestTime is how long a request, and an answer that is there at once, may take.
+const requestTime = 500 * time.Millisecond
+
+// briefly bounds what a test waits for.
+func briefly(t *testing.T) context.Context {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(stop)
+	return ctx
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// The accesses of routes that other packages mount.
+var (
+	AccessPublic  = accessPublic
+	AccessRead    = accessRead
+	AccessCommand = accessCommand
+)
+
+// Mounted is a route of a package that speaks another wire. It is no part of the document.
+type Mounted struct {
+	Access Access
+	Method string
+	Path   string
+	Handle http.HandlerFunc
+	// Refuse answers who is not let in, in the shape that the clients of the wire know. Status and
+	// headers are its to write.
+	Refuse func(http.ResponseWriter, *http.Request, *Problem)
+}
+
+// Mount adds a route. It is let through the same door as all others.
+func (s *Server) Mount(m Mounted) {
+	if m.Refuse != nil {
+		s.shapes[m.Method+" "+m.Path] = m.Refuse
+	}
+	s.handle(m.Access, m.Method, m.Path, m.Handle)
+}
+
+// Refuse answers a request with what became of it, in the shape of its route.
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }
+
+// Explain makes a problem of any error, and logs what nobody else will hear of.
+func (s *Server) Explain(ctx context.Context, err error) *Problem { return s.problem(ctx, err) }
+
+// Closing is closed when the server ends its streams.
+func (s *Server) Closing() <-chan struct{} { return s.closing }
+
+// CallerOf is who a request comes from. Public routes have none.
+func CallerOf(ctx context.Context) Caller { return callerOf(ctx) }
+
+// CheckJSON refuses a document that readers of JSON differ about.
+func CheckJSON(data []byte) error {
+	if err := checkJSON(data); err != nil {
+		return &Problem{
+			Status: http.StatusBadRequest, Code: "invalid", Detail: "the body is not JSON that means one thing: " + err.Error(),
+			Next: "send one document in which no name is there twice",
+		}
+	}
+	return nil
+}
+
+// ApprovalID names an approval in its conversation, as it can stand in an address.
+func ApprovalID(agent, call string) string { return approvalID(agent, call) }
+
+// Permit reports what a caller lacks for an access, nil if nothing.
+func Permit(ctx context.Context, a Access) error { return a.allows(callerOf(ctx)) }
+
+// Desk takes the five commands from packages that speak another wire, and carries them out exactly as
+// the server's own routes do. The caller is the one of the context.
+type Desk struct{ server *Server }
+
+// Desk is where mounted routes bring commands.
+func (s *Server) Desk() Desk { return Desk{server: s} }
+
+// Begin opens a conversation. The same key opens the same one.
+func (d Desk) Begin(ctx context.Context, key string, t Talk) (journal.Place, error) {
+	in := &createInput{Keyed: Keyed{Key: key}}
+	in.Body.Title, in.Body.Workspace, in.Body.Role, in.Body.Model = t.Title, t.Workspace, t.Role, t.Model
+	in.Body.Headless, in.Body.MaxCost = t.Headless, t.Cost
+	out, err := d.server.create(ctx, in)
+	if err != nil {
+		return journal.Place{}, err
+	}
+	return journal.Place{Tenant: callerOf(ctx).Tenant, Conversation: out.Body.ID}, nil
+}
+
+// MessageID is the id of the message that a key stands for in a conversation.
+func (d Desk) MessageID(ctx context.Context, place journal.Place, key string) string {
+	return "m" + Keyed{Key: key}.id(callerOf(ctx), place.Conversation)
+}
+
+// Say posts a message under the id of its key. InReplyTo names the question that it answers.
+func (d Desk) Say(ctx context.Context, place journal.Place, key, text, inReplyTo string) error {
+	in := &postInput{InConversation: InConversation{Conversation: place.Conversation}, Keyed: Keyed{Key: key}}
+	in.Body.Text, in.Body.InReplyTo = text, inReplyTo
+	_, err := d.server.post(ctx, in)
+	return err
+}
+
+// Verdict is a person's decision about an approval.
+type Verdict struct {
+	Approval, Hash, Scope, Note string
+	Allow                       bool
+}
+
+// Decide allows or denies a call.
+func (d Desk) Decide(ctx context.Context, place journal.Place, key string, v Verdict) error {
+	if _, ok := scopes[v.Scope]; !ok {
+		return &Problem{Code: "invalid", Detail: "scope is none of once, task and conversation"}
+	}
+	in := &decideInput{Keyed: Keyed{Key: key}}
+	in.Conversation, in.Approval = place.Conversation, v.Approval
+	in.Body.Allow, in.Body.Hash, in.Body.Scope, in.Body.Note = v.Allow, v.Hash, v.Scope, v.Note
+	_, err := d.server.decide(ctx, in)
+	return err
+}
+
+// Cancel stops everything in a conversation.
+func (d Desk) Cancel(ctx context.Context, place journal.Place, key string) error {
+	in := &cancelInput{InConversation: InConversation{Conversation: place.Conversation}, Keyed: Keyed{Key: key}}
+	_, err := d.server.cancel(ctx, in)
+	return err
+}

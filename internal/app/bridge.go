@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/bridge"
+	"github.com/retinue-dev/retinue/internal/bridge/a2a"
+	"github.com/retinue-dev/retinue/internal/bridge/openai"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+// Bridge lets programs in that speak other wires. The server is one that was made with the options.
+func (n *Node) Bridge(server *api.Server, o api.Options) {
+	hall := bridge.New(bridge.Options{
+		Server: server, Log: o.Log, Bus: o.Bus, Cast: n.catalog, Poll: o.Poll, Now: o.Now,
+	})
+	openai.Mount(hall)
+	a2a.Mount(hall, a2a.Options{Version: o.Version})
+}
+
+// Commands is where a server's commands lead to. Workspace is what conversations get that name none.
+func (n *Node) Commands(workspace string) api.Commands {
+	return commands{node: n, workspace: workspace}
+}
+
+// Speakers implements bridge.Cast.
+func (c *catalog) Speakers(_ context.Context, workspace string) ([]bridge.Speaker, error) {
+	roles, err := c.roles(workspace)
+	if err != nil {
+		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+	}
+	var out []bridge.Speaker
+	for _, r := range roles.Roles() {
+		if r.Hidden || r.Mode == config.ModeSubagent {
+			continue
+		}
+		s := bridge.Speaker{Name: r.Name, Title: r.Title, Description: r.Description}
+		if r.Name == "main" {
+			out = slices.Insert(out, 0, s)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}

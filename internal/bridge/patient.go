@@ -1,0 +1,66 @@
+package bridge
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+)
+
+// writeTime is how long a reader may take to take anything.
+const writeTime = 30 * time.Second
+
+// Patient is an answer that may be long in coming. The server's own limits are for answers that are
+// there at once; here each piece has one of its own.
+type Patient struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// NewPatient lifts the limit of an answer.
+func NewPatient(w http.ResponseWriter) (*Patient, error) {
+	p := &Patient{ResponseWriter: w, control: http.NewResponseController(w)}
+	return p, p.control.SetWriteDeadline(time.Time{})
+}
+
+// Write implements http.ResponseWriter.
+func (p *Patient) Write(data []byte) (int, error) {
+	if err := p.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return 0, err
+	}
+	return p.ResponseWriter.Write(data)
+}
+
+// Flush implements http.Flusher. Who cannot be reached is found out by the next Write.
+func (p *Patient) Flush() { _ = p.control.Flush() }
+
+// Unwrap lets a http.ResponseController through.
+func (p *Patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// disconnectTime is how long the command may take that follows a client's going.
+const disconnectTime = 10 * time.Second
+
+// DisconnectHeader says what becomes of an errand whose client goes away: it goes on, or is
+// cancelled.
+const DisconnectHeader = "Retinue-On-Disconnect"
+
+// Gone is called when a client went away. It cancels the errand if the client wished so.
+func (h *Hall) Gone(r *http.Request, x *Errand) {
+	if r.Header.Get(DisconnectHeader) != "cancel" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), disconnectTime)
+	defer cancel()
+	if err := h.Cancel(ctx, x, "disconnect-"+x.Message); err != nil {
+		_ = h.Server.Explain(ctx, err) // it is logged there, and nobody is left to be told
+	}
+}
+
+// Allowed reports what a caller lacks who both says something and reads what comes of it.
+func Allowed(ctx context.Context) error {
+	if err := api.Permit(ctx, api.AccessCommand); err != nil {
+		return err
+	}
+	return api.Permit(ctx, api.AccessRead)
+}

@@ -1,0 +1,40 @@
+package progress
+
+import "github.com/retinue-dev/retinue/internal/journal"
+
+// Open are the keys of what waits for a person in a conversation: of what Recall wants to know.
+func Open(state journal.Snapshot) []string {
+	var keys []string
+	for _, q := range state.Questions {
+		if q.Status == journal.QuestionRelayed {
+			keys = append(keys, journal.Asked{Question: q.ID}.Key())
+		}
+	}
+	for _, a := range state.Approvals {
+		if a.Status == journal.ApprovalOpen {
+			keys = append(keys, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
+		}
+	}
+	return keys
+}
+
+// Recall tells a new tree of what was before its first entry: who everyone is, and what waits for a
+// person. The entries are those with the keys of Open.
+func (t *Tree) Recall(state journal.Snapshot, open []journal.Entry) {
+	tasks := map[string]journal.Task{}
+	for _, task := range state.Tasks {
+		tasks[task.ID] = task
+	}
+	for _, known := range state.Agents {
+		a := t.agent(known.ID)
+		a.Role, a.Status, a.Reason = known.Role, tasks[known.Task].Status, tasks[known.Task].Reason
+	}
+	for _, e := range open {
+		if asked, ok := e.Row.(journal.Asked); ok {
+			t.person(asked)
+			t.person(journal.Relayed{In: asked.In, Question: asked.Question})
+		} else {
+			t.person(e.Row)
+		}
+	}
+}
