@@ -11,16 +11,20 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
+// InApproval names an approval of a conversation. Like all that others are made of it is exported: huma
+// sees no parameters in what is not.
+type InApproval struct {
+	InConversation
+	Approval string `path:"approval" minLength:"3" maxLength:"640"`
+}
+
 type (
 	questionsOutput struct{ Body Page[Question] }
 	approvalsOutput struct{ Body Page[Approval] }
 	approvalOutput  struct{ Body Approval }
-	approvalInput   struct {
-		InConversation
-		Approval string `path:"approval" minLength:"3" maxLength:"640"`
-	}
-	decideInput struct {
-		approvalInput
+	approvalInput   struct{ InApproval }
+	decideInput     struct {
+		InApproval
 		Keyed
 		Body struct {
 			Allow bool   `json:"allow"`
