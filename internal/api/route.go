@@ -72,6 +72,9 @@ func (s *Server) admit(access Access) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := unwrap(ctx)
 		caller, err := s.identify(access, r)
+		if err == nil {
+			err = typed(r)
+		}
 		if err != nil {
 			s.refuse(w, r, err)
 			return
