@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
 // TestSnapshotAndEvents holds what a client comes to know by a snapshot and the events after it against
@@ -26,17 +28,31 @@ func TestSnapshotAndEvents(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	for round := range 10 {
+	for round := range 5 {
 		o, chance := newOffice(t), rand.New(rand.NewPCG(seed, uint64(round)))
 		path, place := o.begin(t, "key-begin")
 		p := &plot{chance: chance, tasks: []journal.In{mainTask}}
 		var early []api.Snapshot
-		for range 120 {
-			if chance.IntN(12) == 0 {
-				early = append(early, o.snapshot(t, path))
+		written := make(chan error, 1)
+		go func() { // somebody reads while it happens
+			var err error
+			for i := range 250 {
+				if _, err = o.log.Append(t.Context(), place, o.clock.Add(time.Duration(i)*time.Millisecond), p.row()); err != nil {
+					break
+				}
+				if i%10 == 0 {
+					time.Sleep(time.Millisecond)
+				}
 			}
-			o.write(t, place, p.row())
+			written <- err
+		}()
+		for len(written) == 0 && len(early) < 20 {
+			early = append(early, o.snapshot(t, path))
 		}
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+		o.clock = o.clock.Add(time.Second)
 		o.write(t, place, journal.Noted{In: mainTask, Serial: 1 << 20, Note: "last"})
 		late := o.snapshot(t, path)
 		for _, state := range early {
@@ -46,6 +62,35 @@ func TestSnapshotAndEvents(t *testing.T) {
 				t.Fatalf("seed %d, round %d: snapshot %d and the events after it differ from snapshot %d:\n%s",
 					seed, round, from, late.Conversation.Seq, diff)
 			}
+		}
+	}
+}
+
+// talkative is a journal in which somebody says something whenever the chat is read.
+type talkative struct {
+	*journaltest.Memory
+	said int
+}
+
+func (l *talkative) Chat(ctx context.Context, place journal.Place, page journal.Page) ([]journal.Message, error) {
+	l.said++
+	row := journal.Said{ID: strconv.Itoa(l.said), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "between"}}}
+	if _, err := l.Append(ctx, place, time.Now(), row); err != nil {
+		return nil, err
+	}
+	return l.Memory.Chat(ctx, place, page)
+}
+
+// TestSnapshotIsOfOneMoment has a message come while a snapshot is made: it is in the events after the
+// snapshot, so it is not in the snapshot.
+func TestSnapshotIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	o := newOfficeOn(t, &talkative{Memory: journaltest.NewMemory()})
+	path, _ := o.begin(t, "key-begin")
+	for range 3 {
+		state := o.snapshot(t, path)
+		if int64(len(state.Messages)) != state.Conversation.Number {
+			t.Errorf("a snapshot after %d messages has %d", state.Conversation.Number, len(state.Messages))
 		}
 	}
 }

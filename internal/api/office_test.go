@@ -82,9 +82,11 @@ type office struct {
 
 const officeToken = "rtl_office"
 
-func newOffice(t *testing.T) *office {
+func newOffice(t *testing.T) *office { return newOfficeOn(t, journaltest.NewMemory()) }
+
+func newOfficeOn(t *testing.T, log journal.Log) *office {
 	t.Helper()
-	o := &office{log: journaltest.NewMemory(), clock: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}
+	o := &office{log: log, clock: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}
 	now := func() time.Time { // no two things happen at the same time
 		o.clock = o.clock.Add(time.Millisecond)
 		return o.clock
