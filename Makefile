@@ -27,7 +27,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
-	test/services test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants \
+	test/services test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/delete crash/mutants \
 	bench/journal bench/engine escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
@@ -116,6 +116,9 @@ crash/points: ## die at every named point of a run, EACH times, and compare what
 
 crash/ledger: ## kill workers in the middle of 400 calls that must not run twice and 120 that can be reconciled
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestLedger$$' -ledger
+
+crash/delete: ## delete conversations in every state, twice, in the middle of a talk and under kills (needs make engine)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestDelete$$' -deletion
 
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \

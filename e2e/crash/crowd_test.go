@@ -100,21 +100,24 @@ func request(chance *rand.Rand, shape, id string) string {
 func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool {
 	settled := map[string]bool{}
 	for ctx.Err() == nil {
+		// What is heard is read first: a message that comes in between begins a turn that is seen.
 		var state api.Snapshot
-		quiet, err := false, c.caller.read(ctx, "/v1/conversations/"+conv, &state)
+		heard, err := c.heardOf(ctx, conv)
 		if err == nil {
-			for _, j := range asks(state, name, conv) {
-				if !settled[j.ID] {
-					settled[j.ID] = c.do(ctx, person, j)
-				}
-			}
-			quiet, err = c.quietAt(ctx, conv, state)
+			err = c.caller.read(ctx, "/v1/conversations/"+conv, &state)
 		}
-		switch {
-		case err != nil && ctx.Err() == nil:
-			c.ledger.complain(fmt.Sprintf("read %s: %v", conv, err))
+		if err != nil {
+			if ctx.Err() == nil {
+				c.ledger.complain(fmt.Sprintf("read %s: %v", conv, err))
+			}
 			return false
-		case quiet:
+		}
+		for _, j := range asks(state, name, conv) {
+			if !settled[j.ID] {
+				settled[j.ID] = c.do(ctx, person, j)
+			}
+		}
+		if heard >= state.Conversation.Number && idle(state) {
 			return true
 		}
 		wait(ctx, 200*time.Millisecond)
@@ -137,22 +140,24 @@ func asks(state api.Snapshot, name, conv string) (out []job) {
 	return out
 }
 
-// quietAt tells whether nothing is under way in a conversation that is in a state.
-func (c *crowd) quietAt(ctx context.Context, conv string, state api.Snapshot) (bool, error) {
+// idle tells whether nobody works in a conversation.
+func idle(state api.Snapshot) bool {
 	for _, t := range state.Tasks {
 		open := t.FinishedAt == nil
 		if t.ID == durable.Root {
 			open = t.Status != "completed"
 		}
 		if open {
-			return false, nil
+			return false
 		}
 	}
+	return true
+}
+
+// heardOf counts the messages of people that are in the orchestrator's transcript or answered somebody.
+func (c *crowd) heardOf(ctx context.Context, conv string) (int64, error) {
 	var transcript api.Page[api.Message]
-	if err := c.caller.read(ctx, "/v1/conversations/"+conv+"/agents/main/messages?limit=1000", &transcript); err != nil {
-		return false, err
-	}
-	heard := c.ledger.answers(conv)
+	heard, err := c.ledger.answers(conv), c.caller.read(ctx, "/v1/conversations/"+conv+"/agents/main/messages?limit=1000", &transcript)
 	for _, m := range transcript.Items {
 		for _, p := range m.Parts {
 			if m.Speaker == "user" && p.Kind == "text" && !isNotice(p.Text) {
@@ -160,7 +165,7 @@ func (c *crowd) quietAt(ctx context.Context, conv string, state api.Snapshot) (b
 			}
 		}
 	}
-	return heard >= state.Conversation.Number, nil
+	return heard, err
 }
 
 // judgeList holds the list of conversations against the ledger: each that was opened is in it, once.

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +28,8 @@ type world struct {
 	binary string
 	part   part
 	model  *scripted.Server
+	// psql puts a question to the journal's database and returns the answer.
+	psql func(statement string) string
 	// store is where the engine keeps its records.
 	store string
 
@@ -207,6 +210,13 @@ func (w *world) startPostgres() {
 		w.t.Fatal(err)
 	}
 	sql("create role crash login in role " + postgres.Role)
+	w.psql = func(statement string) string {
+		out, err := command("psql", "-qAt", "-h", "127.0.0.1", "-p", number, "-U", "postgres", "-d", "journal", "-c", statement).CombinedOutput()
+		if err != nil {
+			w.t.Errorf("psql: %v\n%s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
 	w.part.DSN = address("crash", "journal") + "&connect_timeout=2"
 	w.store = address("postgres", "engine")
 }
