@@ -28,7 +28,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
 	test/services test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/delete crash/mutants \
-	bench/journal bench/engine escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
+	bench/journal bench/engine bench/api escape approvals fuzz race cover trace sim mutants generate generate-check report tools \
 	ci clean
 
 help: ## this list
@@ -131,6 +131,10 @@ bench/journal: ## the journal next to its bare drivers, in one run
 bench/engine: ## agents next to the bare engine on both stores, growth, cancel; SIZE=small is CI's
 	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 90m -rounds $(ROUNDS) \
 		$(if $(filter small,$(SIZE)),,-full -plots $(CURDIR)/docs)
+
+bench/api: ## messages, events and snapshots over HTTP, next to a bare handler; SIZE=small is CI's (needs make engine)
+	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 20m -run '^TestAPI$$' -api \
+		$(if $(filter small,$(SIZE)),,-full)
 
 race: ## all tests under the race detector (RACE_PKGS= to narrow)
 	$(GO) test -race $(RACE_PKGS)
