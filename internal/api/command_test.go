@@ -122,8 +122,17 @@ func TestBeginWithAMessage(t *testing.T) {
 	if len(state.Messages) != 1 || state.Messages[0].Parts[0].Text != "hello" || state.Messages[0].By != "ann" {
 		t.Errorf("messages are %+v", state.Messages)
 	}
-	o.refuses(t, "another first message",
-		o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a","message":"bye"}`), 409, "conflict")
+	for _, other := range []string{
+		`{"title":"a","message":"bye"}`, `{"title":"a"}`, `{"message":"hello"}`, `{"title":"a","message":"hello","workspace":"w"}`,
+		`{"title":"a","message":"hello","role":"coder"}`,
+	} {
+		o.refuses(t, other, o.send(t, http.MethodPost, "/v1/conversations", "key-begin", other), 409, "conflict")
+	}
+	o.write(t, journal.Place{Tenant: "t", Conversation: first.ID}, journal.Titled{ID: "1", Title: "another"})
+	o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a","message":"hello"}`).into(t, 201, &again)
+	if again.ID != first.ID || again.Title != "another" {
+		t.Errorf("sent again after it got a title, it is %+v", again)
+	}
 }
 
 func TestKeysAreOfOneConversation(t *testing.T) {

@@ -17,29 +17,29 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// scribe carries commands out as far as the journal goes: the rows are those of the real client, and
+// clerk carries commands out as far as the journal goes: the rows are those of the real client, and
 // there is no engine.
-type scribe struct {
+type clerk struct {
 	log journal.Log
 	now func() time.Time
 }
 
 var mainTask = journal.In{Agent: "main", Task: "main"}
 
-func (s scribe) Open(ctx context.Context, place journal.Place, t api.Talk) error {
+func (s clerk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
 	_, err := s.log.Append(ctx, place, s.now(), journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace},
 		journal.Assigned{In: mainTask, Role: "main"})
 	return err
 }
 
-func (s scribe) Say(ctx context.Context, place journal.Place, m api.Said) error {
+func (s clerk) Say(ctx context.Context, place journal.Place, m api.Said) error {
 	_, err := s.log.Append(ctx, place, s.now(), journal.Said{
 		ID: m.ID, By: m.By, Parts: []chat.Part{{Kind: chat.PartText, Text: m.Text}}, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	}, journal.Posted{ID: "said:" + m.ID, Topic: "said"})
 	return err
 }
 
-func (s scribe) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+func (s clerk) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
 	written, err := s.log.Append(ctx, place, s.now(), d, journal.Posted{ID: "decided:" + d.Agent + "#" + d.Call, Topic: "decided"})
 	if err != nil || !written[0].Existed {
 		return err
@@ -54,22 +54,22 @@ func (s scribe) Decide(ctx context.Context, place journal.Place, d journal.Decid
 	return nil
 }
 
-func (s scribe) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
+func (s clerk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
 	_, err := s.log.Append(ctx, place, s.now(), journal.Posted{ID: "cancel:" + id + "|" + by + "|" + task, Topic: "cancel"})
 	return err
 }
 
-func (s scribe) Archive(ctx context.Context, place journal.Place, by string) error {
+func (s clerk) Archive(ctx context.Context, place journal.Place, by string) error {
 	_, err := s.log.Append(ctx, place, s.now(), journal.Archived{By: by})
 	return err
 }
 
-func (s scribe) Delete(ctx context.Context, place journal.Place, _ string) error {
+func (s clerk) Delete(ctx context.Context, place journal.Place, _ string) error {
 	return s.log.Erase(ctx, place)
 }
 
 // Roles implements api.Catalogue.
-func (s scribe) Roles(context.Context, string) ([]api.RoleInfo, error) {
+func (s clerk) Roles(context.Context, string) ([]api.RoleInfo, error) {
 	return []api.RoleInfo{{Name: "main"}}, nil
 }
 
@@ -92,7 +92,7 @@ func newOfficeOn(t *testing.T, log journal.Log) *office {
 		return o.clock
 	}
 	bus := live.NewLocal(0)
-	s := scribe{log: o.log, now: now}
+	s := clerk{log: o.log, now: now}
 	server := api.New(api.Options{
 		Log: o.log, Bus: bus, Door: api.Local{Tenant: "t", User: "ann", Token: officeToken}, Commands: s, Roles: s,
 		Poll: 20 * time.Millisecond,
