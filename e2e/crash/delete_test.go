@@ -25,6 +25,8 @@ var deletion = flag.Bool("deletion", false, "delete conversations in every state
 const (
 	// goneWithin is how long a deleted conversation may take to be gone.
 	goneWithin = 60 * time.Second
+	// streamEndsWithin is how long a stream may go on after that.
+	streamEndsWithin = 10 * time.Second
 	// races is how many conversations are deleted while people go on talking in them.
 	races = 8
 )
@@ -117,12 +119,22 @@ func (e *eraser) until(ctx context.Context, conv, what string, holds func(api.Sn
 	e.t.Errorf("not after %s: %s", goneWithin, what)
 }
 
-// remove deletes a conversation and waits until it is gone.
+// remove deletes a conversation and waits until it is gone, for those who watch it as well.
 func (e *eraser) remove(ctx context.Context, name, conv string) {
 	e.t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		new(watch).stream(ctx, e.caller, conv, 0)
+	}()
 	began := time.Now()
 	e.post(ctx, http.MethodDelete, "/v1/conversations/"+conv, "delete-"+conv, nil, nil)
 	e.goes(ctx, name, conv, began)
+	select {
+	case <-ended:
+	case <-time.After(streamEndsWithin):
+		e.t.Errorf("%s: a stream of what is gone goes on", name)
+	}
 }
 
 // goes waits until a conversation is gone.
