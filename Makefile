@@ -107,7 +107,7 @@ fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, 
 		config:FuzzFrontMatter model:FuzzTranscript model:FuzzAnthropicStream model:FuzzOpenAIStream \
 		tool/builtin:FuzzResolve tool/builtin:FuzzWrite tool/command:FuzzParse egress:FuzzTarget egress:FuzzPublic
 
-crash: ## kill workers, clients, engine and database under load: SEED= to play one again, MINUTES= of faults
+crash: ## work over HTTP while servers, workers, clients, engine and database are killed: SEED= to play one again, MINUTES= of faults
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) \
 		-resume=$(RESUME) -seed=$(or $(SEED),0)
 
