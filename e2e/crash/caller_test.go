@@ -155,19 +155,19 @@ func (c *caller) read(ctx context.Context, path string, out any) error {
 }
 
 // request is a job as a server takes it.
-func (j job) request() (method, path string, body map[string]any) {
+func (j job) request() (path string, body map[string]any) {
 	base := "/v1/conversations/" + j.Conv
 	switch j.Do {
 	case "open":
-		return http.MethodPost, "/v1/conversations", map[string]any{"title": j.Text}
+		return "/v1/conversations", map[string]any{"title": j.Text}
 	case "cancel":
-		return http.MethodPost, base + "/cancel", map[string]any{}
+		return base + "/cancel", map[string]any{}
 	case "decide":
-		return http.MethodPost, base + "/approvals/" + j.Of + "/decision", map[string]any{"allow": true, "hash": j.Text}
+		return base + "/approvals/" + j.Of + "/decision", map[string]any{"allow": true, "hash": j.Text}
 	case "answer":
-		return http.MethodPost, base + "/messages", map[string]any{"text": j.Text, "in_reply_to": j.Of}
+		return base + "/messages", map[string]any{"text": j.Text, "in_reply_to": j.Of}
 	}
-	return http.MethodPost, base + "/messages", map[string]any{"text": j.Text}
+	return base + "/messages", map[string]any{"text": j.Text}
 }
 
 // call does jobs from its standard input over HTTP, all at once, each until it is answered. One in
@@ -194,7 +194,7 @@ func (p part) call() error {
 
 // do does one job and says how it went.
 func (c *caller) do(j job, say func(string, ...any)) {
-	method, path, body := j.request()
+	path, body := j.request()
 	told := func(err error) {
 		kind := "error"
 		if a := new(ambiguous); errors.As(err, a) {
@@ -203,7 +203,7 @@ func (c *caller) do(j job, say func(string, ...any)) {
 		say("%s %s %s", kind, j.ID, strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	ask := func() (string, error) {
-		text, err := c.persist(context.Background(), method, path, j.ID, body, told)
+		text, err := c.persist(context.Background(), http.MethodPost, path, j.ID, body, told)
 		var made struct{ ID string }
 		if err == nil {
 			err = json.Unmarshal(text, &made)

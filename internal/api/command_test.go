@@ -16,9 +16,9 @@ import (
 var hand = journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 
 // busyTalk is a conversation in which an approval and a question wait for a person.
-func (o *office) busyTalk(t *testing.T, key string) (string, journal.Place) {
+func (o *office) busyTalk(t *testing.T) (string, journal.Place) {
 	t.Helper()
-	path, place := o.begin(t, key)
+	path, place := o.begin(t, "key-begin")
 	o.write(t, place,
 		journal.Assigned{In: hand, Parent: "main", Call: "1.0", Role: "coder", Depth: 1},
 		journal.Wanted{In: hand, Call: "1.0", Tool: "shell", Hash: "h1", Show: json.RawMessage(`{"command":"ls"}`)},
@@ -56,7 +56,7 @@ func commands(path string) []command {
 func TestCommandsAreOnceEach(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t, "key-begin")
+	path, place := o.busyTalk(t)
 	for _, c := range commands(path) {
 		key := "key-" + c.name
 		first := o.send(t, c.method, c.path, key, c.body)
@@ -84,7 +84,7 @@ func TestCommandsAreOnceEach(t *testing.T) {
 func TestCommandsToNobody(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t, "key-begin")
+	path, place := o.busyTalk(t)
 	before := o.seq(t, place)
 	for _, c := range commands("/v1/conversations/unknown")[1:] {
 		o.refuses(t, c.name, o.send(t, c.method, c.path, "key-"+c.name, c.body), 404, "not_found")

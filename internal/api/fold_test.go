@@ -145,6 +145,7 @@ type event struct {
 // apply takes an event into the state that a client keeps.
 func (e event) apply(s *api.Snapshot) error {
 	s.Conversation.Seq, s.Conversation.UpdatedAt = e.Seq, e.At
+	//nolint:exhaustive // the others are sorted below
 	switch e.Type {
 	case api.EventTitled:
 		return with(e, func(d api.TitledData) { s.Conversation.Title = d.Title })
@@ -196,6 +197,7 @@ func (e event) spend(s *api.Snapshot, u api.Usage) {
 
 func (e event) applyTask(s *api.Snapshot) error {
 	at := slices.IndexFunc(s.Tasks, func(t api.Task) bool { return t.ID == e.Task })
+	//nolint:exhaustive // the others are moves
 	switch e.Type {
 	case api.EventSpawned:
 		return with(e, func(d api.SpawnedData) {
@@ -241,6 +243,7 @@ func (e event) applyAsk(s *api.Snapshot) error {
 			change(&s.Approvals[i])
 		}
 	}
+	//nolint:exhaustive // the others are no part of the state
 	switch e.Type {
 	case api.EventAsked:
 		return with(e, func(d api.Question) { s.Questions = append(s.Questions, d) })
@@ -263,7 +266,7 @@ func (e event) applyAsk(s *api.Snapshot) error {
 			approval(d.Approval, func(a *api.Approval) { a.Status, a.Show, a.Pattern = d.Status, nil, "" })
 		})
 	default:
-		return nil // notes, tools and attempts are no part of the state
+		return nil
 	}
 }
 

@@ -83,7 +83,7 @@ func TestPagesOfConversations(t *testing.T) {
 func TestReadsOfAgents(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t, "key-begin")
+	path, place := o.busyTalk(t)
 	o.write(t, place,
 		journal.Requested{In: hand, Call: "1", Type: journal.RequestDelegation, Turn: 1, Model: "m"},
 		journal.Responded{In: hand, Call: "1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 5, Cost: 7}},
@@ -137,7 +137,7 @@ func TestReadsOfAgents(t *testing.T) {
 func TestInboxHasWhatWaits(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t, "key-begin")
+	path, place := o.busyTalk(t)
 	type inbox struct{ Items []api.Waiting }
 	var got inbox
 	o.send(t, http.MethodGet, "/v1/inbox", "", "").into(t, 200, &got)
