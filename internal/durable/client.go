@@ -98,9 +98,10 @@ func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64
 // Decide records a person's decision on a call that wants approval, and tells the agent.
 func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
 	written, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
-	if err != nil || !written.Existed {
+	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
+	// It was said before. That the agent has gone on since changes nothing about it.
 	entries, err := c.Log.Find(ctx, place, d.Key())
 	if err != nil || len(entries) == 0 {
 		return errors.Join(err, journal.NotFound())
@@ -113,7 +114,10 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	_, err := c.post(ctx, place, topicCancel, strings.Join([]string{id, by, task}, "|"))
+	written, err := c.post(ctx, place, topicCancel, strings.Join([]string{id, by, task}, "|"))
+	if written.Existed && chat.CodeOf(err) == chat.CodeConflict {
+		return nil // what was to stop has stopped since
+	}
 	return err
 }
 
@@ -174,7 +178,11 @@ func (c *Client) post(
 		return journal.Written{}, err
 	}
 	c.Fault.at(PointPosted, place, Root)
-	err = c.deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: topic})
+	deliver := c.deliver
+	if written[0].Existed {
+		deliver = c.redeliver // somebody sends it again, who knows how much later
+	}
+	err = deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: topic})
 	if chat.CodeOf(err) == chat.CodeConflict {
 		return written[0], err
 	}
