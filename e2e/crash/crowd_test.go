@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"sync"
 	"testing"
@@ -98,7 +99,7 @@ func request(chance *rand.Rand, shape, id string) string {
 // attend stays with a conversation until nothing is under way in it. What is asked of the person is
 // answered at once.
 func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool {
-	settled := map[string]bool{}
+	settled := map[string]job{}
 	for ctx.Err() == nil {
 		// What is heard is read first: a message that comes in between begins a turn that is seen.
 		var state api.Snapshot
@@ -113,16 +114,29 @@ func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool 
 			return false
 		}
 		for _, j := range asks(state, name, conv) {
-			if !settled[j.ID] {
-				settled[j.ID] = c.do(ctx, person, j)
+			if _, done := settled[j.ID]; !done && c.do(ctx, person, j) {
+				settled[j.ID] = j
 			}
 		}
 		if heard >= state.Conversation.Number && idle(state) {
+			c.again(ctx, settled)
 			return true
 		}
 		wait(ctx, 200*time.Millisecond)
 	}
 	return false
+}
+
+// again sends what was decided and answered once more, when those who asked have gone: it was done, and
+// the answer says so.
+func (c *crowd) again(ctx context.Context, jobs map[string]job) {
+	for _, j := range jobs {
+		path, body := j.request()
+		_, err := c.caller.persist(ctx, http.MethodPost, path, j.ID, body, func(error) {})
+		if err != nil && ctx.Err() == nil {
+			c.ledger.complain(fmt.Sprintf("%s %s was done, and is refused when it is sent again: %v", j.Do, j.ID, err))
+		}
+	}
 }
 
 // asks are the jobs of a person whom agents wait for.
