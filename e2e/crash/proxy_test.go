@@ -117,7 +117,7 @@ func (p *proxy) back(client, server net.Conn, next *atomic.Int64) {
 func (p *proxy) draw(request []byte) cut {
 	odds := 0.02
 	if bytes.HasPrefix(request, []byte("POST ")) {
-		odds = 0.5
+		odds = 0.6
 	}
 	if p.calm.Load() || rand.Float64() >= odds {
 		return cutNever
