@@ -271,6 +271,7 @@ func (d *desk) snapshots(size apiSize, log journal.Log) {
 	d.t.Helper()
 	conv := d.begin("snapshots")
 	furnished(d.t, log, place(conv))
+	d.transcript(size, conv)
 	paths := map[string]string{"API": "/v1/conversations/" + conv, "bare": d.Bare + "/" + conv}
 	rates, sizes := map[string][]float64{}, map[string]*atomic.Int64{"API": {}, "bare": {}}
 	var ratios []float64
@@ -310,6 +311,18 @@ func (d *desk) snapshots(size apiSize, log journal.Log) {
 	if middle > size.ratio {
 		d.t.Errorf("a bare handler is %.2f times as fast, at most %.2f is allowed", middle, size.ratio)
 	}
+}
+
+// transcript measures how many pages of an agent's transcript a second one reader gets.
+func (d *desk) transcript(size apiSize, conv string) {
+	d.t.Helper()
+	n, began := 0, time.Now()
+	for ; time.Since(began) < 2*size.each; n++ {
+		if _, err := d.send(d.t.Context(), http.MethodGet, "/v1/conversations/"+conv+"/agents/main/messages?limit=20", "", nil); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	d.t.Logf("pages of a transcript a second   1 at a time: %6.0f", float64(n)/time.Since(began).Seconds())
 }
 
 // furnished fills a conversation as a busy one is: sub-agents, messages, and people who are waited for.
