@@ -29,8 +29,8 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
-	test/services test/bridges tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/mutants streams \
-	bench/journal bench/engine escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check generate/web web/check docs/api report tools \
+	test/services test/bridges tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/delete crash/mutants streams \
+	bench/journal bench/engine bench/api escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check generate/web web/check docs/api report tools \
 	ci clean
 
 help: ## this list
@@ -132,7 +132,7 @@ fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, 
 		config:FuzzFrontMatter model:FuzzTranscript model:FuzzAnthropicStream model:FuzzOpenAIStream \
 		tool/builtin:FuzzResolve tool/builtin:FuzzWrite tool/command:FuzzParse egress:FuzzTarget egress:FuzzPublic
 
-crash: ## kill workers, clients, engine and database under load: SEED= to play one again, MINUTES= of faults
+crash: ## work over HTTP while servers, workers, clients, engine and database are killed: SEED= to play one again, MINUTES= of faults
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) \
 		-resume=$(RESUME) -seed=$(or $(SEED),0)
 
@@ -141,6 +141,9 @@ crash/points: ## die at every named point of a run, EACH times, and compare what
 
 crash/ledger: ## kill workers in the middle of 400 calls that must not run twice and 120 that can be reconciled
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestLedger$$' -ledger
+
+crash/delete: ## delete conversations in every state, twice, in the middle of a talk and under kills (needs make engine)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestDelete$$' -deletion
 
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \
@@ -157,6 +160,10 @@ bench/journal: ## the journal next to its bare drivers, in one run
 bench/engine: ## agents next to the bare engine on both stores, growth, cancel; SIZE=small is CI's
 	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 90m -rounds $(ROUNDS) \
 		$(if $(filter small,$(SIZE)),,-full -plots $(CURDIR)/docs)
+
+bench/api: ## messages, events and snapshots over HTTP, next to a bare handler; SIZE=small is CI's (needs make engine)
+	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 20m -run '^TestAPI$$' -api \
+		$(if $(filter small,$(SIZE)),,-full)
 
 race: ## all tests under the race detector (RACE_PKGS= to narrow)
 	$(GO) test -race $(RACE_PKGS)

@@ -78,7 +78,7 @@ func play(text string) error {
 		defer pprof.StopCPUProfile()
 	}
 	parts := map[string]func(Setup) (func(Order) (any, error), error){
-		"model": playModel, "bare": playBare, "retinue": playRetinue,
+		"model": playModel, "bare": playBare, "retinue": playRetinue, "front": playFront,
 	}
 	do, err := parts[s.Part](s)
 	if err != nil {

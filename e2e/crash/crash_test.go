@@ -22,13 +22,15 @@ const (
 	people = 14
 	// agentsPerMinute is the least load that a run must have carried.
 	agentsPerMinute = 225
+	// ambiguousPerMinute is how many requests must have been sent and not answered.
+	ambiguousPerMinute = 75
 	// drainWithin is how long what is open may take to end when the faults have stopped.
 	drainWithin = 60 * time.Second
 )
 
 // faultsPerRun are those of a run of four minutes; longer ones have more.
 var faultsPerRun = map[fault]int{
-	killWorker: 52, killClient: 10, killEngine: 8, killPostgres: 8, pauseWorker: 6, pauseEngine: 2,
+	killWorker: 52, killClient: 10, killServer: 24, killEngine: 8, killPostgres: 8, pauseWorker: 6, pauseEngine: 2,
 }
 
 // TestCrash kills everything under load.
@@ -43,10 +45,13 @@ func TestCrash(t *testing.T) {
 	}
 	t.Logf("seed %d; play it again with: make crash SEED=%d MINUTES=%v", *seed, *seed, *minutes)
 	over := time.Duration(*minutes * float64(time.Minute))
-	w := newWorld(t, worldOptions{Workers: 3})
-	l := &load{world: w, seed: *seed, ledger: newLedger(), until: time.Now().Add(over)}
-	l.startClients(2)
-	n := &nemesis{load: l, chance: rand.New(rand.NewPCG(*seed, 1<<32))}
+	w := newWorld(t, worldOptions{Workers: 3, Servers: 2})
+	l := &crowd{
+		load: &load{world: w, ledger: newLedger()}, seed: *seed, until: time.Now().Add(over),
+		caller: newCaller(w.part.Servers, w.part.Token), watched: map[string]*watch{},
+	}
+	l.startClients("caller", 2)
+	n := &nemesis{load: l.load, chance: rand.New(rand.NewPCG(*seed, 1<<32))}
 	counts := map[fault]int{}
 	for f, count := range faultsPerRun {
 		counts[f] = max(int(float64(count)**minutes/4+0.5), 1)
@@ -71,11 +76,16 @@ func TestCrash(t *testing.T) {
 	drained := time.Since(stopped)
 	v := l.judge(t, n.done)
 	v.Open = open
+	l.judgeWatched(t, &v)
+	l.judgeList(t, &v)
 	v.TailOK, v.TailErrors = l.ledger.tail(stopped.Add(-stopped.Sub(began) / 5))
 	report(t, v, n.done, drained)
 	w.audited(t)
 	if least := int(agentsPerMinute * *minutes); v.Agents < least {
 		t.Errorf("only %d sub-agents ran under the faults, at least %d are needed to say anything", v.Agents, least)
+	}
+	if least := int(ambiguousPerMinute * *minutes); v.Ambiguous < least {
+		t.Errorf("only %d requests were sent and not answered, at least %d are needed to say anything", v.Ambiguous, least)
 	}
 }
 
@@ -92,7 +102,9 @@ func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
 			percentile(times, 0.5).Round(time.Millisecond), percentile(times, 1).Round(time.Millisecond))
 	}
 	t.Logf("conversations      %d, turns %v", v.Conversations, v.Turns)
-	t.Logf("messages acked     %d: %d lost, %d doubled", v.Acked, v.Lost, v.Doubled)
+	t.Logf("commands over HTTP %d answered, %d requests were sent and not answered", v.Commands, v.Ambiguous)
+	t.Logf("messages acked     %d: %d lost, %d doubled, %d out of order", v.Acked, v.Lost, v.Doubled, v.Inverted)
+	t.Logf("watched            %d events through %d streams", v.Events, v.Streams)
 	t.Logf("sub-agents         %d: %d without exactly one outcome; %v", v.Agents, v.Missing, v.Ends)
 	t.Logf("once tools         %d runs: %d repeated, %d indeterminate", v.Once, v.Repeats, v.Indeterminate)
 	t.Logf("idempotent tools   %d runs: %d again", v.Idempotent, v.Rerun)

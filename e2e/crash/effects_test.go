@@ -45,7 +45,7 @@ func TestLedger(t *testing.T) {
 	}
 	w := newWorld(t, worldOptions{Workers: 1, Gather: true})
 	l := &load{world: w, ledger: newLedger()}
-	l.startClients(1)
+	l.startClients("client", 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go w.supervise(ctx, w.workers[0])

@@ -15,12 +15,19 @@ type ledger struct {
 	open  map[string]job
 	done  map[string]job
 	acked map[string]chan struct{}
+	// made is what a job made, by the server's name for it, and order the jobs as they were done.
+	made  map[string]string
+	order []string
+	// wrong is what should not have been answered.
+	wrong []string
+	// ambiguous counts the requests that were sent and not answered.
+	ambiguous int
 	// oks and errors are the times at which calls returned.
 	oks, errors []time.Time
 }
 
 func newLedger() *ledger {
-	return &ledger{open: map[string]job{}, done: map[string]job{}, acked: map[string]chan struct{}{}}
+	return &ledger{open: map[string]job{}, done: map[string]job{}, acked: map[string]chan struct{}{}, made: map[string]string{}}
 }
 
 // ask enters a job and returns what is closed when it is acknowledged.
@@ -37,18 +44,51 @@ func (l *ledger) heard(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	what, rest, _ := strings.Cut(line, " ")
-	id, _, _ := strings.Cut(rest, " ")
+	id, rest, _ := strings.Cut(rest, " ")
 	switch what {
+	case "ambiguous": // nearly all of them are the proxies' doing
+		l.ambiguous++
 	case "error":
 		l.errors = append(l.errors, time.Now())
+	case "wrong":
+		l.wrong = append(l.wrong, line)
 	case "acked":
 		l.oks = append(l.oks, time.Now())
 		if j, ok := l.open[id]; ok {
 			delete(l.open, id)
-			l.done[id] = j
+			l.done[id], l.made[id] = j, rest
+			l.order = append(l.order, id)
 			close(l.acked[id])
+		} else if l.made[id] != rest {
+			l.wrong = append(l.wrong, "job "+id+" made "+l.made[id]+", and then "+rest)
 		}
 	}
+}
+
+// complain enters what should not be.
+func (l *ledger) complain(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = append(l.wrong, what)
+}
+
+// makes is what a job made.
+func (l *ledger) makes(id string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.made[id]
+}
+
+// answers counts the questions of a conversation that were answered.
+func (l *ledger) answers(conv string) (n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, j := range l.done {
+		if j.Conv == conv && j.Do == "answer" {
+			n++
+		}
+	}
+	return n
 }
 
 // tail counts the calls that returned after a time.

@@ -5,7 +5,6 @@ package crash
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -16,96 +15,23 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// load is people at work: each opens conversations, one after another, and says a few things in
-// each.
+// load is what is asked of a world, through processes that may be killed, and the ledger of it.
 type load struct {
 	*world
-	seed    uint64
 	ledger  *ledger
 	clients []*process
-	until   time.Time
-	// shapes are what messages ask for; nil means all.
-	shapes []string
 
 	mu    sync.Mutex
 	convs []string
 }
 
-// everyShape is drawn from; those that bring many sub-agents are in it more often.
-var everyShape = []string{
-	shapeFan, shapeFan, shapeFan, shapeFan, shapeDeep, shapeDeep, shapeAsk, shapeBackground, shapeCancel, shapePlain,
-}
-
-// startClients makes the processes that people's messages go through.
-func (l *load) startClients(n int) {
+// startClients makes the processes that people's messages go through: clients or callers.
+func (l *load) startClients(what string, n int) {
 	for i := range n {
-		p := l.play(fmt.Sprint("client", i), "client", l.ledger.heard)
+		p := l.play(fmt.Sprint(what, i), what, l.ledger.heard)
 		l.clients = append(l.clients, p)
 		p.start()
 	}
-}
-
-// run has people work until the time is over, and returns when each has come to an end or ctx is
-// over.
-func (l *load) run(ctx context.Context, people int) {
-	var wg sync.WaitGroup
-	for i := range people {
-		wg.Go(func() {
-			chance := rand.New(rand.NewPCG(l.seed, uint64(i)))
-			for n := 0; time.Now().Before(l.until) && ctx.Err() == nil; n++ {
-				l.talk(ctx, chance, i, fmt.Sprintf("p%dc%d", i, n))
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// talk is one conversation.
-func (l *load) talk(ctx context.Context, chance *rand.Rand, person int, conv string) {
-	if !l.do(ctx, person, job{ID: conv + "o", Do: "open", Conv: conv}) {
-		return
-	}
-	l.mu.Lock()
-	l.convs = append(l.convs, conv)
-	l.mu.Unlock()
-	shapes := l.shapes
-	if shapes == nil {
-		shapes = everyShape
-	}
-	for n := range 1 + chance.IntN(3) {
-		if time.Now().After(l.until) {
-			return
-		}
-		id, shape := fmt.Sprintf("%sm%d", conv, n), shapes[chance.IntN(len(shapes))]
-		text, pause := request(chance, shape, id), time.Duration(chance.IntN(1500))*time.Millisecond
-		if !l.do(ctx, person, job{ID: id, Do: "say", Conv: conv, Text: text}) {
-			return
-		}
-		later := chance.IntN(3) == 0
-		switch {
-		case shape == shapeCancel:
-			wait(ctx, pause)
-			l.do(ctx, person, job{ID: id + "x", Do: "cancel", Conv: conv})
-		case later && shape != shapeAsk:
-			wait(ctx, pause)
-			l.do(ctx, person, job{ID: id + "y", Do: "say", Conv: conv, Text: "plain " + id + "y"})
-		}
-		if !l.quiet(ctx, conv) {
-			return
-		}
-	}
-}
-
-// request is a message of a shape.
-func request(chance *rand.Rand, shape, id string) string {
-	n := 3 + chance.IntN(widest-2)
-	switch shape {
-	case shapeDeep, shapeAsk:
-		n = 2 + chance.IntN(2)
-	case shapePlain:
-		return shapePlain + " " + id
-	}
-	return fmt.Sprintf("%s %d %s", shape, n, id)
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -169,7 +95,7 @@ func (l *load) unrest(ctx context.Context, conv string) []string {
 			out = append(out, fmt.Sprintf("%s is %s %s", t.ID, t.Status, t.Reason))
 		}
 	}
-	if heard < s.Conversation.Number {
+	if heard += l.ledger.answers(conv); heard < s.Conversation.Number {
 		out = append(out, fmt.Sprintf("message %d of %d is not heard", heard, s.Conversation.Number))
 	}
 	return out
@@ -210,5 +136,6 @@ func (l *load) letters(ctx context.Context, conv string) ([]string, error) {
 // isNotice tells what the core wrote from what a person said.
 func isNotice(text string) bool {
 	shape, _, _ := strings.Cut(text, " ")
-	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends}, shape) && !slices.Contains(everyShape, shape)
+	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends}, shape) &&
+		!slices.Contains(everyShape, shape)
 }

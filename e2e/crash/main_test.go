@@ -23,12 +23,19 @@ const partVariable = "RETINUE_CRASH_PART"
 
 // part is what a worker or a client is told.
 type part struct {
-	// Play is worker or client.
+	// Play is worker, server, client or caller: one that talks to servers, while a client is one with
+	// the journal and the engine in its own hands.
 	Play   string
 	Dir    string
 	Engine string
 	DSN    string
 	Model  string
+	// NATS is where the live bus is; empty means that there is none between processes.
+	NATS string
+	// Address is where a server listens, Servers where callers find them, and Token what lets them in.
+	Address string
+	Servers []string
+	Token   string
 	// LegEffects is how many local effects a leg carries out; zero means any number.
 	LegEffects int
 	// Watch has every point noted that a process reaches, and the process die where a file says so.
@@ -57,8 +64,13 @@ func TestMain(m *testing.M) {
 }
 
 func (p part) play() error {
-	if p.Play == "client" {
+	switch p.Play {
+	case "client":
 		return p.client()
+	case "caller":
+		return p.call()
+	case "server":
+		return p.serve()
 	}
 	return p.worker()
 }
@@ -66,20 +78,26 @@ func (p part) play() error {
 // options are those of a node in this world.
 func (p part) options(log io.Writer) (app.NodeOptions, error) {
 	key := "providers.scripted."
+	flags := []config.Flag{
+		{Name: "--set", Key: "data_dir", Value: p.data()},
+		{Name: "--set", Key: "journal.dsn", Value: "{env:DSN}"},
+		{Name: "--set", Key: key + "kind", Value: "anthropic"},
+		{Name: "--set", Key: key + "base_url", Value: p.Model},
+		{Name: "--set", Key: key + "key", Value: "{env:KEY}"},
+		{Name: "--set", Key: key + "concurrency", Value: "500"},
+		{Name: "--set", Key: key + "requests_per_minute", Value: "1000000"},
+		{Name: "--set", Key: "tiers.fast", Value: "scripted/fast"},
+		{Name: "--set", Key: "tiers.balanced", Value: "scripted/balanced"},
+		{Name: "--set", Key: "tiers.strong", Value: "scripted/strong"},
+	}
+	if p.NATS != "" {
+		flags = append(flags, config.Flag{Name: "--set", Key: "live.nats_url", Value: "{env:NATS}"})
+	}
+	if p.Address != "" {
+		flags = append(flags, config.Flag{Name: "--set", Key: "serve.address", Value: p.Address})
+	}
 	loaded, err := config.LoadSettings(config.Inputs{
-		ConfigHome: filepath.Join(p.Dir, "config"), DataHome: p.Dir, Environ: []string{},
-		Flags: []config.Flag{
-			{Name: "--set", Key: "data_dir", Value: filepath.Join(p.Dir, "data")},
-			{Name: "--set", Key: "journal.dsn", Value: "{env:DSN}"},
-			{Name: "--set", Key: key + "kind", Value: "anthropic"},
-			{Name: "--set", Key: key + "base_url", Value: p.Model},
-			{Name: "--set", Key: key + "key", Value: "{env:KEY}"},
-			{Name: "--set", Key: key + "concurrency", Value: "500"},
-			{Name: "--set", Key: key + "requests_per_minute", Value: "1000000"},
-			{Name: "--set", Key: "tiers.fast", Value: "scripted/fast"},
-			{Name: "--set", Key: "tiers.balanced", Value: "scripted/balanced"},
-			{Name: "--set", Key: "tiers.strong", Value: "scripted/strong"},
-		},
+		ConfigHome: filepath.Join(p.Dir, "config"), DataHome: p.Dir, Environ: []string{}, Flags: flags,
 	})
 	if err != nil {
 		return app.NodeOptions{}, err
@@ -88,11 +106,13 @@ func (p part) options(log io.Writer) (app.NodeOptions, error) {
 		Loaded: loaded, Engine: p.Engine, LegEffects: p.LegEffects, Tools: toolbox{file: p.ledger()},
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Lookup: func(name string) (string, bool) {
-			return map[string]string{"DSN": p.DSN, "KEY": "none"}[name], true
+			return map[string]string{"DSN": p.DSN, "KEY": "none", "NATS": p.NATS}[name], true
 		},
 		Fault: p.fault(),
 	}, nil
 }
+
+func (p part) data() string { return filepath.Join(p.Dir, "data") }
 
 func (p part) ledger() string { return filepath.Join(p.Dir, "effects") }
 

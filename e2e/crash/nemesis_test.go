@@ -6,6 +6,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ type fault string
 const (
 	killWorker   fault = "kill worker"
 	killClient   fault = "kill client"
+	killServer   fault = "kill server"
 	killEngine   fault = "kill engine"
 	killPostgres fault = "kill postgres"
 	pauseWorker  fault = "pause worker"
@@ -44,7 +46,7 @@ type nemesis struct {
 // plan draws the order of faults.
 func (n *nemesis) plan(counts map[fault]int) []fault {
 	var out []fault
-	for _, f := range []fault{killWorker, killClient, killEngine, killPostgres, pauseWorker, pauseEngine} {
+	for _, f := range []fault{killWorker, killClient, killServer, killEngine, killPostgres, pauseWorker, pauseEngine} {
 		for range counts[f] {
 			out = append(out, f)
 		}
@@ -61,19 +63,20 @@ func (n *nemesis) strike(ctx context.Context, plan []fault, over time.Duration) 
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	busy := map[*process]*sync.Mutex{}
-	for _, p := range append(append([]*process{n.engine, n.postgres}, n.workers...), n.clients...) {
+	for _, p := range slices.Concat([]*process{n.engine, n.postgres}, n.workers, n.clients, n.servers) {
 		busy[p] = &sync.Mutex{}
 	}
 	store := &sync.Mutex{}
 	for i, f := range plan {
 		at := time.Duration(i)*step + time.Duration(n.chance.Int64N(int64(step)))
 		worker, client := n.workers[n.chance.IntN(len(n.workers))], n.clients[n.chance.IntN(len(n.clients))]
+		server := n.servers[n.chance.IntN(len(n.servers))]
 		pause := 3*time.Second + time.Duration(n.chance.Int64N(int64(3*time.Second)))
 		wait(ctx, time.Until(begin.Add(at)))
 		wg.Go(func() {
 			p := map[fault]*process{
 				killWorker: worker, pauseWorker: worker, killClient: client, killEngine: n.engine, pauseEngine: n.engine,
-				killPostgres: n.postgres,
+				killPostgres: n.postgres, killServer: server,
 			}[f]
 			if p == n.engine || p == n.postgres {
 				store.Lock()
@@ -100,7 +103,7 @@ func (n *nemesis) do(f fault, p *process, pause time.Duration) {
 		p.kill()
 		s.At, s.Carried = time.Now(), n.carriedBy(pid)
 		n.revive(p)
-	case killClient, killEngine, killPostgres:
+	case killClient, killServer, killEngine, killPostgres:
 		s.At = time.Now()
 		p.kill()
 		n.revive(p)

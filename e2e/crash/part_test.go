@@ -55,12 +55,29 @@ func (p part) worker() error {
 	return nil
 }
 
+// serve lets callers in until it is killed.
+func (p part) serve() error {
+	ctx := context.Background()
+	node, err := p.open(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	if _, err := node.Serve(ctx, app.FrontOptions{Version: "crash"}); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	node.Sweep(ctx)
+	return nil
+}
+
 // job is what a client is to do.
 type job struct {
 	ID   string
 	Do   string
 	Conv string
 	Text string
+	// Of is the approval that is decided, or the question that is answered.
+	Of string
 }
 
 // client does jobs from its standard input, all at once, each until it succeeds. It says so only

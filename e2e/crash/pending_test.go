@@ -99,7 +99,7 @@ const (
 func (p *petition) ask(t *testing.T) {
 	t.Helper()
 	p.kills = map[string]int{}
-	p.startClients(1)
+	p.startClients("client", 1)
 	p.begin(t, talks())
 	p.until(t, "all approvals and questions are open", func() bool {
 		return p.open(wanted) >= 34*pleas && p.open(questions) >= 56

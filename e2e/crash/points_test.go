@@ -50,7 +50,7 @@ func TestPoints(t *testing.T) {
 func testPoints(t *testing.T, effects int) {
 	w := newWorld(t, worldOptions{Workers: 1, LegEffects: effects, Watch: true})
 	l := &load{world: w, ledger: newLedger()}
-	l.startClients(1)
+	l.startClients("client", 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	for _, p := range []*process{w.workers[0], l.clients[0]} {

@@ -160,8 +160,11 @@ func (w *world) newProcess(name string, cmd func() *exec.Cmd, heard func(string)
 
 // play makes a process of the test's own binary.
 func (w *world) play(name, what string, heard func(string)) *process {
+	return w.playAs(name, what, w.part, heard)
+}
+
+func (w *world) playAs(name, what string, p part, heard func(string)) *process {
 	return w.newProcess(name, func() *exec.Cmd {
-		p := w.part
 		p.Play = what
 		body, err := json.Marshal(p)
 		if err != nil {

@@ -60,7 +60,7 @@ func scenario(t *testing.T, workers int, play func(*testing.T, *load)) {
 	t.Helper()
 	w := newWorld(t, worldOptions{Workers: workers, Watch: true})
 	l := &load{world: w, ledger: newLedger()}
-	l.startClients(1)
+	l.startClients("client", 1)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	for _, p := range append(w.workers, l.clients...) {

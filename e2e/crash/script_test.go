@@ -26,6 +26,7 @@ const (
 	shapeLate       = "late"
 	shapeLinger     = "linger"
 	shapePlead      = "plead"
+	shapeBeg        = "beg"
 	shapeHurry      = "hurry"
 	shapeInquire    = "inquire"
 	shapeStamps     = "stamps"
@@ -74,6 +75,7 @@ func script() *scripted.Script {
 		under(shapeCancel, "hand", []string{"dawdle", "stamp"}, false)
 		under(shapeLinger, "hand", []string{"linger"}, false)
 		under(shapePlead, "pleader", []string{"plead"}, false)
+		under(shapeBeg, "pleader", []string{"beg"}, false)
 		under(shapeHurry, "hasty", []string{"plead"}, false)
 		under(shapeInquire, "hand", []string{"inquire"}, false)
 		under(shapeStamps, "hand", []string{"stamp"}, false)
@@ -95,6 +97,7 @@ func script() *scripted.Script {
 	hand("ask", call("ask_user", map[string]any{"question": "Which colour has ${id}?"}))
 	hand("inquire", call("ask_user", map[string]any{"question": "Whose is ${id}?"}))
 	hand("plead", plea())
+	hand("beg", call("shell", map[string]any{"command": "stamp ${id}"}))
 	done := call("submit_result", map[string]any{"result": "${id} is done."})
 	hand("quick", done)
 	slow := done

@@ -20,18 +20,24 @@ import (
 // verdict is what a run came to.
 type verdict struct {
 	Conversations, Acked, Lost, Doubled int
-	Agents, Missing, Unfinished         int
-	Ends                                map[string]int
-	Turns                               map[string]int
-	Once, Repeats, Indeterminate        int
-	Idempotent, Rerun                   int
-	Requests, Refused                   int
-	Open                                []string
-	Broken                              []string
-	Resume                              []time.Duration
-	ResumeAlone                         []time.Duration
-	Slow                                []string
-	TailOK, TailErrors                  int
+	// Inverted counts messages that came to be after one that was said later.
+	Inverted int
+	// Commands were answered over HTTP, Ambiguous requests were sent and not answered.
+	Commands, Ambiguous int
+	// Streams were opened to watch, and Events seen through them.
+	Streams, Events              int
+	Agents, Missing, Unfinished  int
+	Ends                         map[string]int
+	Turns                        map[string]int
+	Once, Repeats, Indeterminate int
+	Idempotent, Rerun            int
+	Requests, Refused            int
+	Open                         []string
+	Broken                       []string
+	Resume                       []time.Duration
+	ResumeAlone                  []time.Duration
+	Slow                         []string
+	TailOK, TailErrors           int
 }
 
 // drain waits until nothing is open, for as long as it may take.
@@ -89,6 +95,8 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 		l.judgeOne(t, conv, &v, steps)
 	}
 	l.judgeEffects(t, &v)
+	v.Commands, v.Ambiguous = len(l.ledger.done), l.ledger.ambiguous
+	v.Broken = append(v.Broken, l.ledger.wrong...)
 	v.Requests = l.model.Meter().Requests
 	for _, why := range l.refusals() {
 		v.Refused++
@@ -114,17 +122,25 @@ func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string]
 		t.Error(err)
 		return
 	}
-	for _, j := range l.ledger.done {
+	last := -1
+	for _, id := range l.ledger.order {
+		j := l.ledger.done[id]
 		if j.Conv != conv || j.Do != "say" {
 			continue
 		}
 		v.Acked++
-		n := 0
-		for _, text := range letters {
+		n, at := 0, last
+		for i, text := range letters {
 			if text == j.Text {
 				n++
+				at = i
 			}
 		}
+		if at < last {
+			v.Inverted++
+			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s comes before one that was said earlier", j.ID, conv))
+		}
+		last = at
 		switch {
 		case n == 0:
 			v.Lost++
@@ -135,6 +151,54 @@ func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string]
 		}
 	}
 	v.rows(ctx, t, l.node.Log, conv, steps)
+	l.judgeCommands(t, conv, v)
+}
+
+// judgeCommands counts what people did in a conversation by its list: each command is in it once.
+func (l *load) judgeCommands(t *testing.T, conv string, v *verdict) {
+	t.Helper()
+	found := map[string]int{}
+	for after := int64(0); ; {
+		entries, err := l.node.Log.Entries(t.Context(), placeOf(conv), after, journal.PageMaxLimit)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			after = e.Seq
+			//nolint:gochecksumtype // people write no others
+			switch r := e.Row.(type) {
+			case journal.Said:
+				found["message"]++
+			case journal.Decided:
+				found["decision"]++
+			case journal.Posted:
+				if strings.HasPrefix(r.ID, "cancel:") {
+					found["cancel"]++
+				}
+			}
+		}
+	}
+	kinds := map[string]string{"say": "message", "answer": "message", "decide": "decision", "cancel": "cancel"}
+	asked := map[string]int{}
+	l.ledger.mu.Lock()
+	defer l.ledger.mu.Unlock()
+	for _, jobs := range []map[string]job{l.ledger.done, l.ledger.open} {
+		for _, j := range jobs {
+			if j.Conv == conv {
+				asked[kinds[j.Do]]++
+			}
+		}
+	}
+	for kind, n := range found {
+		if n > asked[kind] {
+			v.Doubled += n - asked[kind]
+			v.Broken = append(v.Broken, fmt.Sprintf("%s has %d of kind %s, only %d were asked for", conv, n, kind, asked[kind]))
+		}
+	}
 }
 
 // rows counts what the rows of a conversation say.
@@ -144,6 +208,7 @@ func (v *verdict) rows(
 	t.Helper()
 	c := tally{
 		spawned: map[string]bool{}, ended: map[string]int{}, turns: map[string]string{}, replies: map[string]int{},
+		wanted: map[string]int{},
 	}
 	for after := int64(0); ; {
 		entries, err := log.Entries(ctx, placeOf(conv), after, journal.PageMaxLimit)
@@ -167,6 +232,11 @@ func (v *verdict) rows(
 			v.Broken = append(v.Broken, fmt.Sprintf("%s of %s has %d replies on record", turn, conv, n))
 		}
 	}
+	for call, n := range c.wanted {
+		if n != 0 {
+			v.Broken = append(v.Broken, fmt.Sprintf("call %s of %s waits for a person", call, conv))
+		}
+	}
 	for task := range c.spawned {
 		v.Agents++
 		if c.ended[task] != 1 {
@@ -183,6 +253,8 @@ type tally struct {
 	// turns says which turn a model call was for, and replies how many each got.
 	turns   map[string]string
 	replies map[string]int
+	// wanted are the calls that wait for a person.
+	wanted map[string]int
 }
 
 func (c tally) row(v *verdict, row journal.Row) {
@@ -210,7 +282,9 @@ func (c tally) row(v *verdict, row journal.Row) {
 			v.Broken = append(v.Broken, fmt.Sprintf("call %s of %s failed: %s", r.Call, r.Agent, r.Text))
 		}
 	case journal.Wanted:
-		v.Broken = append(v.Broken, fmt.Sprintf("call %s of %s waits for a person", r.Call, r.Agent))
+		c.wanted[r.Agent+"#"+r.Call]++
+	case journal.Closed:
+		c.wanted[r.Agent+"#"+r.Call]--
 	case journal.Stepped:
 		event, err := agent.UnmarshalEvent(r.Event)
 		if done, ok := event.(agent.ToolDone); err == nil && ok && done.Result == agent.ToolIndeterminate {
@@ -278,7 +352,7 @@ func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) 
 		var others []string
 		for _, o := range all {
 			again := o.Fault == killWorker && !slices.Contains(o.Carried, whose)
-			if o.At != s.At && o.Fault != killClient && !again && o.At.Before(at[i]) && o.Back.Add(settling).After(s.At) {
+			if o.At != s.At && o.Fault != killClient && o.Fault != killServer && !again && o.At.Before(at[i]) && o.Back.Add(settling).After(s.At) {
 				others = append(others, fmt.Sprintf("%s at %v for %v", o.Fault, o.At.Sub(s.At).Round(100*time.Millisecond),
 					o.Back.Sub(o.At).Round(100*time.Millisecond)))
 			}

@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,12 +28,17 @@ type world struct {
 	binary string
 	part   part
 	model  *scripted.Server
+	// psql puts a question to the journal's database and returns the answer.
+	psql func(statement string) string
 	// store is where the engine keeps its records.
 	store string
 
 	postgres *process
 	engine   *process
 	workers  []*process
+	servers  []*process
+	// proxies stand before the servers, in the same order.
+	proxies []*proxy
 	// node is the test's own access to the journal and the engine.
 	node *app.Node
 }
@@ -40,8 +46,10 @@ type world struct {
 // worldOptions say what a world is made of.
 type worldOptions struct {
 	// Binary plays workers and clients; empty means this test's own.
-	Binary     string
-	Workers    int
+	Binary  string
+	Workers int
+	// Servers is how many let callers in over HTTP. With any there is a live bus between processes.
+	Servers    int
 	LegEffects int
 	Watch      bool
 	Gather     bool
@@ -73,11 +81,15 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	w.startModel()
 	w.startPostgres()
 	w.startEngine()
+	if o.Servers > 0 {
+		w.part.NATS, w.part.Token = natsURL(), "rtl_crash"
+	}
 	for i := range o.Workers {
 		p := w.play(fmt.Sprint("worker", i), "worker", nil)
 		w.workers = append(w.workers, p)
 		p.start()
 	}
+	w.startServers(o.Servers)
 	log, err := os.Create(filepath.Join(dir, "test.log")) //nolint:gosec // a folder of the test's own
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +101,39 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	}
 	t.Cleanup(func() { _ = w.node.Close() })
 	return w
+}
+
+// natsURL is where the live bus is that tests use.
+func natsURL() string {
+	if url := os.Getenv("RETINUE_TEST_NATS"); url != "" {
+		return url
+	}
+	return "nats://127.0.0.1:4222"
+}
+
+// startServers lets callers in, through a proxy before each server.
+func (w *world) startServers(n int) {
+	w.t.Helper()
+	if n == 0 {
+		return
+	}
+	err := os.MkdirAll(w.part.data(), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.part.data(), "api.token"), []byte(w.part.Token), 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range n {
+		as := w.part
+		as.Address = fmt.Sprintf("127.0.0.1:%d", freePort(w.t))
+		p := w.playAs(fmt.Sprint("server", i), "server", as, nil)
+		p.start()
+		w.servers, w.proxies = append(w.servers, p), append(w.proxies, newProxy(w.t, as.Address))
+	}
+	for _, p := range w.proxies {
+		w.part.Servers = append(w.part.Servers, p.url())
+	}
 }
 
 func (w *world) startModel() {
@@ -165,6 +210,13 @@ func (w *world) startPostgres() {
 		w.t.Fatal(err)
 	}
 	sql("create role crash login in role " + postgres.Role)
+	w.psql = func(statement string) string {
+		out, err := command("psql", "-qAt", "-h", "127.0.0.1", "-p", number, "-U", "postgres", "-d", "journal", "-c", statement).CombinedOutput()
+		if err != nil {
+			w.t.Errorf("psql: %v\n%s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
 	w.part.DSN = address("crash", "journal") + "&connect_timeout=2"
 	w.store = address("postgres", "engine")
 }

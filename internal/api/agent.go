@@ -135,43 +135,49 @@ func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, e
 	return &agentsOutput{Body: Page[Agent]{Items: each(below, agentOf)}}, nil
 }
 
-// known complains about an agent that the conversation does not have.
+// known complains about an agent that the conversation does not have. An agent's first task has its
+// name, so that one row says it.
 func (s *Server) known(ctx context.Context, in InAgent) error {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
-	if err == nil && !slices.ContainsFunc(state.Agents, func(a journal.Agent) bool { return a.ID == in.id() }) {
-		err = journal.NotFound()
+	entries, err := s.options.Log.Find(ctx, in.place(ctx), journal.Assigned{In: journal.In{Task: in.id()}}.Key())
+	if err != nil {
+		return err
 	}
-	return err
+	for _, e := range entries {
+		if a, ok := e.Row.(journal.Assigned); ok && a.Agent == in.id() {
+			return nil
+		}
+	}
+	return journal.NotFound()
+}
+
+// listed is a list of an agent's. Only when it is empty is it worth asking whether there is such an
+// agent.
+func listed[T any](ctx context.Context, s *Server, in InAgent, list []T, err error) ([]T, error) {
+	if err == nil && len(list) == 0 {
+		err = s.known(ctx, in)
+	}
+	return list, err
 }
 
 func (s *Server) transcript(ctx context.Context, in *agentPageInput) (*messagesOutput, error) {
-	if err := s.known(ctx, in.InAgent); err != nil {
-		return nil, err
-	}
 	list, err := s.options.Log.Transcript(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
-	if err != nil {
+	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
 	return &messagesOutput{Body: page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })}, nil
 }
 
 func (s *Server) toolCalls(ctx context.Context, in *agentPageInput) (*toolCallsOutput, error) {
-	if err := s.known(ctx, in.InAgent); err != nil {
-		return nil, err
-	}
 	list, err := s.options.Log.ToolCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
-	if err != nil {
+	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
 	return &toolCallsOutput{Body: page(list, in.Limit, toolCallOf, func(c journal.ToolCall) int64 { return c.Seq })}, nil
 }
 
 func (s *Server) modelCalls(ctx context.Context, in *agentPageInput) (*modelCallsOutput, error) {
-	if err := s.known(ctx, in.InAgent); err != nil {
-		return nil, err
-	}
 	list, err := s.options.Log.ModelCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
-	if err != nil {
+	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
 	return &modelCallsOutput{Body: page(list, in.Limit, modelCallOf, func(c journal.ModelCall) int64 { return c.Seq })}, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -133,8 +134,12 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	if err != nil {
 		return nil, err
 	}
-	if b.Message != "" {
-		if err := s.say(ctx, place, Said{ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: b.Message}); err != nil {
+	first := Said{ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: b.Message}
+	if err := s.sameTalk(ctx, place, in, first.ID); err != nil {
+		return nil, err
+	}
+	if first.Text != "" {
+		if _, err := s.say(ctx, place, first); err != nil {
 			return nil, err
 		}
 	}
@@ -142,11 +147,31 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	if err != nil {
 		return nil, err
 	}
-	c := snapshot.Conversation
-	if c.By != caller.Name || (b.Workspace != "" && c.Workspace != b.Workspace) || (b.Title != "" && c.Title != b.Title) {
-		return nil, keyReused()
+	return &conversationOutput{Body: conversationOf(snapshot.Conversation)}, nil
+}
+
+// sameTalk refuses a key under which another conversation was begun. What became of it since, such as
+// a new title, makes no difference.
+func (s *Server) sameTalk(ctx context.Context, place journal.Place, in *createInput, first string) error {
+	b := in.Body
+	entries, err := s.options.Log.Find(ctx, place, journal.Opened{}.Key(), journal.Said{ID: first}.Key(),
+		journal.Assigned{In: journal.In{Task: orchestrator}}.Key())
+	for _, e := range entries {
+		same := true
+		switch r := e.Row.(type) {
+		case journal.Opened:
+			same = r.By == callerOf(ctx).Name && r.Title == s.options.Redact(b.Title) && (b.Workspace == "" || r.Workspace == b.Workspace)
+		case journal.Assigned:
+			same = r.Role == cmp.Or(b.Role, orchestrator)
+		case journal.Said:
+			same = b.Message != ""
+		default: // nothing else was asked for
+		}
+		if !same {
+			return keyReused()
+		}
 	}
-	return &conversationOutput{Body: conversationOf(c)}, nil
+	return err
 }
 
 // snapshotMessages is how many of the last messages a snapshot has.

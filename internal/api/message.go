@@ -50,14 +50,11 @@ func (s *Server) post(ctx context.Context, in *postInput) (*messageOutput, error
 			return nil, err
 		}
 	}
-	if err := s.say(ctx, place, said); err != nil {
+	entry, err := s.say(ctx, place, said)
+	if err != nil {
 		return nil, err
 	}
-	entries, err := s.options.Log.Find(ctx, place, journal.Said{ID: said.ID}.Key())
-	if err != nil || len(entries) == 0 {
-		return nil, orNotFound(err)
-	}
-	return &messageOutput{Body: messageOf(journal.MessageOf(entries[0]))}, nil
+	return &messageOutput{Body: messageOf(journal.MessageOf(entry))}, nil
 }
 
 func orNotFound(err error) error {
@@ -67,20 +64,21 @@ func orNotFound(err error) error {
 	return err
 }
 
-// say records a message. A key that stands for another message is refused.
-func (s *Server) say(ctx context.Context, place journal.Place, said Said) error {
+// say records a message and returns what is on record. A key that stands for another message is
+// refused.
+func (s *Server) say(ctx context.Context, place journal.Place, said Said) (journal.Entry, error) {
 	if err := s.options.Commands.Say(ctx, place, said); err != nil {
-		return err
+		return journal.Entry{}, err
 	}
 	entries, err := s.options.Log.Find(ctx, place, journal.Said{ID: said.ID}.Key())
 	if err != nil || len(entries) == 0 {
-		return orNotFound(err)
+		return journal.Entry{}, orNotFound(err)
 	}
 	first, _ := entries[0].Row.(journal.Said)
 	if journal.Words(first.Parts) != s.options.Redact(said.Text) || first.InReplyTo != said.InReplyTo || first.Decline != said.Decline {
-		return keyReused()
+		return journal.Entry{}, keyReused()
 	}
-	return nil
+	return entries[0], nil
 }
 
 func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, error) {

@@ -115,6 +115,9 @@ func (s *Server) admit(access Access, k kind) func(huma.Context, func(huma.Conte
 // enter finds out who asks, whether they may, and whether there is room.
 func (s *Server) enter(access Access, k kind, r *http.Request) (Caller, func(), error) {
 	caller, err := s.identify(access, r)
+	if err == nil {
+		err = typed(r)
+	}
 	if err != nil {
 		return Caller{}, nil, err
 	}

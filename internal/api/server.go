@@ -167,8 +167,10 @@ func (s *Server) Counts() Counts {
 // SessionCookie is the name of the cookie that a login sets.
 const SessionCookie = "__Host-rt"
 
-// ownProblems lets huma make problems of ours. It has one maker of errors for the whole process.
+// ownProblems lets huma make problems of ours and know names by their case. It has one maker of errors
+// for the whole process.
 var ownProblems = sync.OnceFunc(func() {
+	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		p := &Problem{Status: status, Code: codeOf(status), Detail: message}
 		for _, err := range errs {

@@ -6,9 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 )
+
+// typed refuses a body that does not say what it is: a page of another origin can make a browser send
+// such a one without asking.
+func typed(r *http.Request) error {
+	if r.ContentLength == 0 || r.Method == http.MethodGet || r.Header.Get("Content-Type") != "" {
+		return nil
+	}
+	return &Problem{
+		Status: http.StatusUnsupportedMediaType, Code: "invalid", Detail: "the body does not say what it is",
+		Next: "send 'Content-Type: application/json'",
+	}
+}
 
 // maxDepth is how deep a document may be nested.
 const maxDepth = 64

@@ -98,9 +98,10 @@ func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64
 // Decide records a person's decision on a call that wants approval, and tells the agent.
 func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
 	written, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
-	if err != nil || !written.Existed {
+	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
+	// It was said before. That the agent has gone on since changes nothing about it.
 	entries, err := c.Log.Find(ctx, place, d.Key())
 	if err != nil || len(entries) == 0 {
 		return errors.Join(err, journal.NotFound())
@@ -113,7 +114,10 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	_, err := c.post(ctx, place, topicCancel, strings.Join([]string{id, by, task}, "|"))
+	written, err := c.post(ctx, place, topicCancel, strings.Join([]string{id, by, task}, "|"))
+	if written.Existed && chat.CodeOf(err) == chat.CodeConflict {
+		return nil // what was to stop has stopped since
+	}
 	return err
 }
 
@@ -125,21 +129,39 @@ func (c *Client) Close(ctx context.Context, place journal.Place, by string) erro
 
 // Delete stops everything in a conversation, then removes it. It returns when that is on record.
 func (c *Client) Delete(ctx context.Context, place journal.Place, by string) error {
-	if _, err := c.post(ctx, place, topicClose, by, journal.Archived{By: by}); err != nil {
+	closing := journal.Posted{ID: topicClose + ":" + by, Topic: topicClose}
+	_, err := c.Log.Append(ctx, place, c.now(), journal.Archived{By: by}, closing,
+		journal.Posted{ID: erasure, Topic: topicErase})
+	if err != nil {
 		return err
 	}
-	_, err := c.post(ctx, place, topicErase, by)
-	return err
+	c.Fault.at(PointPosted, place, Root)
+	err = c.erase(ctx, place) // what never ran needs nobody to stop it
+	if errors.Is(err, errRunning) {
+		err = c.deliver(ctx, journal.Post{Place: place, ID: closing.ID, Topic: topicClose})
+	}
+	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
+		c.Logger.WarnContext(ctx, "it will be removed later", "conversation", place.Conversation, "error", err)
+	}
+	return nil
 }
+
+// erasure is the post that says that a conversation is being removed, whoever wanted it.
+const erasure = topicErase + ":"
+
+// errRunning says that a conversation is not over, so that it cannot be removed yet.
+var errRunning = errors.New("it has not stopped yet")
 
 // erase removes a conversation in which nothing runs any more.
 func (c *Client) erase(ctx context.Context, place journal.Place) error {
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
 	run, err := c.Engine.DescribeWorkflowExecution(ctx, WorkflowID(place, Root), "")
 	if err != nil && !notFound(err) {
 		return fmt.Errorf("ask the engine: %w", err)
 	}
 	if err == nil && run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return &chat.Error{Code: chat.CodeUnavailable, Message: "it has not stopped yet"}
+		return errRunning
 	}
 	return c.Log.Erase(ctx, place)
 }
@@ -159,7 +181,11 @@ func (c *Client) post(
 		return journal.Written{}, err
 	}
 	c.Fault.at(PointPosted, place, Root)
-	err = c.deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: topic})
+	deliver := c.deliver
+	if written[0].Existed {
+		deliver = c.redeliver // somebody sends it again, who knows how much later
+	}
+	err = deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: topic})
 	if chat.CodeOf(err) == chat.CodeConflict {
 		return written[0], err
 	}
@@ -180,6 +206,9 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 	var failures error
 	for _, p := range posts {
 		err := c.redeliver(ctx, p)
+		if errors.Is(err, errRunning) {
+			continue // the next look may find that it has stopped
+		}
 		if err != nil && chat.CodeOf(err) != chat.CodeConflict {
 			failures = errors.Join(failures, err)
 			continue
@@ -254,15 +283,9 @@ func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event
 	at := agent.At{At: c.now().UnixMilli()}
 	switch p.Topic {
 	case topicSaid:
-		entries, err := c.Log.Find(ctx, p.Place, journal.Said{ID: id}.Key())
-		if err != nil || len(entries) == 0 {
-			return "", nil, fmt.Errorf("read message %s: %w", id, errors.Join(err, journal.NotFound()))
-		}
-		said, _ := entries[0].Row.(journal.Said)
-		return Root, agent.Said{
-			At: at, Seq: entries[0].Number, InReplyTo: said.InReplyTo, Decline: said.Decline,
-			Tokens: tokens(journal.Words(said.Parts)),
-		}, nil
+		said, err := c.said(ctx, p.Place, id)
+		said.At = at
+		return Root, said, err
 	case topicDecided:
 		entries, err := c.Log.Find(ctx, p.Place, "decide/"+id)
 		if err != nil || len(entries) == 0 {
@@ -282,6 +305,28 @@ func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event
 		return Root, agent.CloseRequested{At: at, By: id}, nil
 	}
 	return "", nil, fmt.Errorf("post %s has the unknown topic %q", p.ID, p.Topic)
+}
+
+// said is what the orchestrator is told of a message. In a conversation that is being removed it is told
+// of none: each would begin a run that has to be stopped again.
+func (c *Client) said(ctx context.Context, place journal.Place, id string) (agent.Said, error) {
+	var out agent.Said
+	entries, err := c.Log.Find(ctx, place, journal.Said{ID: id}.Key(), journal.Posted{ID: erasure}.Key())
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Posted:
+			return out, &chat.Error{Code: chat.CodeConflict, Message: "the conversation is being deleted"}
+		case journal.Said:
+			out = agent.Said{
+				Seq: e.Number, InReplyTo: r.InReplyTo, Decline: r.Decline, Tokens: tokens(journal.Words(r.Parts)),
+			}
+		default: // nothing else was asked for
+		}
+	}
+	if err != nil || out.Seq == 0 {
+		return out, fmt.Errorf("read message %s: %w", id, errors.Join(err, journal.NotFound()))
+	}
+	return out, nil
 }
 
 // tell signals an agent. The orchestrator's run is started if there is none.

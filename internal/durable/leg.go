@@ -10,7 +10,6 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -95,16 +94,13 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 		err = l.carryOn(ctx, work)
 	}
 	ended(l.course.State.Brief.Role, err)
-	switch {
-	case err == nil:
-		l.clearTree(work)
-		l.point(PointLegEnd)
-		l.desk.clear()
-		return l.result()
-	case refused(err):
-		return LegResult{}, temporal.NewNonRetryableApplicationError(err.Error(), "refused", err)
+	if err != nil {
+		return LegResult{}, final(err)
 	}
-	return LegResult{}, err
+	l.clearTree(work)
+	l.point(PointLegEnd)
+	l.desk.clear()
+	return l.result()
 }
 
 func (h *Host) newLeg(in LegInput) *leg {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -228,6 +230,20 @@ func detailText(raw json.RawMessage) string {
 
 // Close records the end of a task whose run could not. What was recorded before stands.
 func (h *Host) Close(ctx context.Context, in CloseInput) (Ended, error) {
+	ended, err := h.closeBooks(ctx, in)
+	return ended, final(err)
+}
+
+// final tells the engine of what trying again cannot help. A conversation that was removed has no
+// books to close, and a run that went on trying would never end.
+func final(err error) error {
+	if err == nil || !refused(err) {
+		return err
+	}
+	return temporal.NewNonRetryableApplicationError(err.Error(), "refused", err)
+}
+
+func (h *Host) closeBooks(ctx context.Context, in CloseInput) (Ended, error) {
 	rows, err := h.closedTree(ctx, in.Whose, in.Outcome)
 	if err != nil {
 		return Ended{}, err
@@ -252,13 +268,13 @@ func (h *Host) Confess(ctx context.Context, whose Whose, n int) error {
 	kind := chat.KindInternal
 	rows, err := h.closedTree(ctx, whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
 	if err != nil {
-		return err
+		return final(err)
 	}
 	rows[0] = journal.TurnEnded{
 		In: whose.in(), Serial: brokenSerial + n, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
 	}
 	_, err = h.Log.Append(ctx, whose.Place, h.Now(), rows...)
-	return err
+	return final(err)
 }
 
 // brokenSerial sets the ends of broken turns apart from those that the core numbers.

@@ -250,3 +250,42 @@ func erasedElsewhere(t *testing.T, f Fixture) {
 		t.Errorf("the next row stands at %d, want 6", got[0].Seq)
 	}
 }
+
+// erasedMidSentence erases conversations while another program writes to them: nothing of what was
+// written stays behind, to be in the way of one that is opened again.
+func erasedMidSentence(t *testing.T, f Fixture) {
+	other := f.Other()
+	for round := range 20 {
+		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", round)}
+		word := func(n int) journal.Row {
+			return journal.Said{ID: fmt.Sprint("m", n), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "words"}}}
+		}
+		write(t, f.Log, at, opening()...)
+		ended := make(chan error, 1)
+		go func() {
+			for n := 0; ; n++ {
+				if _, err := other.Append(t.Context(), at, start, word(n), word(-n-1)); err != nil {
+					ended <- err
+					return
+				}
+				time.Sleep(200 * time.Microsecond) // a file has one writer, and others must get their turn
+			}
+		}()
+		time.Sleep(time.Duration(round%5) * time.Millisecond)
+		if err := f.Log.Erase(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; chat.CodeOf(err) != chat.CodeNotFound {
+			t.Errorf("a row of an erased conversation: error is %v, want not_found", err)
+		}
+		write(t, f.Log, at, append(opening(), word(0))...)
+		messages, err := f.Log.Chat(t.Context(), at, journal.Page{})
+		if err != nil || len(messages) != 1 {
+			t.Errorf("round %d: opened again it has %d messages, %v", round, len(messages), err)
+		}
+		hits, err := f.Log.Search(t.Context(), "acme", journal.Query{Words: "words", Conversation: at.Conversation})
+		if err != nil || len(hits) != 1 {
+			t.Errorf("round %d: a search finds %d messages, %v", round, len(hits), err)
+		}
+	}
+}

@@ -51,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"the outbox is swept across tenants", outbox},
 		{"erased is gone", erased},
 		{"erased is gone for other programs", erasedElsewhere},
+		{"erased while somebody writes", erasedMidSentence},
 		{"no tenant sees another", tenants},
 	}
 	for _, test := range tests {

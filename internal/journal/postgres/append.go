@@ -235,10 +235,17 @@ func (l *Log) Keep(ctx context.Context, tenant string, texts ...string) error {
 	})
 }
 
-// Erase implements journal.Writer.
+// Erase implements journal.Writer. Whoever writes holds the conversation, and so does who erases: a
+// message that came in between would stay behind.
 func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 	return l.inTenant(ctx, "erase", place.Tenant, toWrite, func(q *query.Queries) error {
-		err := q.EraseMessages(ctx, query.EraseMessagesParams{
+		_, err := q.LockConversation(ctx, query.LockConversationParams{
+			Tenant: place.Tenant, Conversation: place.Conversation,
+		})
+		if err != nil {
+			return err
+		}
+		err = q.EraseMessages(ctx, query.EraseMessagesParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})
 		if err != nil {

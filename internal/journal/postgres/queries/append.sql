@@ -18,6 +18,10 @@ insert into prompts (tenant_id, hash, text)
 select @tenant::text, unnest(@hashes::text[]), unnest(@texts::text[])
 on conflict do nothing;
 
+-- name: LockConversation :many
+select conversation_id from conversations
+where tenant_id = @tenant and conversation_id = @conversation for update;
+
 -- name: EraseMessages :exec
 delete from messages where tenant_id = @tenant and conversation_id = @conversation;
 

@@ -122,3 +122,33 @@ func (q *Queries) KeepText(ctx context.Context, arg KeepTextParams) error {
 	_, err := q.db.Exec(ctx, keepText, arg.Tenant, arg.Hashes, arg.Texts)
 	return err
 }
+
+const lockConversation = `-- name: LockConversation :many
+select conversation_id from conversations
+where tenant_id = $1 and conversation_id = $2 for update
+`
+
+type LockConversationParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) LockConversation(ctx context.Context, arg LockConversationParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, lockConversation, arg.Tenant, arg.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var conversation_id string
+		if err := rows.Scan(&conversation_id); err != nil {
+			return nil, err
+		}
+		items = append(items, conversation_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

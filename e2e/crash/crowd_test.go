@@ -1,0 +1,214 @@
+//go:build services
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/durable"
+)
+
+// crowd is people at work: each opens conversations, one after another, says a few things in each,
+// decides and answers what is asked, and watches. All of it goes over HTTP.
+type crowd struct {
+	*load
+	seed   uint64
+	until  time.Time
+	caller *caller
+
+	mu      sync.Mutex
+	watched map[string]*watch
+}
+
+// everyShape is drawn from; those that bring many sub-agents are in it more often.
+var everyShape = []string{
+	shapeFan, shapeFan, shapeFan, shapeFan, shapeDeep, shapeDeep, shapeAsk, shapeBackground, shapeCancel, shapePlain,
+	shapeInquire, shapeBeg,
+}
+
+// run has people work until the time is over, and returns when each has come to an end or ctx is
+// over.
+func (c *crowd) run(ctx context.Context, people int) {
+	var wg sync.WaitGroup
+	for i := range people {
+		wg.Go(func() {
+			chance := rand.New(rand.NewPCG(c.seed, uint64(i)))
+			for n := 0; time.Now().Before(c.until) && ctx.Err() == nil; n++ {
+				c.talk(ctx, chance, i, fmt.Sprintf("crash-p%dc%d", i, n))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// talk is one conversation.
+func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name string) {
+	if !c.do(ctx, person, job{ID: name + "o", Do: "open", Text: name}) {
+		return
+	}
+	conv := c.ledger.makes(name + "o")
+	c.load.mu.Lock()
+	c.convs = append(c.convs, conv)
+	c.load.mu.Unlock()
+	stop := c.watch(ctx, conv)
+	defer stop()
+	for n := range 1 + chance.IntN(3) {
+		if time.Now().After(c.until) {
+			return
+		}
+		id, shape := fmt.Sprintf("%sm%d", name, n), everyShape[chance.IntN(len(everyShape))]
+		text, pause := request(chance, shape, id), time.Duration(chance.IntN(1500))*time.Millisecond
+		if !c.do(ctx, person, job{ID: id, Do: "say", Conv: conv, Text: text}) {
+			return
+		}
+		later := chance.IntN(3) == 0
+		switch {
+		case shape == shapeCancel:
+			wait(ctx, pause)
+			c.do(ctx, person, job{ID: id + "x", Do: "cancel", Conv: conv})
+		case later && shape != shapeAsk && shape != shapeInquire:
+			wait(ctx, pause)
+			c.do(ctx, person, job{ID: id + "y", Do: "say", Conv: conv, Text: "plain " + id + "y"})
+		}
+		if !c.attend(ctx, person, name, conv) {
+			return
+		}
+	}
+}
+
+// request is a message of a shape.
+func request(chance *rand.Rand, shape, id string) string {
+	n := 3 + chance.IntN(widest-2)
+	switch shape {
+	case shapeDeep, shapeAsk, shapeInquire, shapeBeg:
+		n = 2 + chance.IntN(2)
+	case shapePlain:
+		return shapePlain + " " + id
+	}
+	return fmt.Sprintf("%s %d %s", shape, n, id)
+}
+
+// attend stays with a conversation until nothing is under way in it. What is asked of the person is
+// answered at once.
+func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool {
+	settled := map[string]job{}
+	for ctx.Err() == nil {
+		// What is heard is read first: a message that comes in between begins a turn that is seen.
+		var state api.Snapshot
+		heard, err := c.heardOf(ctx, conv)
+		if err == nil {
+			err = c.caller.read(ctx, "/v1/conversations/"+conv, &state)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				c.ledger.complain(fmt.Sprintf("read %s: %v", conv, err))
+			}
+			return false
+		}
+		for _, j := range asks(state, name, conv) {
+			if _, done := settled[j.ID]; !done && c.do(ctx, person, j) {
+				settled[j.ID] = j
+			}
+		}
+		if heard >= state.Conversation.Number && idle(state) {
+			c.again(ctx, settled)
+			return true
+		}
+		wait(ctx, 200*time.Millisecond)
+	}
+	return false
+}
+
+// again sends what was decided and answered once more, when those who asked have gone: it was done, and
+// the answer says so.
+func (c *crowd) again(ctx context.Context, jobs map[string]job) {
+	for _, j := range jobs {
+		path, body := j.request()
+		_, err := c.caller.persist(ctx, http.MethodPost, path, j.ID, body, func(error) {})
+		if err != nil && ctx.Err() == nil {
+			c.ledger.complain(fmt.Sprintf("%s %s was done, and is refused when it is sent again: %v", j.Do, j.ID, err))
+		}
+	}
+}
+
+// asks are the jobs of a person whom agents wait for.
+func asks(state api.Snapshot, name, conv string) (out []job) {
+	for _, a := range state.Approvals {
+		if a.Status == "open" {
+			out = append(out, job{ID: name + "d" + a.ID, Do: "decide", Conv: conv, Of: a.ID, Text: a.Hash})
+		}
+	}
+	for _, q := range state.Questions {
+		if q.Status == "relayed" {
+			out = append(out, job{ID: name + "a" + q.ID, Do: "answer", Conv: conv, Of: q.ID, Text: "answer to " + q.ID})
+		}
+	}
+	return out
+}
+
+// idle tells whether nobody works in a conversation.
+func idle(state api.Snapshot) bool {
+	for _, t := range state.Tasks {
+		open := t.FinishedAt == nil
+		if t.ID == durable.Root {
+			open = t.Status != "completed"
+		}
+		if open {
+			return false
+		}
+	}
+	return true
+}
+
+// heardOf counts the messages of people that are in the orchestrator's transcript or answered somebody.
+func (c *crowd) heardOf(ctx context.Context, conv string) (int64, error) {
+	var transcript api.Page[api.Message]
+	heard, err := c.ledger.answers(conv), c.caller.read(ctx, "/v1/conversations/"+conv+"/agents/main/messages?limit=1000", &transcript)
+	for _, m := range transcript.Items {
+		for _, p := range m.Parts {
+			if m.Speaker == "user" && p.Kind == "text" && !isNotice(p.Text) {
+				heard++
+			}
+		}
+	}
+	return heard, err
+}
+
+// judgeList holds the list of conversations against the ledger: each that was opened is in it, once.
+func (c *crowd) judgeList(t *testing.T, v *verdict) {
+	t.Helper()
+	times, cursor := map[string]int{}, ""
+	for {
+		var page api.Conversations
+		if err := c.caller.read(t.Context(), "/v1/conversations?limit=100&cursor="+url.QueryEscape(cursor), &page); err != nil {
+			t.Error(err)
+			return
+		}
+		for _, one := range page.Items {
+			times[one.Title]++
+		}
+		if cursor = page.Cursor; cursor == "" {
+			break
+		}
+	}
+	for _, j := range c.ledger.done {
+		if j.Do == "open" && times[j.Text] == 0 {
+			v.Lost++
+			v.Broken = append(v.Broken, "conversation "+j.Text+" is lost")
+		}
+	}
+	for title, n := range times {
+		if n > 1 {
+			v.Doubled += n - 1
+			v.Broken = append(v.Broken, fmt.Sprintf("conversation %s is there %d times", title, n))
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/live"
+)
+
+// clerk carries commands out as far as the journal goes: the rows are those of the real client, and
+// there is no engine.
+type clerk struct {
+	log journal.Log
+	now func() time.Time
+}
+
+var mainTask = journal.In{Agent: "main", Task: "main"}
+
+func (s clerk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
+	_, err := s.log.Append(ctx, place, s.now(), journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace},
+		journal.Assigned{In: mainTask, Role: "main"})
+	return err
+}
+
+func (s clerk) Say(ctx context.Context, place journal.Place, m api.Said) error {
+	_, err := s.log.Append(ctx, place, s.now(), journal.Said{
+		ID: m.ID, By: m.By, Parts: []chat.Part{{Kind: chat.PartText, Text: m.Text}}, InReplyTo: m.InReplyTo, Decline: m.Decline,
+	}, journal.Posted{ID: "said:" + m.ID, Topic: "said"})
+	return err
+}
+
+func (s clerk) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	written, err := s.log.Append(ctx, place, s.now(), d, journal.Posted{ID: "decided:" + d.Agent + "#" + d.Call, Topic: "decided"})
+	if err != nil || !written[0].Existed {
+		return err
+	}
+	entries, err := s.log.Find(ctx, place, d.Key())
+	if err != nil {
+		return err
+	}
+	if first, _ := entries[0].Row.(journal.Decided); first.Allow != d.Allow || first.Hash != d.Hash {
+		return &chat.Error{Code: chat.CodeConflict, Message: "it was decided otherwise before"}
+	}
+	return nil
+}
+
+func (s clerk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
+	_, err := s.log.Append(ctx, place, s.now(), journal.Posted{ID: "cancel:" + id + "|" + by + "|" + task, Topic: "cancel"})
+	return err
+}
+
+func (s clerk) Archive(ctx context.Context, place journal.Place, by string) error {
+	_, err := s.log.Append(ctx, place, s.now(), journal.Archived{By: by})
+	return err
+}
+
+func (s clerk) Delete(ctx context.Context, place journal.Place, _ string) error {
+	return s.log.Erase(ctx, place)
+}
+
+// Roles implements api.Catalogue.
+func (s clerk) Roles(context.Context, string) ([]api.RoleInfo, error) {
+	return []api.RoleInfo{{Name: "main"}}, nil
+}
+
+// office is a server with one person at its door.
+type office struct {
+	*httptest.Server
+	log   journal.Log
+	clock time.Time
+}
+
+const officeToken = "rtl_office"
+
+func newOffice(t *testing.T) *office { return newOfficeOn(t, journaltest.NewMemory()) }
+
+func newOfficeOn(t *testing.T, log journal.Log) *office {
+	t.Helper()
+	o := &office{log: log, clock: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}
+	now := func() time.Time { // no two things happen at the same time
+		o.clock = o.clock.Add(time.Millisecond)
+		return o.clock
+	}
+	bus := live.NewLocal(0)
+	s := clerk{log: o.log, now: now}
+	server := api.New(api.Options{
+		Log: o.log, Bus: bus, Door: api.Local{Tenant: "t", User: "ann", Token: officeToken}, Commands: s, Roles: s,
+		Poll: 20 * time.Millisecond,
+	})
+	o.Server = httptest.NewServer(server)
+	t.Cleanup(func() {
+		server.Close()
+		o.Close()
+		bus.Close()
+	})
+	return o
+}
+
+// reply is what was answered.
+type reply struct {
+	Status int
+	Body   []byte
+}
+
+// send sends a request whose body is JSON as it stands.
+func (o *office) send(t *testing.T, method, path, key, body string) reply {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, o.URL+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+officeToken)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	return o.do(t, r)
+}
+
+func (o *office) do(t *testing.T, r *http.Request) reply {
+	t.Helper()
+	answer, err := o.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{Status: answer.StatusCode, Body: text}
+}
+
+// into decodes an answer that must have a status.
+func (r reply) into(t *testing.T, status int, out any) {
+	t.Helper()
+	if r.Status != status {
+		t.Fatalf("answered %d, want %d: %s", r.Status, status, r.Body)
+	}
+	if err := json.Unmarshal(r.Body, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begin opens a conversation and returns its address.
+func (o *office) begin(t *testing.T, key string) (path string, place journal.Place) {
+	t.Helper()
+	var c api.Conversation
+	o.send(t, http.MethodPost, "/v1/conversations", key, `{"title":"a talk"}`).into(t, http.StatusCreated, &c)
+	return "/v1/conversations/" + c.ID, journal.Place{Tenant: "t", Conversation: c.ID}
+}
+
+// write has agents do something.
+func (o *office) write(t *testing.T, place journal.Place, rows ...journal.Row) {
+	t.Helper()
+	o.clock = o.clock.Add(time.Millisecond)
+	if _, err := o.log.Append(t.Context(), place, o.clock, rows...); err != nil {
+		t.Fatal(err)
+	}
+}
