@@ -119,7 +119,12 @@ func StartDemo(s config.Settings, flags []config.Flag) (*Demo, error) {
 }
 
 // Lookup finds the demo's key among the variables, and nothing else.
-func (*Demo) Lookup(name string) (string, bool) { return "demo", name == demoKey }
+func (*Demo) Lookup(name string) (string, bool) {
+	if name == demoKey {
+		return "demo", true
+	}
+	return "", false
+}
 
 // Close ends the scripted model.
 func (d *Demo) Close(ctx context.Context) error {

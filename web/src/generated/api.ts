@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who did what: the tenant's audit trail */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations": {
         parameters: {
             query?: never;
@@ -253,7 +270,7 @@ export interface paths {
         };
         /**
          * What happens in a conversation, as it happens
-         * @description Server-sent events. The id of an event is its seq: send the last one as Last-Event-ID and nothing is missed or sent twice.
+         * @description Server-sent events. The id of an event is its seq: send the last one as Last-Event-ID and nothing is missed or sent twice. message.delta has no id and may be lost. After resync read the snapshot again and pass over what it has already. stream.cut says why the stream ends: come back with Last-Event-ID, unless it says deleted or refused.
          */
         get: operations["streamConversation"];
         put?: never;
@@ -367,6 +384,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changes in the list of conversations and in the inbox
+         * @description Server-sent events that tell states: each thing's last one comes, those between may not. Open the stream, and when resync comes read the list and the inbox; it comes first unless Last-Event-ID says where to go on. Ids mean nothing to other servers, which answer one with resync.
+         */
+        get: operations["streamList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/import": {
         parameters: {
             query?: never;
@@ -401,6 +438,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Your keys; an owner sees those of all members */
+        get: operations["listKeys"];
+        put?: never;
+        /** Make a key for a program; its secret is shown once */
+        post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a key, at once */
+        delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me": {
         parameters: {
             query?: never;
@@ -411,6 +483,61 @@ export interface paths {
         /** Who asks */
         get: operations["getMe"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who belongs to the tenant */
+        get: operations["listMembers"];
+        put?: never;
+        /**
+         * Let somebody in, by e-mail address
+         * @description They belong to the tenant from their next login on.
+         */
+        post: operations["addMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members/{member}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take a member out, with their sessions and keys */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/members/{member}/role": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change what a member may do, at once */
+        put: operations["changeRole"];
         post?: never;
         delete?: never;
         options?: never;
@@ -452,6 +579,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tenants that you belong to */
+        get: operations["listTenants"];
+        put?: never;
+        /** Make a tenant, whose owner you are */
+        post: operations["createTenant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/texts/{hash}": {
         parameters: {
             query?: never;
@@ -486,6 +631,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The addresses that are told */
+        get: operations["listWebhooks"];
+        put?: never;
+        /** Have an address told what happens */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Tell an address nothing more */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was sent to an address, and what is still to be sent */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}/deliveries/{delivery}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send an event again */
+        post: operations["replayDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -493,6 +707,11 @@ export interface components {
         Accepted: {
             /** @description Names the command. The same key gives the same id. */
             id: string;
+        };
+        AddInputBody: {
+            email: string;
+            /** @enum {string} */
+            role: "viewer" | "member" | "owner";
         };
         Agent: {
             /** Format: int64 */
@@ -523,7 +742,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.cancelled";
         };
         AgentCompletedEvent: {
@@ -539,7 +761,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.completed";
         };
         AgentFailedEvent: {
@@ -555,7 +780,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.failed";
         };
         AgentPatchedEvent: {
@@ -571,7 +799,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.patched";
         };
         AgentQueuedEvent: {
@@ -587,7 +818,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.queued";
         };
         AgentResumedEvent: {
@@ -603,7 +837,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.resumed";
         };
         AgentSpawnedEvent: {
@@ -619,7 +856,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.spawned";
         };
         AgentStartedEvent: {
@@ -635,7 +875,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.started";
         };
         AgentView: {
@@ -668,7 +911,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "agent.waiting";
         };
         AnsweredData: {
@@ -716,7 +962,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "approval.decided";
         };
         ApprovalExpiredEvent: {
@@ -732,7 +981,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "approval.expired";
         };
         ApprovalGrantedEvent: {
@@ -748,7 +1000,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "approval.granted";
         };
         ApprovalRequestedEvent: {
@@ -764,7 +1019,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "approval.requested";
         };
         ApprovalResolvedEvent: {
@@ -780,7 +1038,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "approval.resolved";
         };
         AttemptCompletedEvent: {
@@ -796,7 +1057,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "attempt.completed";
         };
         AttemptData: {
@@ -835,7 +1099,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "attempt.failed";
         };
         AttemptStartedEvent: {
@@ -851,8 +1118,45 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "attempt.started";
+        };
+        AuditEntry: {
+            /** @example approval.decide */
+            action: string;
+            conversation?: string;
+            /** @description Names what was shown, without being of use to anybody. */
+            credential?: string;
+            detail?: string;
+            /** @description What was shown or decided, as a hash. */
+            digest?: string;
+            /** @description SHA-256 over the hash before it and all of the entry. */
+            hash: string;
+            /** @description What it was done to, within the conversation. */
+            object?: string;
+            /** @enum {string} */
+            outcome: "accepted" | "failed" | "denied";
+            /**
+             * Format: int64
+             * @description Its place in the chain, from 1 without a gap.
+             */
+            seq: number;
+            source?: string;
+            /** Format: date-time */
+            ts: string;
+            user?: string;
+        };
+        AuditPage: {
+            /**
+             * Format: int64
+             * @description Ask with this for what comes next; absent when nothing does.
+             */
+            after?: number;
+            /** @description In the order of the chain. */
+            items: components["schemas"]["AuditEntry"][];
         };
         ByData: {
             by: string;
@@ -874,7 +1178,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "cancel.requested";
         };
         ClosedData: {
@@ -919,7 +1226,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "conversation.archived";
         };
         ConversationCreatedEvent: {
@@ -935,8 +1245,19 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "conversation.created";
+        };
+        ConversationRemoved: {
+            conversation: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "conversation.removed";
         };
         ConversationRenamedEvent: {
             /** @description The agent's path from the orchestrator down. */
@@ -951,8 +1272,29 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "conversation.renamed";
+        };
+        ConversationUpdated: {
+            conversation: components["schemas"]["Conversation"];
+            /**
+             * Format: int64
+             * @description How many of its tasks are under way and wait for nobody.
+             */
+            running: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "conversation.updated";
+            /**
+             * Format: int64
+             * @description How many things in it wait for a person.
+             */
+            waiting: number;
         };
         Conversations: {
             /** @description Asks for the next page; absent on the last. */
@@ -979,7 +1321,12 @@ export interface components {
         };
         Cut: {
             /** @enum {string} */
-            reason: "slow" | "closing";
+            reason: "slow" | "closing" | "deleted" | "refused";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "stream.cut";
         };
         DecideInputBody: {
             allow: boolean;
@@ -1003,6 +1350,43 @@ export interface components {
         DeliveredData: {
             message: string;
         };
+        Delivery: {
+            /** Format: int64 */
+            attempts: number;
+            /**
+             * Format: int64
+             * @description The HTTP status of the last answer.
+             */
+            code?: number;
+            conversation: string;
+            /** @description The header webhook-id. It is the same however often the event is sent. */
+            id: string;
+            /** Format: date-time */
+            last_attempt?: string;
+            /** Format: date-time */
+            next_attempt?: string;
+            /** @description What was wrong with the last attempt. */
+            problem?: string;
+            /**
+             * Format: int64
+             * @description The event's place in the conversation.
+             */
+            seq: number;
+            /**
+             * @description Gone means that the conversation was deleted before.
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed" | "gone";
+            /** Format: date-time */
+            ts: string;
+            type: string;
+        };
+        DeliveryPage: {
+            /** @description Ask with this for what came before; absent when nothing did. */
+            cursor?: string;
+            /** @description The newest first. */
+            items: components["schemas"]["Delivery"][];
+        };
         Delta: {
             agent_path: string;
             /**
@@ -1021,6 +1405,11 @@ export interface components {
             part: number;
             text?: string;
             tool?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "message.delta";
         };
         ErrorDetail: {
             /** @description Where the error occurred, e.g. 'body.items[3].tags' or 'path.thing-id' */
@@ -1057,10 +1446,52 @@ export interface components {
             speaker: string;
             text: string;
         };
+        InboxAdded: {
+            item: components["schemas"]["Waiting"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "inbox.added";
+        };
         InboxOutputBody: {
             /** @description The oldest first. */
             items: components["schemas"]["Waiting"][];
         };
+        InboxRemoved: {
+            approval?: string;
+            conversation: string;
+            question?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "inbox.removed";
+        };
+        Key: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            name: string;
+            /** @description Whose it is. It can do no more than they can. */
+            owner: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            scopes: string[];
+            /**
+             * Format: date-time
+             * @description When it was used last, to the minute.
+             */
+            used_at?: string;
+        };
+        KeysOutputBody: {
+            /** @description The oldest first. */
+            items: components["schemas"]["Key"][];
+        };
+        /** @description One event of the stream: what follows 'data:'. Its type is also in 'event:'. */
+        ListEvent: components["schemas"]["ConversationRemoved"] | components["schemas"]["ConversationUpdated"] | components["schemas"]["InboxAdded"] | components["schemas"]["InboxRemoved"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
         Me: {
             name: string;
             /** @enum {string} */
@@ -1068,6 +1499,25 @@ export interface components {
             scopes: string[];
             tenant: string;
             user: string;
+        };
+        Member: {
+            /** Format: date-time */
+            added_at: string;
+            added_by: string;
+            email: string;
+            id: string;
+            /**
+             * Format: date-time
+             * @description When they first logged in; absent if they have not.
+             */
+            joined_at?: string;
+            name?: string;
+            /** @enum {string} */
+            role: "viewer" | "member" | "owner";
+        };
+        MembersOutputBody: {
+            /** @description In the order in which they were added. */
+            items: components["schemas"]["Member"][];
         };
         Message: {
             /** @description Whose transcript it is in. */
@@ -1077,6 +1527,8 @@ export interface components {
             /** @description Who posted it. */
             by?: string;
             id: string;
+            /** @description The numbers of the posted messages that the agent reads with this one. */
+            letters?: number[];
             /**
              * Format: int64
              * @description Counts what people posted.
@@ -1087,6 +1539,11 @@ export interface components {
             seq: number;
             /** @enum {string} */
             speaker: "user" | "assistant" | "system" | "tool";
+            /**
+             * @description How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and the letters of message.completed say it.
+             * @enum {string}
+             */
+            state?: "received" | "delivered" | "read";
             /** Format: int64 */
             turn?: number;
         };
@@ -1103,7 +1560,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "message.completed";
         };
         MessageDeliveredEvent: {
@@ -1119,7 +1579,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "message.delivered";
         };
         MessageReceivedEvent: {
@@ -1135,7 +1598,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "message.received";
         };
         MessageVoidedEvent: {
@@ -1151,7 +1617,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "message.voided";
         };
         ModelCall: {
@@ -1182,6 +1651,59 @@ export interface components {
             status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
             waiting_reason?: string;
         };
+        NewKey: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            name: string;
+            /** @description Whose it is. It can do no more than they can. */
+            owner: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            scopes: string[];
+            /** @description Keep it: it is never shown again. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description When it was used last, to the minute.
+             */
+            used_at?: string;
+        };
+        NewKeyInputBody: {
+            /**
+             * Format: int64
+             * @description How long it lasts; 90 when nothing is said.
+             */
+            days?: number;
+            /** @description What it is for. */
+            name: string;
+            /** @description write is the five commands and nothing else. */
+            scopes: ("read" | "write" | "admin")[];
+        };
+        NewTenantInputBody: {
+            name: string;
+        };
+        NewWebhook: {
+            by: string;
+            id: string;
+            /** @description Signs what is sent, as the Standard Webhooks have it. It is shown here only. */
+            secret: string;
+            /** Format: date-time */
+            ts: string;
+            /** @description The events that it is told of; empty means all that webhooks can be told of. */
+            types: string[];
+            url: string;
+        };
+        NewWebhookInputBody: {
+            /** @description whsec_ and base64; one is made if there is none. */
+            secret?: string;
+            /** @description The events to be told of; none means all. */
+            types?: string[];
+            /** @description Where events are posted to. It is public and begins with https. */
+            url: string;
+        };
         NoteAddedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
@@ -1195,7 +1717,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "note.added";
         };
         NotedData: {
@@ -1363,7 +1888,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "question.answered";
         };
         QuestionAskedEvent: {
@@ -1379,7 +1907,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "question.asked";
         };
         QuestionData: {
@@ -1398,7 +1929,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "question.relayed";
         };
         ReceivedData: {
@@ -1411,6 +1945,8 @@ export interface components {
             decline?: boolean;
             id: string;
             in_reply_to?: string;
+            /** @description The numbers of the posted messages that the agent reads with this one. */
+            letters?: number[];
             /**
              * Format: int64
              * @description Counts what people posted.
@@ -1421,12 +1957,22 @@ export interface components {
             seq: number;
             /** @enum {string} */
             speaker: "user" | "assistant" | "system" | "tool";
+            /**
+             * @description How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and the letters of message.completed say it.
+             * @enum {string}
+             */
+            state?: "received" | "delivered" | "read";
             /** Format: int64 */
             turn?: number;
         };
         Resync: {
             /** Format: int64 */
             seq: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "resync";
         };
         RoleInfo: {
             /** @description The roles that it may ask for help. */
@@ -1444,6 +1990,10 @@ export interface components {
             /** @description Where it was read. */
             source: string;
             tools: string[];
+        };
+        RoleInputBody: {
+            /** @enum {string} */
+            role: "viewer" | "member" | "owner";
         };
         RolesOutputBody: {
             items: components["schemas"]["RoleInfo"][];
@@ -1495,8 +2045,8 @@ export interface components {
             by: string;
             task?: string;
         };
-        /** @description The data of one event. What has a seq and a type is recorded, and its seq is its id. */
-        StreamEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"] | components["schemas"]["Delta"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
+        /** @description One event of the stream: what follows 'data:'. Its type is also in 'event:'. */
+        StreamEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["Delta"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["Resync"] | components["schemas"]["Cut"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"];
         Task: {
             agent: string;
             /** Format: date-time */
@@ -1572,6 +2122,23 @@ export interface components {
             trigger?: number;
             waiting_reason?: string;
         };
+        Tenant: {
+            /** @description Whether this session is in it. */
+            current: boolean;
+            id: string;
+            name: string;
+            /** @description Whether it is your own. */
+            personal: boolean;
+            /**
+             * @description What you may do there.
+             * @enum {string}
+             */
+            role: "viewer" | "member" | "owner";
+        };
+        TenantsOutputBody: {
+            /** @description Your own last. */
+            items: components["schemas"]["Tenant"][];
+        };
         TextOutputBody: {
             text: string;
         };
@@ -1639,7 +2206,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "tool.denied";
         };
         ToolReturnedEvent: {
@@ -1655,7 +2225,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "tool.returned";
         };
         ToolStartedData: {
@@ -1677,7 +2250,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "tool.started";
         };
         TurnCancelledEvent: {
@@ -1693,7 +2269,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "turn.cancelled";
         };
         TurnCompletedEvent: {
@@ -1709,7 +2288,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "turn.completed";
         };
         TurnData: {
@@ -1735,7 +2317,10 @@ export interface components {
             task?: string;
             /** Format: date-time */
             ts: string;
-            /** @enum {string} */
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
             type: "turn.failed";
         };
         Usage: {
@@ -1794,6 +2379,19 @@ export interface components {
             /** @description Who asks. */
             role: string;
         };
+        Webhook: {
+            by: string;
+            id: string;
+            /** Format: date-time */
+            ts: string;
+            /** @description The events that it is told of; empty means all that webhooks can be told of. */
+            types: string[];
+            url: string;
+        };
+        WebhookList: {
+            /** @description In the order in which they came into being. */
+            items: components["schemas"]["Webhook"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -1803,6 +2401,93 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Gives what comes after this seq. */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listConversations: {
         parameters: {
             query?: {
@@ -3418,7 +4103,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A stream of server-sent events. The schema is that of the data of each. */
+            /** @description What happens, until the reader goes. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4138,6 +4823,95 @@ export interface operations {
             };
         };
     };
+    streamList: {
+        parameters: {
+            query?: {
+                /** @description The same for those who cannot send headers. */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event that was seen. */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What changes, until the reader goes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["ListEvent"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     importConversation: {
         parameters: {
             query?: never;
@@ -4350,6 +5124,331 @@ export interface operations {
             };
         };
     };
+    listKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeysOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKeyInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKey"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getMe: {
         parameters: {
             query?: never;
@@ -4388,6 +5487,456 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MembersOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                member: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    changeRole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                member: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RoleInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4608,6 +6157,212 @@ export interface operations {
             };
         };
     };
+    listTenants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantsOutputBody"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createTenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTenantInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenant"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getText: {
         parameters: {
             query?: never;
@@ -4737,6 +6492,552 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Made by the client, once per command. The same key is the same command: send it again after any error. */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhookInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Made by the client, once per command. The same key is the same command: send it again after any error. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replayDelivery: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Made by the client, once per command. The same key is the same command: send it again after any error. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                webhook: string;
+                delivery: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
