@@ -19,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/internal/webhook"
 )
 
 // canary is in every text and every id of the other tenant that can hold one.
@@ -69,13 +70,14 @@ var bodies = map[string]string{
 	"decideApproval": `{"allow":true,"hash":"{decision}"}`,
 	"addMember":      `{"email":"{unique}@example.org","role":"viewer"}`,
 	"createKey":      `{"name":"another","scopes":["read"]}`,
+	"createWebhook":  `{"url":"https://hooks.example/{unique}"}`,
 }
 
 // queries are what reads are asked with.
 var queries = map[string]string{"search": "q={words}&conversation={conversation}&sub_agents=true"}
 
 // reluctant are routes that do not answer their owner in the 200s here, and why.
-var reluctant = map[string]string{}
+var reluctant = map[string]string{"importConversation": "it takes a whole export, which the tests of imports send"}
 
 // answer is what came back.
 type answer struct {
@@ -303,7 +305,36 @@ func (m *matrix) belongings(tenant string, p people.Person, word string) ids {
 		m.t.Fatal(err)
 	}
 	key, _ := m.key(p, tenant, time.Hour, people.ScopeRead)
-	return ids{"member": invited.ID, "key": key, "tenant": tenant}
+	hook := m.hook(tenant, word)
+	return ids{"member": invited.ID, "key": key, "tenant": tenant, "webhook": hook.Hook, "delivery": hook.ID}
+}
+
+// hook is a webhook with one thing that waits to be sent.
+func (m *matrix) hook(tenant, word string) webhook.Delivery {
+	m.t.Helper()
+	const most = 10 // a tenant may have 20, and requests make some too
+	old, err := m.hooks.Hooks(m.t.Context(), tenant)
+	if err != nil {
+		m.t.Error(err)
+	}
+	for i := 1; i < len(old)-most; i++ { // the first is the one that is read
+		_ = m.hooks.Remove(m.t.Context(), tenant, old[i].ID) // another may be quicker
+	}
+	id := people.NewID("h")
+	if _, err := m.hooks.Add(m.t.Context(), webhook.Hook{
+		Tenant: tenant, ID: id, URL: "https://" + word + ".example/" + id, Secret: "whsec_" + word, By: word, At: time.Now(),
+	}); err != nil {
+		m.t.Error(err)
+	}
+	place := "c" + m.unique()
+	d := webhook.Delivery{
+		Tenant: tenant, Hook: id, ID: people.NewID("d"), Conversation: place, Seq: 1, Type: "turn.completed", Status: webhook.Pending,
+		At: time.Now(), Next: time.Now().Add(time.Hour), End: time.Now().Add(2 * time.Hour), Problem: word,
+	}
+	if err := m.hooks.Enqueue(m.t.Context(), tenant, place, 0, 1, []webhook.Delivery{d}); err != nil {
+		m.t.Error(err)
+	}
+	return d
 }
 
 // unknown are ids of the same shape that nothing has.
@@ -313,7 +344,7 @@ func unknown(of ids) ids {
 		"plain-task": "main/8.0", "call": "8.0", "approval": "main~8.0:8.0", "question": "main/8.0?8.0",
 		"hash": strings.Repeat("0123", 16), "decision": strings.Repeat("4567", 16), "words": strings.Repeat("z", len(canary)),
 	})
-	for _, name := range []string{"member", "key", "tenant"} {
+	for _, name := range []string{"member", "key", "tenant", "webhook", "delivery"} {
 		out[name] = people.NewID(of[name][:1])
 	}
 	return out

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/audit"
+	auditstore "github.com/retinue-dev/retinue/internal/audit/store"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
@@ -24,6 +26,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/people/oidc"
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
+	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
 
 // world is a server that several people share, on a database of its own.
@@ -31,6 +34,7 @@ type world struct {
 	t      *testing.T
 	log    *postgres.Log
 	people *store.Store
+	hooks  *webhookstore.Store
 	bus    live.Bus
 	api    *api.Server
 	server *httptest.Server
@@ -64,9 +68,26 @@ func newWorld(t *testing.T, change func(*api.Options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.people.Close)
+	for _, migrate := range []func(context.Context, string) error{auditstore.Migrate, webhookstore.Migrate} {
+		if err := migrate(t.Context(), db.DSN); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.hooks, err = webhookstore.OpenPostgres(t.Context(), db.DSN, postgres.Role); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.hooks.Close() })
+	trails, err := auditstore.OpenPostgres(t.Context(), db.DSN, postgres.Role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = trails.Close() })
+	recorder := audit.NewRecorder(audit.NewTrail(trails, time.Now), time.Now)
+	t.Cleanup(recorder.Close)
 	login := api.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
 	o := api.Options{
 		Log: w.log, Bus: w.bus, Commands: scribe{w.log}, Roles: noRoles{}, People: w.people, Login: login,
+		Audit: recorder, Webhooks: anywhere{w.hooks},
 		Door:    api.Hosted{Doors: w.people, Cookie: login.Cookie(), Now: time.Now},
 		Guesses: api.Guesses{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
 	}

@@ -285,7 +285,7 @@ func TestStreamsEndWhenTheServerDoes(t *testing.T) {
 	}
 	for _, s := range streams {
 		text, err := io.ReadAll(s.Body)
-		if err != nil || !bytes.Contains(text, []byte("event: stream.cut\ndata: {\"reason\":\"closing\"}")) {
+		if err != nil || !bytes.Contains(text, []byte(`data: {"type":"stream.cut","reason":"closing"}`)) {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
