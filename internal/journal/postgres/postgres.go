@@ -161,9 +161,6 @@ func Migrate(ctx context.Context, dsn string) error {
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate journal: %w", err)
 	}
-	if _, err := db.ExecContext(ctx, "grant select on goose_db_version to "+Role); err != nil { // for Ready
-		return fmt.Errorf("migrate journal: %w", err)
-	}
 	return nil
 }
 

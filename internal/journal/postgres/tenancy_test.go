@@ -269,7 +269,7 @@ func TestMigrateAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := query(t, conn, "select count(*) from goose_db_version where version_id > 0")[0]; n != "1" {
-		t.Errorf("%s migrations are recorded, want 1", n)
+	if n := query(t, conn, "select count(*) from goose_db_version where version_id > 0")[0]; n != "2" {
+		t.Errorf("%s migrations are recorded, want 2", n)
 	}
 }
