@@ -71,7 +71,7 @@ func (s *Server) Desk() Desk { return Desk{server: s} }
 
 // Begin opens a conversation. The same key opens the same one.
 func (d Desk) Begin(ctx context.Context, key string, t Talk) (journal.Place, error) {
-	in := &createInput{Keyed: Keyed{Key: key}}
+	in := &createInput{Keyed: Keyed{Key: "begin/" + key}} // the key itself stands for the message that follows
 	in.Body.Title, in.Body.Workspace, in.Body.Role, in.Body.Model = t.Title, t.Workspace, t.Role, t.Model
 	in.Body.Headless, in.Body.MaxCost = t.Headless, t.Cost
 	out, err := d.server.create(ctx, in)
