@@ -89,7 +89,8 @@ func (l *load) unrest(ctx context.Context, conv string) []string {
 	for _, t := range s.Tasks {
 		open := t.FinishedAt.IsZero()
 		if t.ID == durable.Root {
-			open = t.Status != chat.StatusCompleted
+			// Somebody may have begun a conversation and gone before they said anything.
+			open = t.Status != chat.StatusCompleted && s.Conversation.Number > 0
 		}
 		if open {
 			out = append(out, fmt.Sprintf("%s is %s %s", t.ID, t.Status, t.Reason))
