@@ -235,7 +235,7 @@ ci: ## everything, cheapest first, with a table of timings
 		workflowcheck replay escape approvals tenancy audit '~test/webhook' hostile '~test/mcp' '~test/engine' '~test/services' \
 		'~e2e' '~docs/api' '~test/bridges' '~bench/journal' '~bench/engine SIZE=small ROUNDS=1' 'crash MINUTES=2 RESUME=10s' \
 		crash/points crash/ledger crash/delete '~crash/mutants' '~test/chaos' '~race RACE_PKGS="$(FAST_PKGS)"' mutants \
-		'~fuzz FUZZTIME=10s' 'sim SEEDS=150000'
+		'~fuzz FUZZTIME=6s' 'sim SEEDS=100000'
 
 clean: ## remove what the targets above made
 	rm -rf bin
