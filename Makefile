@@ -231,11 +231,11 @@ $(WORKFLOWS): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck
 
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools engine lean fmt-check lint lint/engine generate-check web/check archtest '~test' cover trace \
-		workflowcheck replay escape approvals tenancy audit '~test/webhook' '~hostile' '~test/mcp' '~test/engine' '~test/services' \
-		'~e2e' '~docs/api' '~test/bridges' '~bench/journal' '~bench/engine SIZE=small ROUNDS=1' 'crash MINUTES=2 RESUME=15s' \
-		crash/points crash/ledger '~crash/delete' '~crash/mutants' '~test/chaos' '~race RACE_PKGS="$(FAST_PKGS)"' mutants \
-		'~fuzz FUZZTIME=6s' 'sim SEEDS=100000'
+	@bash .ci/steps.sh tools engine lean fmt-check lint lint/engine generate-check web/check archtest test cover trace \
+		workflowcheck replay escape approvals tenancy audit test/webhook hostile test/mcp test/engine test/services \
+		e2e docs/api test/bridges bench/journal 'bench/engine SIZE=small ROUNDS=1' 'crash RESUME=10s' \
+		crash/points crash/ledger crash/delete crash/mutants test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants \
+		'fuzz FUZZTIME=10s' 'sim SEEDS=150000'
 
 clean: ## remove what the targets above made
 	rm -rf bin
