@@ -147,7 +147,10 @@ func (m *machine) grant(c *OpenCall) {
 
 // shown is what the person decides on.
 func (c *OpenCall) shown() string {
-	if c.Bound != "" {
+	switch {
+	case c.Shown != "":
+		return c.Shown
+	case c.Bound != "":
 		return c.Bound
 	}
 	return c.Hash
@@ -183,7 +186,7 @@ func (m *machine) toolDenied(c *OpenCall, reason DenialReason) {
 func (m *machine) decided(e Decided) error {
 	c := m.s.Round.find(e.Call)
 	switch {
-	case c != nil && c.shown() == e.Hash && (c.Approved && e.Allow || c.Status == CallDenied && !e.Allow):
+	case c != nil && c.shown() == e.Hash && c.decided(e):
 		return m.refuse(Duplicate, "call %s has been decided so", e.Call)
 	case c == nil || c.Status != CallWants:
 		return m.refuse(Conflict, "the approval of call %s is closed", e.Call)
@@ -192,6 +195,8 @@ func (m *machine) decided(e Decided) error {
 	case e.Allow && c.Bound != "" && c.Until <= m.now:
 		// The tick that denies it is on its way. Calls of older builds are not bound, and were let by.
 		return m.refuse(Conflict, "the approval of call %s has expired", e.Call)
+	case e.Edited != nil:
+		return m.decidedEdited(c, e)
 	case !e.Allow:
 		m.record(CloseApproval{Call: c.ID, Status: ApprovalDenied, By: e.By})
 		m.deny(c, DeniedByPerson)

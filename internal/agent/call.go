@@ -156,6 +156,9 @@ type OpenCall struct {
 	// one.
 	Approved bool   `json:"y,omitempty"`
 	By       string `json:"by,omitempty"`
+	// Shown is what the person was shown of a call whose arguments they then changed: Hash and Bound are
+	// of the new ones.
+	Shown string `json:"sh,omitempty"`
 	// Until is when the approval or the question expires.
 	Until int64 `json:"u,omitempty"`
 	// Tasks are the children of a spawn call in the order of its items, Wait those it still waits
@@ -163,6 +166,9 @@ type OpenCall struct {
 	Tasks []string `json:"kids,omitempty"`
 	Wait  []string `json:"wait,omitempty"`
 }
+
+// edited reports whether a person gave the call other arguments.
+func (c *OpenCall) edited() bool { return c.Shown != "" }
 
 // settled reports whether every call of the round has its result.
 func (r *Round) settled() bool {

@@ -62,8 +62,9 @@ type (
 	// Settle records the result of a call that no tool produced: a refusal, a synthetic end, the
 	// reports of children (Tasks, in spawn order, each cut to Cap bytes) or the answer to a
 	// question. To the text of a denied call the host adds the reason that the person gave, and, with
-	// Receipt, to that of a submit call the claims that the facts contradict. Unknown means that nobody
-	// knows whether the call happened: it is on record as indeterminate.
+	// Receipt, to that of a submit call the claims that the facts contradict, and, with Edited, to that of
+	// any call the arguments that a person gave it. Unknown means that nobody knows whether the call
+	// happened: it is on record as indeterminate.
 	Settle struct {
 		record
 		Call     string     `json:"call"`
@@ -74,6 +75,7 @@ type (
 		Question string     `json:"question,omitempty"`
 		Receipt  bool       `json:"receipt,omitempty"`
 		Unknown  bool       `json:"unknown,omitempty"`
+		Edited   bool       `json:"edited,omitempty"`
 		// Reason is set for a call that could have been carried out.
 		Reason DenialReason `json:"reason,omitempty"`
 	}
@@ -210,6 +212,9 @@ type RunTool struct {
 	// Bound is what was approved, and By the call whose approval covers this one, if it is another.
 	Bound string `json:"bound,omitempty"`
 	By    string `json:"by,omitempty"`
+	// Edited means that the arguments are those of the person's decision, not the model's: Hash and Bound
+	// are of them.
+	Edited bool `json:"edited,omitempty"`
 }
 
 // AbortTool asks for a running call to be abandoned. ToolDone must still come.

@@ -127,14 +127,16 @@ type (
 		Tokens  int64   `json:"tokens,omitempty"`
 	}
 
-	// Decided is a person's decision on an approval. Hash is the hash that the person was shown.
+	// Decided is a person's decision on an approval. Hash is the hash that the person was shown, Edited
+	// the call with the arguments that they gave it instead, if they allow it so.
 	Decided struct {
 		At
-		Call  string `json:"call"`
-		Hash  string `json:"hash"`
-		Allow bool   `json:"allow,omitempty"`
-		Scope Scope  `json:"scope,omitempty"`
-		By    string `json:"by,omitempty"`
+		Call   string `json:"call"`
+		Hash   string `json:"hash"`
+		Allow  bool   `json:"allow,omitempty"`
+		Scope  Scope  `json:"scope,omitempty"`
+		By     string `json:"by,omitempty"`
+		Edited *Call  `json:"edited,omitempty"`
 	}
 
 	// QuestionAsked tells the orchestrator that an agent somewhere below it asks. The question's id

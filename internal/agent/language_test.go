@@ -233,10 +233,15 @@ func (r *run) parse(w words, more []string) (agent.Event, error) {
 	case "ended":
 		return agent.ChildEnded{At: at, Task: w.at(1), Outcome: outcome(w), Tokens: tokens}, nil
 	case "decided":
-		return agent.Decided{
+		e := agent.Decided{
 			At: at, Call: w.at(1), Allow: w.at(2) == "allow", Hash: w.named["hash"],
 			Scope: agent.Scope(w.named["scope"]), By: w.named["by"],
-		}, nil
+		}
+		if len(more) > 0 { // the call with other arguments, on a line of its own
+			c := r.parseCall(fields(strings.TrimSpace(more[0])))
+			e.Edited = &c
+		}
+		return e, nil
 	case "asked":
 		return agent.QuestionAsked{
 			At: at, Question: w.at(1), Hash: w.at(2), Relay: w.has("relay"),

@@ -108,10 +108,16 @@ func (p *player) event() agent.Event {
 	case 8:
 		return agent.Corrected{At: at, Seq: int64(p.n("seq", 9))}
 	case 9:
-		return agent.Decided{
+		e := agent.Decided{
 			At: at, Call: p.call("approval"), Hash: p.hash(), Allow: p.n("allow", 3) > 0,
 			Scope: [...]agent.Scope{agent.ScopeOnce, agent.ScopeTask, agent.ScopeChat}[p.n("scope", 3)],
 		}
+		if p.n("edit", 3) == 0 {
+			c := toolCall("write_file")
+			c.Hash, c.Bound = "e"+p.hash(), "b"
+			e.Edited = &c
+		}
+		return e
 	case 10:
 		return p.questionEvent(at)
 	case 11:

@@ -117,27 +117,32 @@ func (m *machine) objection(c Call) string {
 // looping counts identical calls, warns about them, and stops before anything of the round is
 // started.
 func (m *machine) looping(calls []Call) bool {
-	s := m.s
 	stop := false
 	for _, c := range calls {
-		if c.Hash == "" || c.Kind.alone() {
-			continue
-		}
-		key := c.Hash
-		if c.Kind.spawns() {
-			key = spawnMark + c.Hash
-		}
-		n := bump(&s.Repeats, key)
-		if n >= repeatWarn && len(s.Round.Notes) == 0 {
-			s.Round.Notes = append(s.Round.Notes, fmt.Sprintf(textRepeating, c.Tool, n))
-		}
-		stop = stop || n >= repeatStop
+		stop = m.repeated(c) || stop
 	}
 	if stop {
 		m.skipAll(CallSkipped, textLooping)
 		m.halt(chat.KindMaxIterations, "loop")
 	}
 	return stop
+}
+
+// repeated counts a call, warns about one that is made again and again, and reports whether it has been
+// made too often.
+func (m *machine) repeated(c Call) bool {
+	if c.Hash == "" || c.Kind.alone() {
+		return false
+	}
+	s, key := m.s, c.Hash
+	if c.Kind.spawns() {
+		key = spawnMark + c.Hash
+	}
+	n := bump(&s.Repeats, key)
+	if n >= repeatWarn && len(s.Round.Notes) == 0 {
+		s.Round.Notes = append(s.Round.Notes, fmt.Sprintf(textRepeating, c.Tool, n))
+	}
+	return n >= repeatStop
 }
 
 // schedule starts every call of the round whose turn has come: reads together, writes one after
@@ -169,7 +174,9 @@ func (m *machine) start(c *OpenCall) {
 		return
 	}
 	c.Status = CallRunning
-	m.order(RunTool{Call: c.ID, Tool: c.Tool, Class: c.Class, Hash: c.Hash, Approved: c.Approved, Bound: c.Bound, By: c.By})
+	m.order(RunTool{
+		Call: c.ID, Tool: c.Tool, Class: c.Class, Hash: c.Hash, Approved: c.Approved, Bound: c.Bound, By: c.By, Edited: c.edited(),
+	})
 }
 
 // toolDone takes in the end of a call.
@@ -244,7 +251,7 @@ func (m *machine) settleUnknown(c *OpenCall) {
 }
 
 func (m *machine) settleAs(c *OpenCall, e Settle) {
-	c.Status, c.Until, e.Call = e.Status, 0, c.ID
+	c.Status, c.Until, e.Call, e.Edited = e.Status, 0, c.ID, c.edited()
 	m.s.Context += noteTokens
 	m.record(e)
 }

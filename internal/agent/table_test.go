@@ -393,6 +393,18 @@ var tableRows = []tableRow{
 	{"another version", func(p spot) agent.Event {
 		return agent.Decided{At: p.now(), Call: p.call(agent.CallWants).ID, Hash: "other", Allow: true}
 	}},
+	{"with other arguments", func(p spot) agent.Event {
+		c := p.call(agent.CallWants)
+		return agent.Decided{At: p.now(), Call: c.ID, Hash: c.Hash, Allow: true, Edited: &agent.Call{
+			Tool: c.Tool, Hash: "edited", Bound: "b", Known: true, Class: c.Class, Writes: true,
+		}}
+	}},
+	{"with denied arguments", func(p spot) agent.Event {
+		c := p.call(agent.CallWants)
+		return agent.Decided{At: p.now(), Call: c.ID, Hash: c.Hash, Allow: true, Edited: &agent.Call{
+			Tool: c.Tool, Hash: "edited", Bound: "b", Known: true, Class: c.Class, Writes: true, Policy: agent.PolicyDeny,
+		}}
+	}},
 	{"no such call", func(p spot) agent.Event { return agent.Decided{At: p.now(), Call: "99.0", Allow: true} }},
 
 	{"of a child", func(p spot) agent.Event {

@@ -25,6 +25,7 @@ const (
 	textNoNetwork      = "The tool %q uses the network and this agent may not."
 	textRepeating      = "You have made the same call to %s %d times. Its result will not change: try something else."
 	textPolicyDenied   = "Denied by policy. Do not try again; find another way or report that it is not allowed."
+	textEdited         = "The user changed the arguments of this call before allowing it. It was allowed with these instead of yours: %s"
 	textDenied         = "Denied by the user. Do not try it again as it is."
 	textHeadlessDenied = "Denied: nobody is there to approve. Use a tool that needs no approval, or submit_error."
 	textChanged        = "Not carried out: what would run is not what was approved any more, a file, a program or a rule has changed. " +

@@ -73,11 +73,47 @@ var List = []Mutant{
 	},
 	{
 		Name: "what was approved is not carried on", File: "round.go",
-		Old: "Approved: c.Approved, Bound: c.Bound, By: c.By})", New: "Approved: c.Approved})",
+		Old: "Approved: c.Approved, Bound: c.Bound, By: c.By, Edited: c.edited(),", New: "Approved: c.Approved, Edited: c.edited(),",
 	},
 	{
 		Name: "a call stopped at the last moment runs all the same", File: "round.go",
 		Old: "case ToolDenied:\n\t\tm.toolDenied(c, e.Reason)", New: "case ToolDenied:\n\t\tc.Status = CallCompleted",
+	},
+	{
+		Name: "a call runs with the model's arguments although the person changed them", File: "round.go",
+		Old: "By: c.By, Edited: c.edited(),", New: "By: c.By,",
+	},
+	{
+		Name: "arguments that the rules deny are allowed by a person", File: "edit.go",
+		Old: "case edited.Policy == PolicyDeny:", New: "case false:",
+	},
+	{
+		Name: "a person's arguments are not held against the role", File: "edit.go",
+		Old: "return m.objection(edited)", New: "return \"\"",
+	},
+	{
+		Name: "other arguments are allowed for the task", File: "edit.go",
+		Old: "case e.Scope != \"\" && e.Scope != ScopeOnce:", New: "case false:",
+	},
+	{
+		Name: "other arguments keep the hash of the model's", File: "edit.go",
+		Old: "c.Shown, c.Hash, c.Bound = c.shown(), e.Edited.Hash, e.Edited.Bound", New: "c.Shown = c.shown()",
+	},
+	{
+		Name: "a person's arguments are no repetition", File: "edit.go",
+		Old: "if m.repeated(*e.Edited) {", New: "if false {",
+	},
+	{
+		Name: "the same arguments again are a conflict", File: "edit.go",
+		Old: "return c.Approved && c.edited() && c.Hash == e.Edited.Hash", New: "return false",
+	},
+	{
+		Name: "another edit of a decided call is a duplicate", File: "edit.go",
+		Old: "return c.Approved && c.edited() && c.Hash == e.Edited.Hash", New: "return c.Approved && c.edited()",
+	},
+	{
+		Name: "the model is not told of other arguments when its call comes to nothing", File: "round.go",
+		Old: "e.Status, 0, c.ID, c.edited()", New: "e.Status, 0, c.ID, false",
 	},
 	{
 		Name: "approval without asking when nobody is there", File: "approval.go",
@@ -135,7 +171,7 @@ var List = []Mutant{
 	},
 	{
 		Name: "loops are never stopped", File: "round.go",
-		Old: "stop = stop || n >= repeatStop", New: "stop = stop && n >= repeatStop",
+		Old: "return n >= repeatStop", New: "return false",
 	},
 	{
 		Name: "budget is not checked before the call", File: "lease.go",

@@ -189,6 +189,9 @@ func (w *world) runTool(n *node, e agent.RunTool) {
 	key := n.task + " " + e.Key()
 	if _, done := w.executed[key]; !done {
 		w.ran[key]++
+		if e.Edited {
+			w.stats.Edited++
+		}
 	} else if !e.Class.Repeatable() {
 		w.post(n, agent.ToolDone{At: agent.At{At: w.now}, Call: e.Call, Result: agent.ToolIndeterminate}, 5)
 		return
@@ -294,7 +297,7 @@ func (w *world) openApproval(n *node, e agent.OpenApproval) {
 	if _, done := w.executed[key]; !done {
 		w.executed[key] = nil
 		w.stats.Approvals++
-		w.approvals = append(w.approvals, approval{node: n, call: e.Call, hash: e.Hash})
+		w.approvals = append(w.approvals, approval{node: n, call: e.Call, tool: e.Tool, hash: e.Hash})
 	}
 }
 

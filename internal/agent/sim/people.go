@@ -39,7 +39,8 @@ func (w *world) speak(question string) {
 	w.post(w.root, agent.Said{At: agent.At{At: w.now}, Seq: w.said, InReplyTo: question, Tokens: int64(w.c.n(30))}, int64(w.c.n(30)))
 }
 
-// decide answers an open approval, sometimes for a version of the call that is no longer there.
+// decide answers an open approval, sometimes for a version of the call that is no longer there, or
+// with other arguments.
 func (w *world) decide() {
 	if len(w.approvals) == 0 {
 		w.answer()
@@ -52,6 +53,9 @@ func (w *world) decide() {
 	}
 	if w.c.odds(5) {
 		e.Hash = "changed"
+	}
+	if w.c.odds(45) {
+		w.edit(a, &e)
 	}
 	w.post(a.node, e, int64(w.c.n(20)))
 }

@@ -51,6 +51,9 @@ type node struct {
 	outbox []agent.Effect
 	acked  map[string]bool
 	scribe *Scribe
+	// shown is what a person was shown of calls, and verdicts what they decided.
+	shown    map[string]string
+	verdicts map[string]agent.Decided
 	// killed hosts take nothing in and carry nothing out.
 	killed bool
 }
@@ -68,6 +71,7 @@ type mail struct {
 type approval struct {
 	node *node
 	call string
+	tool string
 	hash string
 }
 
@@ -85,7 +89,10 @@ func (w *world) say(format string, args ...any) {
 }
 
 func (w *world) addNode(task string, parent *node) *node {
-	n := &node{task: task, parent: parent, acked: map[string]bool{}, scribe: NewScribe(parent != nil)}
+	n := &node{
+		task: task, parent: parent, acked: map[string]bool{}, scribe: NewScribe(parent != nil),
+		shown: map[string]string{}, verdicts: map[string]agent.Decided{},
+	}
 	w.nodes = append(w.nodes, n)
 	return n
 }
@@ -189,6 +196,9 @@ func (w *world) step(n *node, e agent.Event) (*agent.Refusal, error) {
 		return nil, fmt.Errorf("%s: %w", n.task, err)
 	}
 	if err := n.scribe.Write(e, effects); err != nil {
+		return nil, fmt.Errorf("%s: after %s: %w", n.task, agent.EventName(e), err)
+	}
+	if err := n.faithful(e, effects); err != nil {
 		return nil, fmt.Errorf("%s: after %s: %w", n.task, agent.EventName(e), err)
 	}
 	if _, tick := e.(agent.Ticked); !tick && w.stats.Events%3 == 0 {
