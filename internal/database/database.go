@@ -125,6 +125,23 @@ func OpenSQLite(ctx context.Context, path string, migrations fs.FS) (*DB, error)
 	return out, nil
 }
 
+// ReadSQLite opens a file that is there, to be read as it is.
+func ReadSQLite(ctx context.Context, path string) (*DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	settings := url.Values{"mode": {"ro"}, "_pragma": {busyTimeout}}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}).String())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	}
+	return &DB{DB: db, Dialect: SQLite}, nil
+}
+
 // private makes a file that only its owner can read.
 func private(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)

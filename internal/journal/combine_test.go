@@ -122,6 +122,7 @@ func TestAFaultOfTheStoreReachesAll(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
 				if _, err := c.Append(t.Context(), "lane", batch(t, fmt.Sprint(i))); !errors.Is(err, broken) {
 					t.Errorf("writer %d got %v", i, err)
 				}

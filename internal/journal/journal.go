@@ -14,6 +14,7 @@ package journal
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -58,13 +59,14 @@ type Writer interface {
 	Append(ctx context.Context, place Place, at time.Time, rows ...Row) ([]Written, error)
 	// Keep stores texts under the hashes of their content (HashOf), once per tenant.
 	Keep(ctx context.Context, tenant string, texts ...string) error
-	// Erase removes a conversation with everything in it. Kept texts stay.
+	// Erase removes a conversation with everything in it, and leaves a Tombstone. Kept texts stay.
 	Erase(ctx context.Context, place Place) error
 }
 
 // Reader reads one conversation. What does not exist, or belongs to somebody else, is not_found.
 type Reader interface {
-	// Entries returns what comes after a sequence number, in order, at most limit.
+	// Entries returns what comes after a sequence number, in order, at most limit and not much more than
+	// PageBytes: a page that has entries may have fewer than there are, one without is the end.
 	Entries(ctx context.Context, place Place, after int64, limit int) ([]Entry, error)
 	// Find returns the entries with these keys, in the order of the list; those that do not exist
 	// are left out.
@@ -73,8 +75,11 @@ type Reader interface {
 	Steps(ctx context.Context, place Place, task string, after int) ([]Stepped, error)
 	// Transcript returns the last messages of an agent in order, without those that were voided.
 	Transcript(ctx context.Context, place Place, agent string, page Page) ([]Message, error)
-	// Chat returns what people and the orchestrator said to each other, in order.
+	// Chat returns what people and the orchestrator said to each other, in order. It looks at Bytes.
 	Chat(ctx context.Context, place Place, page Page) ([]Message, error)
+	// Marks returns the last notes and ends of turns, in order: what people are shown between the
+	// messages of a chat.
+	Marks(ctx context.Context, place Place, page Page) ([]Entry, error)
 	// ModelCalls and ToolCalls return the last calls of an agent, in order.
 	ModelCalls(ctx context.Context, place Place, agent string, page Page) ([]ModelCall, error)
 	ToolCalls(ctx context.Context, place Place, agent string, page Page) ([]ToolCall, error)
@@ -82,6 +87,8 @@ type Reader interface {
 	Snapshot(ctx context.Context, place Place) (Snapshot, error)
 	// Records returns the conversation's model calls and delegations, one flat record each.
 	Records(ctx context.Context, place Place) ([]Record, error)
+	// Erased returns what is left of a conversation that was erased; not_found if none was.
+	Erased(ctx context.Context, place Place) (Tombstone, error)
 }
 
 // Lists reads across the conversations of one tenant, and the outbox across all of them.
@@ -99,6 +106,10 @@ type Lists interface {
 	Search(ctx context.Context, tenant string, query Query) ([]Hit, error)
 	// Usage sums what model calls used, in the order of each group's first call.
 	Usage(ctx context.Context, tenant string, query UsageQuery) ([]Used, error)
+	// Tasks lists what agents were asked to do, the newest first.
+	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
+	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.
+	Runs(ctx context.Context, tenant string, since time.Time) ([]RoleRuns, error)
 	// Text returns a kept text.
 	Text(ctx context.Context, tenant, hash string) (string, error)
 	// Pending returns posts of all tenants that were not delivered, the oldest first. It is all
@@ -114,6 +125,9 @@ type Page struct {
 	Cursor string
 	// Archived asks a list of conversations for those that are archived.
 	Archived bool
+	// Bytes is how large a page of a chat may get before it ends: one message more at most. Zero means
+	// any size.
+	Bytes int64
 }
 
 // PageLimit is how much a page holds when nothing is said, and the most that it can hold.
@@ -122,12 +136,23 @@ const (
 	PageMaxLimit = 1000
 )
 
+// PageBytes is how large a page of entries gets before it ends: one entry more at most.
+const PageBytes = 1 << 20
+
 // Size is the number of things that a page asks for.
 func (p Page) Size() int {
 	if p.Limit <= 0 {
 		return PageLimit
 	}
 	return min(p.Limit, PageMaxLimit)
+}
+
+// Most is how many bytes a page of a chat gets before it ends.
+func (p Page) Most() int64 {
+	if p.Bytes <= 0 {
+		return math.MaxInt64
+	}
+	return p.Bytes
 }
 
 // Message is one message of a transcript or a chat. Number is set for what a person said.

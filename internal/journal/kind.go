@@ -39,6 +39,7 @@ const (
 	KindRelayed   Kind = "relayed"
 	KindAnswered  Kind = "answered"
 	KindWanted    Kind = "wanted"
+	KindProposed  Kind = "proposed"
 	KindDecided   Kind = "decided"
 	KindClosed    Kind = "closed"
 	KindGranted   Kind = "granted"
@@ -68,6 +69,7 @@ func (Asked) Kind() Kind     { return KindAsked }
 func (Relayed) Kind() Kind   { return KindRelayed }
 func (Answered) Kind() Kind  { return KindAnswered }
 func (Wanted) Kind() Kind    { return KindWanted }
+func (Proposed) Kind() Kind  { return KindProposed }
 func (Decided) Kind() Kind   { return KindDecided }
 func (Closed) Kind() Kind    { return KindClosed }
 func (Granted) Kind() Kind   { return KindGranted }
@@ -98,6 +100,7 @@ func Kinds() []Row {
 		Relayed{},
 		Answered{},
 		Wanted{},
+		Proposed{},
 		Decided{},
 		Closed{},
 		Granted{},
@@ -115,7 +118,8 @@ var decoders = map[Kind]func([]byte) (Row, error){
 	KindResponded: decodeAs[Responded], KindStarted: decodeAs[Started],
 	KindResulted: decodeAs[Resulted], KindAsked: decodeAs[Asked], KindRelayed: decodeAs[Relayed],
 	KindAnswered: decodeAs[Answered], KindWanted: decodeAs[Wanted],
-	KindDecided: decodeAs[Decided], KindClosed: decodeAs[Closed], KindGranted: decodeAs[Granted],
+	KindProposed: decodeAs[Proposed],
+	KindDecided:  decodeAs[Decided], KindClosed: decodeAs[Closed], KindGranted: decodeAs[Granted],
 }
 
 func decodeAs[R Row](body []byte) (Row, error) {

@@ -71,6 +71,8 @@ func TestKeysTellFactsApart(t *testing.T) {
 		Relayed{Question: "q"},
 		Answered{Question: "q"},
 		Wanted{In: in("a"), Call: "1.0"},
+		Proposed{In: in("a"), Call: "1.0", Edit: "e"},
+		Proposed{In: in("a"), Call: "1.0", Edit: "f"},
 		Decided{In: in("a"), Call: "1.0"},
 		Closed{In: in("a"), Call: "1.0"},
 		Granted{In: in("a"), Call: "1.0"},

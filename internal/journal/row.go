@@ -41,6 +41,9 @@ type (
 		By        string `json:"by"`
 		Title     string `json:"title,omitempty"`
 		Workspace string `json:"workspace,omitempty"`
+		// Command is a hash of all that was asked for. A conversation that was begun with one and then erased
+		// is not begun again.
+		Command string `json:"command,omitempty"`
 	}
 
 	// Titled gives a conversation its name. The last one counts.
@@ -73,6 +76,8 @@ type (
 		nowhere
 		ID    string `json:"id"`
 		Topic string `json:"topic"`
+		// Command is who asked: the id of the command, where the answer to it outlives the conversation.
+		Command string `json:"command,omitempty"`
 	}
 
 	// Delivered says that the engine was told.
@@ -169,7 +174,7 @@ type (
 		In
 		N     int             `json:"n"`
 		Event json.RawMessage `json:"event"`
-		// Mail is the event's place in the mail of the task, zero for what the host made itself.
+		// Mail is the event's place in the mail of the task, zero for what a leg made itself.
 		Mail int `json:"mail,omitempty"`
 	}
 
@@ -213,6 +218,12 @@ type (
 	}
 )
 
+// Try is a sending of a model call that came to nothing: who it went to, where that was chosen, and why.
+type Try struct {
+	Model string         `json:"model,omitempty"`
+	Kind  chat.ErrorKind `json:"kind"`
+}
+
 // The rows about model calls and tool calls.
 type (
 	// Requested opens a model call before the request is sent, with the most that it may use.
@@ -246,10 +257,14 @@ type (
 		// Unmetered means that more may have been used than is known: the hold stays.
 		Unmetered bool   `json:"unmetered,omitempty"`
 		Prices    string `json:"prices,omitempty"`
-		// First, Waited and Duration are in milliseconds.
-		First    int64 `json:"first,omitempty"`
-		Waited   int64 `json:"waited,omitempty"`
-		Duration int64 `json:"duration,omitempty"`
+		// First, Waited and Duration are in milliseconds, as is RetryAfter: how long the provider asked to be
+		// left alone.
+		First      int64 `json:"first,omitempty"`
+		Waited     int64 `json:"waited,omitempty"`
+		Duration   int64 `json:"duration,omitempty"`
+		RetryAfter int64 `json:"retry_after,omitempty"`
+		// Tries are the sendings of the same call before the last one.
+		Tries []Try `json:"tries,omitempty"`
 		// Parts holds the reply of a call that adds nothing to a transcript.
 		Parts []chat.Part `json:"parts,omitempty"`
 	}
@@ -323,6 +338,17 @@ type (
 		Show json.RawMessage `json:"show,omitempty"`
 	}
 
+	// Proposed are arguments that a person would give a call in the place of the model's, to be looked at
+	// before they decide so. Nothing else comes of it. Edit is the hash of what they sent.
+	Proposed struct {
+		In
+		Call string `json:"call"`
+		Edit string `json:"edit"`
+		// Args is text, as in a tool_use: stores change how JSON of their own is written.
+		Args string `json:"args"`
+		By   string `json:"by"`
+	}
+
 	// Decided is a person's decision. The first one counts.
 	Decided struct {
 		In
@@ -332,6 +358,10 @@ type (
 		Scope  string `json:"scope,omitempty"`
 		By     string `json:"by"`
 		Reason string `json:"reason,omitempty"`
+		// Args are what the call is allowed with instead of the model's arguments, if it is; Edited is what
+		// the core is told of the call with them.
+		Args   string          `json:"args,omitempty"`
+		Edited json.RawMessage `json:"edited,omitempty"`
 	}
 
 	// Closed ends an approval: approved, denied, expired or cancelled.
@@ -384,6 +414,13 @@ const (
 	CallIndeterminate CallStatus = "indeterminate"
 )
 
+// The beginnings of the ids of messages that are no person's: the model's reply to a turn, and notes
+// that stand for everything before them.
+const (
+	ReplyMark   = "t"
+	CompactMark = "c"
+)
+
 // The beginnings of keys that later rows follow.
 const (
 	taskPrefix    = "task/"
@@ -416,6 +453,7 @@ func (r Asked) Key() string    { return "ask/" + r.Question }
 func (r Relayed) Key() string  { return "relay/" + r.Question }
 func (r Answered) Key() string { return "answer/" + r.Question }
 func (r Wanted) Key() string   { return "approval/" + r.Agent + "#" + r.Call }
+func (r Proposed) Key() string { return "propose/" + r.Agent + "#" + r.Call + "#" + r.Edit }
 func (r Decided) Key() string  { return "decide/" + r.Agent + "#" + r.Call }
 func (r Closed) Key() string   { return "close-approval/" + r.Agent + "#" + r.Call }
 func (r Granted) Key() string  { return "grant/" + HashOf(r.Tool+"\n"+r.Pattern) }

@@ -26,6 +26,8 @@ type Line struct {
 	Conversation
 	// Running is how many of its tasks are under way and wait for nobody.
 	Running int
+	// Last is how the orchestrator's last turn ended; empty before one has.
+	Last chat.Status
 }
 
 // Snapshot is the state of a conversation after entry Conversation.Seq. Lists are in the order in
@@ -153,6 +155,8 @@ type Approval struct {
 	Allow  bool
 	Scope  string
 	By     string
+	// Edited means that it was decided with other arguments than the model's.
+	Edited bool
 	At     time.Time
 	Until  int64
 }

@@ -22,6 +22,8 @@ type View struct {
 	leases       []lease
 	posts        []post
 	messages     []message
+	// turns holds the ends of orchestrators' turns.
+	turns []Entry
 	// facts holds the entries that records are made of, by key.
 	facts map[string]Entry
 
@@ -107,7 +109,9 @@ func (v *View) Apply(place Place, e Entry) {
 		v.applyQuestion(e)
 	case Wanted, Decided, Closed, Granted:
 		v.applyApproval(e)
-	case TurnEnded, Stepped, Noted, Patched:
+	case TurnEnded:
+		v.turns = append(v.turns, e)
+	case Stepped, Noted, Patched, Proposed:
 		// They are read from the list.
 	}
 }
@@ -284,7 +288,7 @@ func (v *View) applyApproval(e Entry) {
 	case Decided:
 		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok && v.approvals[i].Status == ApprovalOpen {
 			a := &v.approvals[i]
-			a.Status, a.Allow, a.Scope, a.By = ApprovalDecided, r.Allow, r.Scope, r.By
+			a.Status, a.Allow, a.Scope, a.By, a.Edited = ApprovalDecided, r.Allow, r.Scope, r.By, r.Args != ""
 		}
 	case Closed:
 		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok {

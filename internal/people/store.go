@@ -59,14 +59,20 @@ type Session struct {
 	Until      time.Time
 }
 
+// Invitation is a place among the members of a tenant that waits for who has its address.
+type Invitation struct{ Tenant, Member string }
+
+// Taking is told of an invitation before it is taken up, and takes it up with take.
+type Taking func(i Invitation, take func() error) error
+
 // Logins lets people in.
 type Logins interface {
 	BeginLogin(ctx context.Context, l Login) error
 	// TakeLogin returns a login that was begun, once.
 	TakeLogin(ctx context.Context, state []byte, at time.Time) (Login, error)
 	// Arrive notes that a person has logged in: it makes their own tenant, takes up invitations, and
-	// returns all their tenants, their own last.
-	Arrive(ctx context.Context, p Person, at time.Time) ([]Tenant, error)
+	// returns all their tenants, their own last. Each invitation is taken up by whoever is asked to.
+	Arrive(ctx context.Context, p Person, at time.Time, taking Taking) ([]Tenant, error)
 	StartSession(ctx context.Context, s Session) error
 	// EndSession ends a session; one that is unknown has ended.
 	EndSession(ctx context.Context, c Credential) error

@@ -5,6 +5,7 @@ package journaltest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ type Memory struct {
 	mu            sync.Mutex
 	conversations map[journal.Place]*list
 	texts         map[[2]string]string
+	erased        map[journal.Place]journal.Tombstone
 }
 
 type list struct {
@@ -31,7 +33,9 @@ var _ journal.Log = (*Memory)(nil)
 
 // NewMemory returns an empty journal.
 func NewMemory() *Memory {
-	return &Memory{conversations: map[journal.Place]*list{}, texts: map[[2]string]string{}}
+	return &Memory{
+		conversations: map[journal.Place]*list{}, texts: map[[2]string]string{}, erased: map[journal.Place]journal.Tombstone{},
+	}
 }
 
 // Append implements journal.Writer.
@@ -46,6 +50,9 @@ func (m *Memory) Append(
 	defer m.mu.Unlock()
 	l, ok := m.conversations[place]
 	if !ok {
+		if _, gone := m.erased[place]; gone && batch.OpensOnce() {
+			return nil, journal.Gone()
+		}
 		l = &list{known: map[string]journal.Written{}, view: journal.NewView()}
 	}
 	known := map[string]journal.Written{}
@@ -96,11 +103,29 @@ func (m *Memory) Keep(_ context.Context, tenant string, texts ...string) error {
 func (m *Memory) Erase(_ context.Context, place journal.Place) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.conversations[place]; !ok {
+	l, ok := m.conversations[place]
+	if !ok {
 		return journal.NotFound()
 	}
+	stone := journal.Tombstone{At: time.Now()}
+	if w, ok := l.known[journal.ErasureKey()]; ok {
+		post, _ := l.entries[w.Seq-1].Row.(journal.Posted) // nothing else has this key
+		stone.Command = post.Command
+	}
+	m.erased[place] = stone
 	delete(m.conversations, place)
 	return nil
+}
+
+// Erased implements journal.Reader.
+func (m *Memory) Erased(_ context.Context, place journal.Place) (journal.Tombstone, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stone, ok := m.erased[place]
+	if !ok {
+		return stone, journal.NotFound()
+	}
+	return stone, nil
 }
 
 // read hands out one conversation.
@@ -122,9 +147,24 @@ func (m *Memory) Entries(
 	err = m.read(place, func(l *list) {
 		from := min(max(after, 0), int64(len(l.entries)))
 		found := l.entries[from:]
-		out = slices.Clone(found[:min(len(found), journal.Page{Limit: limit}.Size())])
+		found = found[:min(len(found), journal.Page{Limit: limit}.Size())]
+		out = slices.Clone(found[:fitting(len(found), journal.PageBytes, func(i int) any { return found[i].Row })])
 	})
 	return out, err
+}
+
+// fitting is how many of a list a page has that ends with the one that makes it too large.
+func fitting(n int, most int64, at func(int) any) int {
+	for i, size := 0, int64(0); i < n; i++ {
+		body, err := json.Marshal(at(i))
+		if err != nil {
+			panic(err) // it was marshalled before it was taken in
+		}
+		if size += int64(len(body)); size >= most {
+			return i + 1
+		}
+	}
+	return n
 }
 
 // Find implements journal.Reader.
@@ -167,7 +207,27 @@ func (m *Memory) Transcript(
 func (m *Memory) Chat(
 	_ context.Context, place journal.Place, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = m.read(place, func(l *list) { out = l.view.Chat(page) })
+	err = m.read(place, func(l *list) {
+		out = l.view.Chat(page)
+		n := fitting(len(out), page.Most(), func(i int) any { return out[len(out)-1-i].Message })
+		out = out[len(out)-n:]
+	})
+	return out, err
+}
+
+// Marks implements journal.Reader.
+func (m *Memory) Marks(
+	_ context.Context, place journal.Place, page journal.Page,
+) (out []journal.Entry, err error) {
+	err = m.read(place, func(l *list) {
+		for _, e := range l.entries {
+			kind := e.Row.Kind()
+			if (kind == journal.KindNoted || kind == journal.KindTurnEnded) && (page.Before == 0 || e.Seq < page.Before) {
+				out = append(out, e)
+			}
+		}
+		out = out[max(0, len(out)-page.Size()):]
+	})
 	return out, err
 }
 
@@ -262,7 +322,7 @@ func (m *Memory) Lines(
 			continue
 		}
 		state := l.view.Snapshot()
-		line := journal.Line{Conversation: state.Conversation}
+		line := journal.Line{Conversation: state.Conversation, Last: l.view.Last()}
 		for _, t := range state.Tasks {
 			if !t.Status.Terminal() && t.Status != chat.StatusWaiting {
 				line.Running++
@@ -306,15 +366,34 @@ func (m *Memory) Search(
 	return out[:min(len(out), journal.Page{Limit: query.Limit}.Size())], nil
 }
 
+// views are those of a tenant's conversations.
+func (m *Memory) views(tenant string) []*journal.View {
+	var out []*journal.View
+	for _, l := range m.of(tenant) {
+		out = append(out, l.view)
+	}
+	return out
+}
+
 // Usage implements journal.Lists.
 func (m *Memory) Usage(_ context.Context, tenant string, query journal.UsageQuery) ([]journal.Used, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var views []*journal.View
-	for _, l := range m.of(tenant) {
-		views = append(views, l.view)
-	}
-	return journal.Usage(views, query), nil
+	return journal.Usage(m.views(tenant), query), nil
+}
+
+// Tasks implements journal.Lists.
+func (m *Memory) Tasks(_ context.Context, tenant string, query journal.TaskQuery) ([]journal.TaskLine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return journal.Tasks(m.views(tenant), query)
+}
+
+// Runs implements journal.Lists.
+func (m *Memory) Runs(_ context.Context, tenant string, since time.Time) ([]journal.RoleRuns, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return journal.Runs(m.views(tenant), since), nil
 }
 
 // Text implements journal.Lists.

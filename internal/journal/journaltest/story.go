@@ -237,9 +237,16 @@ func (s *story) approval(j *job) journal.Row {
 		}
 	}
 	call := rapid.SampledFrom(j.approvals).Draw(s.t, "approval")
-	switch rapid.IntRange(0, 3).Draw(s.t, "decision") {
+	const args = `{"command": "ls", "times": 1e3}` // as it was sent, to the last space
+	switch rapid.IntRange(0, 4).Draw(s.t, "decision") {
 	case 0:
-		return journal.Decided{In: j.In, Call: call, Hash: "h", Allow: s.flip("allow"), Scope: "once", By: "ann"}
+		d := journal.Decided{In: j.In, Call: call, Hash: "h", Allow: s.flip("allow"), Scope: "once", By: "ann"}
+		if d.Allow && s.flip("edited") {
+			d.Args, d.Edited = args, json.RawMessage(`{"hash":"e"}`)
+		}
+		return d
+	case 4:
+		return journal.Proposed{In: j.In, Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
 	case 1:
 		return journal.Closed{In: j.In, Call: call, Status: "denied", By: rapid.SampledFrom([]string{"", "bob"}).Draw(s.t, "by")}
 	case 2:

@@ -44,14 +44,19 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"a cancelled writer returns", cancelledWriter},
 		{"usage is own and subtree", usage},
 		{"usage is summed by what is asked", usageBy},
+		{"tasks are listed across conversations", taskList},
+		{"runs are summed by role", runsByRole},
 		{"records form a tree", recordTree},
 		{"a chat shows people and the orchestrator", chatAndSearch},
 		{"a search splits words like the fold", searches},
 		{"lists and pages", lists},
+		{"a page ends when it is large", largePages},
 		{"the outbox is swept across tenants", outbox},
 		{"erased is gone", erased},
 		{"erased is gone for other programs", erasedElsewhere},
 		{"erased while somebody writes", erasedMidSentence},
+		{"a tombstone is left", buried},
+		{"erased while it is begun again", buriedMeanwhile},
 		{"no tenant sees another", tenants},
 	}
 	for _, test := range tests {
@@ -105,7 +110,7 @@ func all(t *testing.T, log journal.Log, at journal.Place) []journal.Entry {
 			t.Fatal(err)
 		}
 		out = append(out, page...)
-		if len(page) < journal.PageMaxLimit {
+		if len(page) == 0 {
 			return out
 		}
 	}
@@ -386,9 +391,16 @@ func Same(t fataler, want, got journal.Log, at journal.Place) {
 	same(t, "records", want, got, func(l journal.Log) (any, error) { return l.Records(ctx, at) })
 	same(t, "entries", want, got, func(l journal.Log) (any, error) { return l.Entries(ctx, at, 0, 1000) })
 	same(t, "chats", want, got, func(l journal.Log) (any, error) { return l.Chat(ctx, at, journal.Page{}) })
+	for _, page := range []journal.Page{{}, {Limit: 2}, {Limit: 3, Before: 20}} {
+		same(t, "marks", want, got, func(l journal.Log) (any, error) { return l.Marks(ctx, at, page) })
+	}
 	same(t, "hits", want, got, func(l journal.Log) (any, error) {
 		return l.Search(ctx, at.Tenant, journal.Query{Words: "words", Conversation: at.Conversation, SubAgents: true})
 	})
+	for _, query := range []journal.TaskQuery{{}, {Status: chat.StatusRunning}, {Status: chat.StatusCompleted, Limit: 2}, {MinCost: 1}} {
+		query.Conversation = at.Conversation
+		same(t, "tasks", want, got, func(l journal.Log) (any, error) { return l.Tasks(ctx, at.Tenant, query) })
+	}
 	snapshot, err := want.Snapshot(ctx, at)
 	if err != nil {
 		t.Fatalf("%v", err)

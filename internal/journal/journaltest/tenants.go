@@ -20,6 +20,7 @@ import (
 //
 // Covers: P21, P22, E-119.
 func tenants(t *testing.T, f Fixture) {
+	sub := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
 	fillTenant := func(tenant string) {
 		at := journal.Place{Tenant: tenant, Conversation: tenant + "-talk"}
 		rows := slices.Concat(opening(), []journal.Row{
@@ -27,10 +28,18 @@ func tenants(t *testing.T, f Fixture) {
 			journal.Stepped{In: root, N: 1, Event: []byte(`{}`)},
 			journal.Stepped{In: root, N: 2, Event: []byte(`{}`)},
 			journal.Relayed{In: root, Question: "q"},
+			journal.Noted{In: root, Serial: 1, Note: "note of " + tenant},
 			journal.Requested{In: root, Call: "1.1", Model: "model of " + tenant},
+			journal.Assigned{In: sub, Parent: "root", Role: "role of " + tenant, Depth: 1},
+			journal.Finished{In: sub, Status: chat.StatusCompleted},
 		})
 		write(t, f.Log, at, rows...)
 		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "same"}, rows...)
+		gone := journal.Place{Tenant: tenant, Conversation: tenant + "-gone"}
+		write(t, f.Log, gone, opening()...)
+		if err := f.Log.Erase(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
 		if err := f.Log.Keep(t.Context(), tenant, "prompt of "+tenant); err != nil {
 			t.Fatal(err)
 		}
@@ -71,8 +80,8 @@ func tenants(t *testing.T, f Fixture) {
 		t.Errorf("%d of %d attempts returned something of another tenant", n, total)
 	}
 	for _, tenant := range []string{"acme", "zeta"} {
-		if n := len(all(t, f.Log, journal.Place{Tenant: tenant, Conversation: tenant + "-talk"})); n != 7 {
-			t.Errorf("%s has %d entries left, want 7", tenant, n)
+		if n := len(all(t, f.Log, journal.Place{Tenant: tenant, Conversation: tenant + "-talk"})); n != 10 {
+			t.Errorf("%s has %d entries left, want 10", tenant, n)
 		}
 	}
 }
@@ -106,6 +115,12 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			}
 			return 1, nil
 		},
+		"Erased": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			if _, err := l.Erased(c, journal.Place{Tenant: mine, Conversation: theirs + "-gone"}); err != nil {
+				return 0, err
+			}
+			return 1, nil
+		},
 		"Entries": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Entries(c, at(mine, theirs), 0, 10)
 			return len(out), err
@@ -124,6 +139,10 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 		},
 		"Chat": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Chat(c, at(mine, theirs), journal.Page{})
+			return len(out), err
+		},
+		"Marks": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Marks(c, at(mine, theirs), journal.Page{})
 			return len(out), err
 		},
 		"ModelCalls": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
@@ -185,6 +204,26 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 				models = append(models, u.Name)
 			}
 			return len(named) + foreign(models, theirs), err
+		},
+		"Tasks": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			named, err := l.Tasks(c, mine, journal.TaskQuery{Conversation: theirs + "-talk"})
+			if err != nil {
+				return 0, err
+			}
+			all, err := l.Tasks(c, mine, journal.TaskQuery{})
+			var ids []string
+			for _, t := range all {
+				ids = append(ids, t.Conversation)
+			}
+			return len(named) + foreign(ids, theirs), err
+		},
+		"Runs": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			all, err := l.Runs(c, mine, start.Add(-time.Hour))
+			var roles []string
+			for _, r := range all {
+				roles = append(roles, r.Role)
+			}
+			return foreign(roles, theirs), err
 		},
 		"Text": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Text(c, mine, journal.HashOf("prompt of "+theirs))

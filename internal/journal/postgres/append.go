@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,9 @@ const (
 
 	lockConversation = `select birth, last_seq, last_number from conversations
 		where tenant_id = $1 and conversation_id = $2 for update`
+
+	// tombstone comes after the lock: who erases holds it too, so that what they left is seen.
+	tombstone = `select from tombstones where tenant_id = $1 and hash = $2`
 
 	expect = `select expect($1, $2, $3, $4, $5)`
 
@@ -164,6 +168,14 @@ func lock(
 		}
 		return rows.Err()
 	})
+	gone := false
+	if slices.ContainsFunc(batches, (*journal.Batch).OpensOnce) {
+		b.Queue(tombstone, place.Tenant, journal.HashOf(place.Conversation)).Query(func(rows pgx.Rows) error {
+			gone = rows.Next()
+			rows.Close()
+			return rows.Err()
+		})
+	}
 	b.Queue(knownKeys, place.Tenant, place.Conversation, journal.LookUp(batches)).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var key string
@@ -177,6 +189,9 @@ func lock(
 	})
 	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 		return look{}, fmt.Errorf("lock conversation: %w", err)
+	}
+	if gone && found.tail.Seq == 0 {
+		return look{}, journal.Gone()
 	}
 	if found.birth == "" {
 		return look{}, journal.NotFound()
@@ -245,6 +260,9 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 		if err != nil {
 			return err
 		}
+		if err := bury(ctx, q, place); err != nil {
+			return err
+		}
 		err = q.EraseMessages(ctx, query.EraseMessagesParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})
@@ -258,6 +276,19 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 			return journal.NotFound()
 		}
 		return err
+	})
+}
+
+// bury leaves a tombstone for what is about to be erased.
+func bury(ctx context.Context, q *query.Queries, place journal.Place) error {
+	post, err := q.BodyOf(ctx, query.BodyOfParams{
+		Tenant: place.Tenant, Conversation: place.Conversation, Key: journal.ErasureKey(),
+	})
+	if err != nil {
+		return err
+	}
+	return q.Bury(ctx, query.BuryParams{
+		Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation), Command: journal.CommandOf(post),
 	})
 }
 

@@ -50,7 +50,7 @@ func (f *folder) apply(e journal.Numbered) error {
 		return f.questionRow(e)
 	case journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
 		return f.approvalRow(e)
-	case journal.TurnEnded, journal.Stepped, journal.Noted, journal.Patched:
+	case journal.TurnEnded, journal.Stepped, journal.Noted, journal.Patched, journal.Proposed:
 		// They are read from the list.
 	}
 	return nil
@@ -308,7 +308,7 @@ func (f *folder) approvalRow(e journal.Numbered) error {
 	case journal.Decided:
 		return f.q.FoldDecided(f.ctx, query.FoldDecidedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
-			Allow: r.Allow, Scope: r.Scope, DecidedBy: r.By,
+			Allow: r.Allow, Scope: r.Scope, DecidedBy: r.By, Edited: r.Args != "",
 		})
 	case journal.Closed:
 		err := f.q.FoldClosed(f.ctx, query.FoldClosedParams{

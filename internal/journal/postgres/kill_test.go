@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -22,6 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
 // cluster is a Postgres of the test's own, which it may kill.
@@ -45,10 +45,14 @@ func newCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, bin: filepath.Dir(bins[len(bins)-1]), dir: dir, port: freePort(t)}
+	c := &cluster{t: t, bin: filepath.Dir(bins[len(bins)-1]), dir: dir, port: porttest.Hold(t)}
 	t.Cleanup(func() {
 		c.kill()
-		if err := os.RemoveAll(dir); err != nil {
+		err := os.RemoveAll(dir)
+		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+			time.Sleep(50 * time.Millisecond) // its children are not ours, and may write until they notice
+		}
+		if err != nil {
 			t.Errorf("a cluster is left behind: %v", err)
 		}
 	})
@@ -73,19 +77,6 @@ func lend(t *testing.T, dir string) *syscall.SysProcAttr {
 		t.Fatal(err)
 	}
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr, _ := l.Addr().(*net.TCPAddr)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return addr.Port
 }
 
 func (c *cluster) command(name string, args ...string) *exec.Cmd {

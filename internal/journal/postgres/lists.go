@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -60,7 +61,7 @@ func (l *Log) Lines(
 		rows, err := q.LinesOf(ctx, query.LinesOfParams{Tenant: tenant, Conversations: conversations})
 		for _, r := range rows {
 			out[r.Conversation.ConversationID] = journal.Line{
-				Conversation: conversation(r.Conversation), Running: int(r.Running),
+				Conversation: conversation(r.Conversation), Running: int(r.Running), Last: chat.Status(r.Ended),
 			}
 		}
 		return err
@@ -154,6 +155,19 @@ func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err e
 		return err
 	})
 	return text, err
+}
+
+// Erased implements journal.Reader.
+func (l *Log) Erased(ctx context.Context, place journal.Place) (stone journal.Tombstone, err error) {
+	err = l.inTenant(ctx, "read tombstone", place.Tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation)})
+		if err != nil || len(rows) == 0 {
+			return cmp.Or(err, journal.NotFound())
+		}
+		stone = journal.Tombstone{Command: rows[0].Command, At: rows[0].ErasedAt}
+		return nil
+	})
+	return stone, err
 }
 
 // everybody is the tenant of a transaction that may see the outbox, and nothing else.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -82,6 +83,15 @@ func look(
 		return tail, nil, journal.NotFound()
 	}
 	delete(known, "")
+	if end.Seq == 0 && slices.ContainsFunc(batches, (*journal.Batch).OpensOnce) {
+		gone, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation)})
+		if err != nil {
+			return tail, nil, err
+		}
+		if len(gone) > 0 {
+			return tail, nil, journal.Gone()
+		}
+	}
 	return journal.Tail{Seq: end.Seq, Number: end.Number}, known, nil
 }
 
@@ -126,6 +136,9 @@ func (l *Log) Keep(ctx context.Context, tenant string, texts ...string) error {
 // because to find them again for each agent takes longer.
 func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 	return l.write(ctx, "erase", func(ctx context.Context, q *query.Queries) error {
+		if err := bury(ctx, q, place); err != nil {
+			return err
+		}
 		err := q.EraseMessages(ctx, query.EraseMessagesParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})
@@ -139,6 +152,19 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 			return journal.NotFound()
 		}
 		return err
+	})
+}
+
+// bury leaves a tombstone for what is about to be erased.
+func bury(ctx context.Context, q *query.Queries, place journal.Place) error {
+	post, err := q.BodyOf(ctx, query.BodyOfParams{
+		Tenant: place.Tenant, Conversation: place.Conversation, Key: journal.ErasureKey(),
+	})
+	if err != nil {
+		return err
+	}
+	return q.Bury(ctx, query.BuryParams{
+		Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation), Command: journal.CommandOf(post),
 	})
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -68,7 +69,7 @@ func (l *Log) Lines(
 		rows, err := q.LinesOf(ctx, query.LinesOfParams{Tenant: tenant, Conversations: string(wanted)})
 		for _, r := range rows {
 			out[r.Conversation.ConversationID] = journal.Line{
-				Conversation: conversation(r.Conversation), Running: int(r.Running),
+				Conversation: conversation(r.Conversation), Running: int(r.Running), Last: chat.Status(r.Ended),
 			}
 		}
 		return err
@@ -122,6 +123,19 @@ func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err e
 		return err
 	})
 	return text, err
+}
+
+// Erased implements journal.Reader.
+func (l *Log) Erased(ctx context.Context, place journal.Place) (stone journal.Tombstone, err error) {
+	err = l.view(ctx, "read tombstone", func(q *query.Queries) error {
+		rows, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation)})
+		if err != nil || len(rows) == 0 {
+			return cmp.Or(err, journal.NotFound())
+		}
+		stone = journal.Tombstone{Command: rows[0].Command, At: time.UnixMilli(rows[0].ErasedAt)}
+		return nil
+	})
+	return stone, err
 }
 
 // Pending implements journal.Lists.

@@ -81,7 +81,7 @@ func (l *Log) Entries(
 	err = l.read(ctx, "read entries", place, func(q *query.Queries, _ query.Conversation) error {
 		rows, err := q.EntriesAfter(ctx, query.EntriesAfterParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, After: after,
-			Count: int64(journal.Page{Limit: limit}.Size()),
+			Count: int64(journal.Page{Limit: limit}.Size()), Bytes: journal.PageBytes,
 		})
 		if err != nil {
 			return err
@@ -162,13 +162,32 @@ func (l *Log) Chat(
 	err = l.read(ctx, "read chat", place, func(q *query.Queries, _ query.Conversation) error {
 		rows, err := q.ChatOf(ctx, query.ChatOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Before: before(page),
-			Count: int64(page.Size()),
+			Count: int64(page.Size()), Bytes: page.Most(),
 		})
 		if err != nil {
 			return err
 		}
 		found, err := entries(rows)
 		out = messages(found)
+		return err
+	})
+	return out, err
+}
+
+// Marks implements journal.Reader.
+func (l *Log) Marks(
+	ctx context.Context, place journal.Place, page journal.Page,
+) (out []journal.Entry, err error) {
+	err = l.read(ctx, "read marks", place, func(q *query.Queries, _ query.Conversation) error {
+		rows, err := q.MarksOf(ctx, query.MarksOfParams{
+			Tenant: place.Tenant, Conversation: place.Conversation, Before: before(page),
+			Count: int64(page.Size()),
+		})
+		if err != nil {
+			return err
+		}
+		out, err = entries(rows)
+		slices.Reverse(out)
 		return err
 	})
 	return out, err

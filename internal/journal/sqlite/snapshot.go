@@ -196,7 +196,7 @@ func question(r query.Question) journal.Question {
 func approval(a query.Approval) journal.Approval {
 	return journal.Approval{
 		Seq: a.Seq, Agent: a.AgentID, Task: a.TaskID, Call: a.CallID, Tool: a.Tool, Hash: a.Hash,
-		Status: journal.ApprovalStatus(a.Status), Allow: a.Allow, Scope: a.Scope, By: a.DecidedBy,
+		Status: journal.ApprovalStatus(a.Status), Allow: a.Allow, Scope: a.Scope, By: a.DecidedBy, Edited: a.Edited,
 		At: moment(a.At), Until: a.Until,
 	}
 }

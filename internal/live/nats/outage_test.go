@@ -3,8 +3,8 @@
 package nats_test
 
 import (
+	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/live/nats"
+	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
 var topic = live.Topic{Tenant: "t1", Conversation: "c1"}
@@ -25,18 +26,10 @@ func delta(n int) live.Delta {
 	}
 }
 
-// start runs a server of our own, on a free port or where an earlier one was.
-func start(t *testing.T, at string) *server.Server {
+// start runs a server of our own, on a port that is held for it, or on any that is free: -1.
+func start(t *testing.T, port int) *server.Server {
 	t.Helper()
-	options := &server.Options{Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true}
-	if _, port, found := strings.Cut(at, "nats://127.0.0.1:"); found {
-		n, err := strconv.Atoi(port)
-		if err != nil {
-			t.Fatal(err)
-		}
-		options.Port = n
-	}
-	s, err := server.NewServer(options)
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +115,8 @@ func arrives(t *testing.T, publisher live.Bus, r *live.Reader) {
 
 // An outage costs deltas and nothing else: publishers go on, readers stay and are told.
 func TestOutage(t *testing.T) {
-	s := start(t, "")
+	port := porttest.Hold(t)
+	s := start(t, port)
 	options := nats.Options{URL: s.ClientURL(), Prefix: prefix()}
 	publisher, reader := open(t, options), open(t, options)
 	r := subscribe(t, reader)
@@ -146,7 +140,7 @@ func TestOutage(t *testing.T) {
 		t.Fatalf("the reader ended with the server: %v", err)
 	}
 
-	start(t, s.ClientURL())
+	start(t, port)
 	for _, r := range []*live.Reader{r, late} {
 		if got := next(t, r); got != (live.Resync{}) {
 			t.Fatalf("got %#v after the outage, want Resync", got)
@@ -160,16 +154,15 @@ func TestOutage(t *testing.T) {
 
 // A process may start before its server does.
 func TestServerComesLater(t *testing.T) {
-	s := start(t, "")
-	stop(s)
-	options := nats.Options{URL: s.ClientURL(), Prefix: prefix()}
+	port := porttest.Hold(t)
+	options := nats.Options{URL: fmt.Sprintf("nats://127.0.0.1:%d", port), Prefix: prefix()}
 	publisher, reader := open(t, options), open(t, options)
 	r := subscribe(t, reader)
 	publisher.Publish(delta(0))
 	eventually(t, "the loss counted", func() bool {
 		return publisher.Counts() == live.Counts{Lost: 1}
 	})
-	start(t, s.ClientURL())
+	start(t, port)
 	if got := next(t, r); got != (live.Resync{}) {
 		t.Fatalf("got %#v, want Resync", got)
 	}
@@ -179,7 +172,7 @@ func TestServerComesLater(t *testing.T) {
 // A server that takes the connection and then reads nothing is worse than none: the client's own
 // Publish blocks on it. Ours must not.
 func TestStalledServer(t *testing.T) {
-	s := start(t, "")
+	s := start(t, -1)
 	wire := newTap(t, s.Addr().String())
 	publisher := open(t, nats.Options{URL: "nats://" + wire.address, Prefix: prefix()})
 	publisher.Publish(delta(0))
@@ -205,7 +198,7 @@ func TestStalledServer(t *testing.T) {
 
 // Readers of one conversation share a subscription, and the last one takes it away.
 func TestSubscriptionsEnd(t *testing.T) {
-	s := start(t, "")
+	s := start(t, -1)
 	idle := s.NumSubscriptions()
 	bus := open(t, nats.Options{URL: s.ClientURL(), Prefix: prefix(), Buffer: 1})
 	closed, cut := subscribe(t, bus), subscribe(t, bus)

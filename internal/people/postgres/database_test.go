@@ -20,15 +20,7 @@ import (
 // database makes a database of the test's own, migrated twice, and returns its address.
 func database(t *testing.T) string {
 	t.Helper()
-	db, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	db := postgrestest.New(t)
 	if err := journal.Migrate(t.Context(), db.DSN); err != nil {
 		t.Fatal(err)
 	}
@@ -95,10 +87,13 @@ func person(name string) people.Person {
 	return people.Person{Issuer: "https://id.example", Subject: name, Email: name + "@example.org", Name: strings.ToUpper(name)}
 }
 
+// take takes up an invitation and tells nobody.
+func take(_ people.Invitation, do func() error) error { return do() }
+
 // arrive logs somebody in.
 func arrive(t *testing.T, s *postgres.Store, p people.Person) []people.Tenant {
 	t.Helper()
-	list, err := s.Arrive(t.Context(), p, moment)
+	list, err := s.Arrive(t.Context(), p, moment, take)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -64,7 +65,7 @@ func (s *Store) TakeLogin(ctx context.Context, state []byte, at time.Time) (l pe
 }
 
 // Arrive implements people.Logins.
-func (s *Store) Arrive(ctx context.Context, p people.Person, at time.Time) ([]people.Tenant, error) {
+func (s *Store) Arrive(ctx context.Context, p people.Person, at time.Time, taking people.Taking) ([]people.Tenant, error) {
 	email, err := people.Email(p.Email)
 	if err != nil {
 		return nil, err
@@ -73,23 +74,27 @@ func (s *Store) Arrive(ctx context.Context, p people.Person, at time.Time) ([]pe
 	if err := s.settle(ctx, p, at); err != nil {
 		return nil, err
 	}
-	invited, err := s.where(ctx, "email:"+p.Email, `select tenant_id from people.members where email = $1 and person_id is null`, p.Email)
+	invited, err := s.places(ctx, "email:"+p.Email, `email = $1 and person_id is null`, p.Email)
 	if err != nil {
 		return nil, err
 	}
-	for _, tenant := range invited {
-		if err := s.join(ctx, tenant, p, at); err != nil {
+	for _, i := range invited {
+		err := taking(i, func() error { return s.join(ctx, i, p, at) })
+		if errors.Is(err, errMember) {
+			err = s.drop(ctx, i)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	known, err := s.where(ctx, "person:"+p.ID(), `select tenant_id from people.members where person_id = $1`, p.ID())
+	known, err := s.places(ctx, "person:"+p.ID(), `person_id = $1`, p.ID())
 	if err != nil {
 		return nil, err
 	}
-	for _, tenant := range known {
-		err := s.inTenant(ctx, "note who logged in", tenant, func(tx pgx.Tx) error {
+	for _, k := range known {
+		err := s.inTenant(ctx, "note who logged in", k.Tenant, func(tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, `update people.members set email = $3, name = $4
-				where tenant_id = $1 and person_id = $2 and (email, name) <> ($3, $4)`, tenant, p.ID(), p.Email, p.Name)
+				where tenant_id = $1 and member_id = $2 and (email, name) <> ($3, $4)`, k.Tenant, k.Member, p.Email, p.Name)
 			return err
 		})
 		if err != nil {
@@ -121,40 +126,41 @@ const insertMember = `insert into people.members
 	(tenant_id, member_id, person_id, issuer, subject, email, name, role, added_by, added_at, joined_at)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
-// join takes up an invitation. Who is a member already stays what they are.
-func (s *Store) join(ctx context.Context, tenant string, p people.Person, at time.Time) error {
-	err := s.inTenant(ctx, "take up an invitation", tenant, func(tx pgx.Tx) error {
+// join takes up an invitation. Who is a member already stays what they are: errMember.
+func (s *Store) join(ctx context.Context, i people.Invitation, p people.Person, at time.Time) error {
+	return s.inTenant(ctx, "take up an invitation", i.Tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `update people.members set person_id = $3, issuer = $4, subject = $5, name = $6, joined_at = $7
-			where tenant_id = $1 and email = $2 and person_id is null`,
-			tenant, p.Email, p.ID(), p.Issuer, p.Subject, p.Name, at)
+			where tenant_id = $1 and member_id = $2 and person_id is null`,
+			i.Tenant, i.Member, p.ID(), p.Issuer, p.Subject, p.Name, at)
 		if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == "23505" {
 			return errMember
 		}
 		return err
 	})
-	if !errors.Is(err, errMember) {
-		return err
-	}
-	return s.inTenant(ctx, "drop an invitation", tenant, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `delete from people.members where tenant_id = $1 and email = $2 and person_id is null`, tenant, p.Email)
+}
+
+// errMember says that an invited person belongs to the tenant already.
+var errMember = &chat.Error{Code: chat.CodeConflict, Message: "they are a member already"}
+
+// drop removes an invitation of which nothing comes.
+func (s *Store) drop(ctx context.Context, i people.Invitation) error {
+	return s.inTenant(ctx, "drop an invitation", i.Tenant, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `delete from people.members where tenant_id = $1 and member_id = $2 and person_id is null`, i.Tenant, i.Member)
 		return err
 	})
 }
 
-// errMember says that an invited person belongs to the tenant already.
-var errMember = errors.New("is a member already")
-
-// where lists the tenants that know of a person or an address.
-func (s *Store) where(ctx context.Context, what, sql, value string) (tenants []string, err error) {
+// places lists where a person or an address is known.
+func (s *Store) places(ctx context.Context, what, which, value string) (out []people.Invitation, err error) {
 	err = s.showing(ctx, "look for tenants", what, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sql, value)
+		rows, err := tx.Query(ctx, `select tenant_id, member_id from people.members where `+which, value)
 		if err != nil {
 			return err
 		}
-		tenants, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[people.Invitation])
 		return err
 	})
-	return tenants, err
+	return out, err
 }
 
 // StartSession implements people.Logins. It also forgets the tenant's sessions that have ended.
@@ -189,21 +195,20 @@ func (s *Store) EndSession(ctx context.Context, c people.Credential) error {
 
 // TenantsOf implements people.Tenants.
 func (s *Store) TenantsOf(ctx context.Context, person string) ([]people.Tenant, error) {
-	ids, err := s.where(ctx, "person:"+person,
-		`select tenant_id from people.members where person_id = $1 order by joined_at, tenant_id`, person)
+	places, err := s.places(ctx, "person:"+person, `person_id = $1 order by joined_at, tenant_id`, person)
 	if err != nil {
 		return nil, err
 	}
 	var shared, own []people.Tenant
-	for _, id := range ids {
-		t := people.Tenant{ID: id}
-		err := s.inTenant(ctx, "read a tenant", id, func(tx pgx.Tx) error {
+	for _, place := range places {
+		t := people.Tenant{ID: place.Tenant}
+		err := s.inTenant(ctx, "read a tenant", t.ID, func(tx pgx.Tx) error {
 			return tx.QueryRow(ctx, `select t.name, t.personal and t.made_by = m.person_id, m.role from people.tenants t
 				join people.members m using (tenant_id) where t.tenant_id = $1 and m.person_id = $2`,
-				id, person).Scan(&t.Name, &t.Personal, &t.Role)
+				t.ID, person).Scan(&t.Name, &t.Personal, &t.Role)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("tenant %s: %w", id, err)
+			return nil, fmt.Errorf("tenant %s: %w", t.ID, err)
 		}
 		if t.Personal {
 			own = append(own, t)

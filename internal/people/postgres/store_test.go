@@ -39,7 +39,7 @@ func TestTenantOfOnesOwn(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if _, err := s.Arrive(t.Context(), ann, moment); err != nil {
+			if _, err := s.Arrive(t.Context(), ann, moment, take); err != nil {
 				t.Error(err)
 			}
 		})

@@ -6,10 +6,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -31,21 +31,26 @@ func Server() string {
 	return "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 }
 
-// New makes a database. Beside are endings of further ones that somebody else will make and that go
-// with it.
-func New(ctx context.Context, beside ...string) (Database, error) {
+// New makes a database, which goes when the test ends. Beside are endings of further ones that somebody else
+// will make and that go with it.
+func New(t testing.TB, beside ...string) Database {
+	t.Helper()
 	d := Database{admin: Server(), name: "retinue_e2e_" + strings.ToLower(rand.Text()), beside: beside}
 	u, err := url.Parse(d.admin)
 	if err != nil {
-		return d, fmt.Errorf("read RETINUE_TEST_POSTGRES: %w", err)
+		t.Fatalf("read RETINUE_TEST_POSTGRES: %v", err)
 	}
 	u.Path = "/" + d.name
 	d.DSN = u.String()
-	err = d.run(ctx, "create database "+d.name)
-	if err != nil {
-		return d, fmt.Errorf("no Postgres to test with; start one, or name one in RETINUE_TEST_POSTGRES: %w", err)
+	if err := d.run(t.Context(), "create database "+d.name); err != nil {
+		t.Fatalf("no Postgres to test with; start one, or name one in RETINUE_TEST_POSTGRES: %v", err)
 	}
-	return d, nil
+	t.Cleanup(func() {
+		if err := d.drop(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("a database is left behind: %v", err)
+		}
+	})
+	return d
 }
 
 // As is the DSN for connections that take on a role.
@@ -58,8 +63,8 @@ func (d Database) As(role string) string {
 	return u.String()
 }
 
-// Drop removes the database and those beside it, whoever is connected.
-func (d Database) Drop(ctx context.Context) error {
+// drop removes the database and those beside it, whoever is connected.
+func (d Database) drop(ctx context.Context) error {
 	err := d.run(ctx, "drop database if exists "+d.name+" with (force)")
 	for _, ending := range d.beside {
 		err = errors.Join(err, d.run(ctx, "drop database if exists "+d.name+ending+" with (force)"))

@@ -35,6 +35,53 @@ func (q *Queries) AdvanceConversation(ctx context.Context, arg AdvanceConversati
 	return err
 }
 
+const bodyOf = `-- name: BodyOf :many
+select body::text as body from entries
+where tenant_id = $1 and conversation_id = $2 and key = $3
+`
+
+type BodyOfParams struct {
+	Tenant       string
+	Conversation string
+	Key          string
+}
+
+func (q *Queries) BodyOf(ctx context.Context, arg BodyOfParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, bodyOf, arg.Tenant, arg.Conversation, arg.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var body string
+		if err := rows.Scan(&body); err != nil {
+			return nil, err
+		}
+		items = append(items, body)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const bury = `-- name: Bury :exec
+insert into tombstones (tenant_id, hash, command, erased_at) values ($1, $2, $3, now())
+on conflict (tenant_id, hash) do update set command = excluded.command, erased_at = excluded.erased_at
+`
+
+type BuryParams struct {
+	Tenant  string
+	Hash    string
+	Command string
+}
+
+func (q *Queries) Bury(ctx context.Context, arg BuryParams) error {
+	_, err := q.db.Exec(ctx, bury, arg.Tenant, arg.Hash, arg.Command)
+	return err
+}
+
 const eraseConversation = `-- name: EraseConversation :execrows
 delete from conversations where tenant_id = $1 and conversation_id = $2
 `
@@ -146,6 +193,40 @@ func (q *Queries) LockConversation(ctx context.Context, arg LockConversationPara
 			return nil, err
 		}
 		items = append(items, conversation_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const tombstoneOf = `-- name: TombstoneOf :many
+select command, erased_at from tombstones where tenant_id = $1 and hash = $2
+`
+
+type TombstoneOfParams struct {
+	Tenant string
+	Hash   string
+}
+
+type TombstoneOfRow struct {
+	Command  string
+	ErasedAt time.Time
+}
+
+func (q *Queries) TombstoneOf(ctx context.Context, arg TombstoneOfParams) ([]TombstoneOfRow, error) {
+	rows, err := q.db.Query(ctx, tombstoneOf, arg.Tenant, arg.Hash)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TombstoneOfRow
+	for rows.Next() {
+		var i TombstoneOfRow
+		if err := rows.Scan(&i.Command, &i.ErasedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -42,6 +42,7 @@ type Approval struct {
 	DecidedBy      string
 	At             time.Time
 	Until          int64
+	Edited         bool
 }
 
 type Conversation struct {

@@ -57,7 +57,7 @@ func (q *Queries) AgentsOf(ctx context.Context, arg AgentsOfParams) ([]Agent, er
 }
 
 const approvalsOf = `-- name: ApprovalsOf :many
-select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, scope, decided_by, at, until from approvals
+select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, scope, decided_by, at, until, edited from approvals
 where tenant_id = $1 and conversation_id = $2 order by seq
 `
 
@@ -90,6 +90,7 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 			&i.DecidedBy,
 			&i.At,
 			&i.Until,
+			&i.Edited,
 		); err != nil {
 			return nil, err
 		}
@@ -102,17 +103,24 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 }
 
 const chatOf = `-- name: ChatOf :many
-select m.seq, e.number, e.kind, e.at, e.body::text as body
-from messages m
-join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-  and e.seq = m.seq
-where m.tenant_id = $1 and m.conversation_id = $2 and m.in_chat
-  and not m.voided and m.seq < $3
-order by m.seq desc
-limit $4
+with page as materialized (
+  select m.seq, e.number, e.kind, e.at, e.body::text as body
+  from messages m
+  join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+    and e.seq = m.seq
+  where m.tenant_id = $2 and m.conversation_id = $3 and m.in_chat
+    and not m.voided and m.seq < $4
+  order by m.seq desc
+  limit $5
+), sized as (
+  select p.seq, p.number, p.kind, p.at, p.body, sum(octet_length(p.body)) over (order by p.seq desc) - octet_length(p.body) as gone from page p
+)
+select s.seq, s.number, s.kind, s.at, s.body from sized s where s.gone < $1::bigint
+order by s.seq desc
 `
 
 type ChatOfParams struct {
+	Bytes        int64
 	Tenant       string
 	Conversation string
 	Before       int64
@@ -129,6 +137,7 @@ type ChatOfRow struct {
 
 func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, error) {
 	rows, err := q.db.Query(ctx, chatOf,
+		arg.Bytes,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Before,
@@ -189,13 +198,20 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 }
 
 const entriesAfter = `-- name: EntriesAfter :many
-select seq, number, kind, at, body::text as body from entries
-where tenant_id = $1 and conversation_id = $2 and seq > $3
-order by seq
-limit $4
+with page as materialized (
+  select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
+  where e.tenant_id = $2 and e.conversation_id = $3 and e.seq > $4
+  order by e.seq
+  limit $5
+), sized as (
+  select p.seq, p.number, p.kind, p.at, p.body, sum(octet_length(p.body)) over (order by p.seq) - octet_length(p.body) as gone from page p
+)
+select s.seq, s.number, s.kind, s.at, s.body from sized s where s.gone < $1::bigint
+order by s.seq
 `
 
 type EntriesAfterParams struct {
+	Bytes        int64
 	Tenant       string
 	Conversation string
 	After        int64
@@ -210,8 +226,11 @@ type EntriesAfterRow struct {
 	Body   string
 }
 
+// A page ends with the entry that makes it too large. What comes before that is summed up here, so that
+// no more than this is sent.
 func (q *Queries) EntriesAfter(ctx context.Context, arg EntriesAfterParams) ([]EntriesAfterRow, error) {
 	rows, err := q.db.Query(ctx, entriesAfter,
+		arg.Bytes,
 		arg.Tenant,
 		arg.Conversation,
 		arg.After,
@@ -331,7 +350,12 @@ select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.arch
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
-) as running
+) as running, coalesce((
+  select e.body ->> 'status' from entries e
+  where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id
+    and e.kind in ('noted', 'turn_ended') and e.kind = 'turn_ended'
+  order by e.seq desc limit 1
+), '')::text as ended
 from conversations c
 where c.tenant_id = $1 and c.conversation_id = any($2::text[])
 `
@@ -344,6 +368,7 @@ type LinesOfParams struct {
 type LinesOfRow struct {
 	Conversation Conversation
 	Running      int64
+	Ended        string
 }
 
 func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow, error) {
@@ -368,6 +393,62 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.LastNumber,
 			&i.Conversation.Birth,
 			&i.Running,
+			&i.Ended,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const marksOf = `-- name: MarksOf :many
+select e.seq, e.number, e.kind, e.at, e.body::text as body
+from entries e
+where e.tenant_id = $1 and e.conversation_id = $2
+  and e.kind in ('noted', 'turn_ended') and e.seq < $3
+order by e.seq desc
+limit $4
+`
+
+type MarksOfParams struct {
+	Tenant       string
+	Conversation string
+	Before       int64
+	Count        int32
+}
+
+type MarksOfRow struct {
+	Seq    int64
+	Number int64
+	Kind   string
+	At     time.Time
+	Body   string
+}
+
+func (q *Queries) MarksOf(ctx context.Context, arg MarksOfParams) ([]MarksOfRow, error) {
+	rows, err := q.db.Query(ctx, marksOf,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Before,
+		arg.Count,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MarksOfRow
+	for rows.Next() {
+		var i MarksOfRow
+		if err := rows.Scan(
+			&i.Seq,
+			&i.Number,
+			&i.Kind,
+			&i.At,
+			&i.Body,
 		); err != nil {
 			return nil, err
 		}

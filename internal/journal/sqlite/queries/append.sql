@@ -34,3 +34,14 @@ delete from messages where tenant_id = @tenant and conversation_id = @conversati
 
 -- name: EraseConversation :execrows
 delete from conversations where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: BodyOf :many
+select body as body from entries
+where tenant_id = @tenant and conversation_id = @conversation and key = @key;
+
+-- name: Bury :exec
+insert into tombstones (tenant_id, hash, command, erased_at) values (@tenant, @hash, @command, cast(unixepoch('subsec') * 1000 as integer))
+on conflict (tenant_id, hash) do update set command = excluded.command, erased_at = excluded.erased_at;
+
+-- name: TombstoneOf :many
+select command, erased_at from tombstones where tenant_id = @tenant and hash = @hash;

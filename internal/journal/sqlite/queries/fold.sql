@@ -145,7 +145,8 @@ insert into approvals
 values (@tenant, @conversation, @agent, @call, @seq, @task, @tool, @hash, 'open', @at, @until);
 
 -- name: FoldDecided :exec
-update approvals set status = 'decided', allow = @allow, scope = @scope, decided_by = @decided_by
+update approvals
+set status = 'decided', allow = @allow, scope = @scope, decided_by = @decided_by, edited = @edited
 where tenant_id = @tenant and conversation_id = @conversation and agent_id = @agent
   and call_id = @call and status = 'open';
 

@@ -4,10 +4,20 @@
 select * from conversations where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: EntriesAfter :many
-select seq, number, kind, at, body from entries
-where tenant_id = @tenant and conversation_id = @conversation and seq > @after
-order by seq
-limit @count;
+-- A page ends with the entry that makes it too large. What comes before that is summed up here, so that
+-- no more than this is read.
+with page as (
+  select e.seq, e.number, e.kind, e.at, e.body from entries e
+  where e.tenant_id = @tenant and e.conversation_id = @conversation and e.seq > @after
+  order by e.seq
+  limit @count
+), sized as (
+  select p.seq, p.number, p.kind, p.at, p.body,
+    sum(length(cast(p.body as blob))) over (order by p.seq) - length(cast(p.body as blob)) as gone
+  from page p
+)
+select s.seq, s.number, s.kind, s.at, s.body from sized s where s.gone < cast(@bytes as integer)
+order by s.seq;
 
 -- name: EntriesByKey :many
 select e.seq, e.number, e.kind, e.at, e.body
@@ -37,13 +47,29 @@ order by m.seq desc
 limit @count;
 
 -- name: ChatOf :many
-select m.seq, e.number, e.kind, e.at, e.body
-from messages m
-join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-  and e.seq = m.seq
-where m.tenant_id = @tenant and m.conversation_id = @conversation and m.in_chat
-  and not m.voided and m.seq < @before
-order by m.seq desc
+with page as (
+  select m.seq, e.number, e.kind, e.at, e.body
+  from messages m
+  join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
+    and e.seq = m.seq
+  where m.tenant_id = @tenant and m.conversation_id = @conversation and m.in_chat
+    and not m.voided and m.seq < @before
+  order by m.seq desc
+  limit @count
+), sized as (
+  select p.seq, p.number, p.kind, p.at, p.body,
+    sum(length(cast(p.body as blob))) over (order by p.seq desc) - length(cast(p.body as blob)) as gone
+  from page p
+)
+select s.seq, s.number, s.kind, s.at, s.body from sized s where s.gone < cast(@bytes as integer)
+order by s.seq desc;
+
+-- name: MarksOf :many
+select e.seq, e.number, e.kind, e.at, e.body
+from entries e indexed by entries_marks
+where e.tenant_id = @tenant and e.conversation_id = @conversation
+  and e.kind in ('noted', 'turn_ended') and e.seq < @before
+order by e.seq desc
 limit @count;
 
 -- name: AgentsOf :many
@@ -119,7 +145,12 @@ select sqlc.embed(c), (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
-) as running
+) as running, cast(coalesce((
+  select json_extract(e.body, '$.status') from entries e indexed by entries_marks
+  where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id
+    and e.kind in ('noted', 'turn_ended') and e.kind = 'turn_ended'
+  order by e.seq desc limit 1
+), '') as text) as ended
 from conversations c
 where c.tenant_id = @tenant
   and c.conversation_id in (select k.value from json_each(cast(@conversations as text)) k);

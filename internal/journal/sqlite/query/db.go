@@ -36,6 +36,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.archivedConversationsStmt, err = db.PrepareContext(ctx, archivedConversations); err != nil {
 		return nil, fmt.Errorf("error preparing query ArchivedConversations: %w", err)
 	}
+	if q.bodyOfStmt, err = db.PrepareContext(ctx, bodyOf); err != nil {
+		return nil, fmt.Errorf("error preparing query BodyOf: %w", err)
+	}
+	if q.buryStmt, err = db.PrepareContext(ctx, bury); err != nil {
+		return nil, fmt.Errorf("error preparing query Bury: %w", err)
+	}
 	if q.chatOfStmt, err = db.PrepareContext(ctx, chatOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ChatOf: %w", err)
 	}
@@ -156,14 +162,23 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.lookUpStmt, err = db.PrepareContext(ctx, lookUp); err != nil {
 		return nil, fmt.Errorf("error preparing query LookUp: %w", err)
 	}
+	if q.marksOfStmt, err = db.PrepareContext(ctx, marksOf); err != nil {
+		return nil, fmt.Errorf("error preparing query MarksOf: %w", err)
+	}
 	if q.modelCallsOfStmt, err = db.PrepareContext(ctx, modelCallsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ModelCallsOf: %w", err)
+	}
+	if q.newestTasksStmt, err = db.PrepareContext(ctx, newestTasks); err != nil {
+		return nil, fmt.Errorf("error preparing query NewestTasks: %w", err)
 	}
 	if q.openConversationStmt, err = db.PrepareContext(ctx, openConversation); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenConversation: %w", err)
 	}
 	if q.openLeasesOfStmt, err = db.PrepareContext(ctx, openLeasesOf); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenLeasesOf: %w", err)
+	}
+	if q.openTasksStmt, err = db.PrepareContext(ctx, openTasks); err != nil {
+		return nil, fmt.Errorf("error preparing query OpenTasks: %w", err)
 	}
 	if q.pendingPostsStmt, err = db.PrepareContext(ctx, pendingPosts); err != nil {
 		return nil, fmt.Errorf("error preparing query PendingPosts: %w", err)
@@ -176,6 +191,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.recordsOfStmt, err = db.PrepareContext(ctx, recordsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query RecordsOf: %w", err)
+	}
+	if q.roleRunsSinceStmt, err = db.PrepareContext(ctx, roleRunsSince); err != nil {
+		return nil, fmt.Errorf("error preparing query RoleRunsSince: %w", err)
 	}
 	if q.searchMessagesStmt, err = db.PrepareContext(ctx, searchMessages); err != nil {
 		return nil, fmt.Errorf("error preparing query SearchMessages: %w", err)
@@ -194,6 +212,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.textOfStmt, err = db.PrepareContext(ctx, textOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TextOf: %w", err)
+	}
+	if q.tombstoneOfStmt, err = db.PrepareContext(ctx, tombstoneOf); err != nil {
+		return nil, fmt.Errorf("error preparing query TombstoneOf: %w", err)
 	}
 	if q.toolCallsOfStmt, err = db.PrepareContext(ctx, toolCallsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ToolCallsOf: %w", err)
@@ -230,6 +251,16 @@ func (q *Queries) Close() error {
 	if q.archivedConversationsStmt != nil {
 		if cerr := q.archivedConversationsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing archivedConversationsStmt: %w", cerr)
+		}
+	}
+	if q.bodyOfStmt != nil {
+		if cerr := q.bodyOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing bodyOfStmt: %w", cerr)
+		}
+	}
+	if q.buryStmt != nil {
+		if cerr := q.buryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing buryStmt: %w", cerr)
 		}
 	}
 	if q.chatOfStmt != nil {
@@ -432,9 +463,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing lookUpStmt: %w", cerr)
 		}
 	}
+	if q.marksOfStmt != nil {
+		if cerr := q.marksOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing marksOfStmt: %w", cerr)
+		}
+	}
 	if q.modelCallsOfStmt != nil {
 		if cerr := q.modelCallsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing modelCallsOfStmt: %w", cerr)
+		}
+	}
+	if q.newestTasksStmt != nil {
+		if cerr := q.newestTasksStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing newestTasksStmt: %w", cerr)
 		}
 	}
 	if q.openConversationStmt != nil {
@@ -445,6 +486,11 @@ func (q *Queries) Close() error {
 	if q.openLeasesOfStmt != nil {
 		if cerr := q.openLeasesOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing openLeasesOfStmt: %w", cerr)
+		}
+	}
+	if q.openTasksStmt != nil {
+		if cerr := q.openTasksStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing openTasksStmt: %w", cerr)
 		}
 	}
 	if q.pendingPostsStmt != nil {
@@ -465,6 +511,11 @@ func (q *Queries) Close() error {
 	if q.recordsOfStmt != nil {
 		if cerr := q.recordsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing recordsOfStmt: %w", cerr)
+		}
+	}
+	if q.roleRunsSinceStmt != nil {
+		if cerr := q.roleRunsSinceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing roleRunsSinceStmt: %w", cerr)
 		}
 	}
 	if q.searchMessagesStmt != nil {
@@ -495,6 +546,11 @@ func (q *Queries) Close() error {
 	if q.textOfStmt != nil {
 		if cerr := q.textOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing textOfStmt: %w", cerr)
+		}
+	}
+	if q.tombstoneOfStmt != nil {
+		if cerr := q.tombstoneOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing tombstoneOfStmt: %w", cerr)
 		}
 	}
 	if q.toolCallsOfStmt != nil {
@@ -560,6 +616,8 @@ type Queries struct {
 	agentsOfStmt              *sql.Stmt
 	approvalsOfStmt           *sql.Stmt
 	archivedConversationsStmt *sql.Stmt
+	bodyOfStmt                *sql.Stmt
+	buryStmt                  *sql.Stmt
 	chatOfStmt                *sql.Stmt
 	conversationOfStmt        *sql.Stmt
 	entriesAfterStmt          *sql.Stmt
@@ -600,19 +658,24 @@ type Queries struct {
 	keepTextStmt              *sql.Stmt
 	linesOfStmt               *sql.Stmt
 	lookUpStmt                *sql.Stmt
+	marksOfStmt               *sql.Stmt
 	modelCallsOfStmt          *sql.Stmt
+	newestTasksStmt           *sql.Stmt
 	openConversationStmt      *sql.Stmt
 	openLeasesOfStmt          *sql.Stmt
+	openTasksStmt             *sql.Stmt
 	pendingPostsStmt          *sql.Stmt
 	questionsOfStmt           *sql.Stmt
 	recentConversationsStmt   *sql.Stmt
 	recordsOfStmt             *sql.Stmt
+	roleRunsSinceStmt         *sql.Stmt
 	searchMessagesStmt        *sql.Stmt
 	settleStmt                *sql.Stmt
 	stepsOfStmt               *sql.Stmt
 	tailsOfStmt               *sql.Stmt
 	tasksOfStmt               *sql.Stmt
 	textOfStmt                *sql.Stmt
+	tombstoneOfStmt           *sql.Stmt
 	toolCallsOfStmt           *sql.Stmt
 	transcriptOfStmt          *sql.Stmt
 	usageOfStmt               *sql.Stmt
@@ -627,6 +690,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		agentsOfStmt:              q.agentsOfStmt,
 		approvalsOfStmt:           q.approvalsOfStmt,
 		archivedConversationsStmt: q.archivedConversationsStmt,
+		bodyOfStmt:                q.bodyOfStmt,
+		buryStmt:                  q.buryStmt,
 		chatOfStmt:                q.chatOfStmt,
 		conversationOfStmt:        q.conversationOfStmt,
 		entriesAfterStmt:          q.entriesAfterStmt,
@@ -667,19 +732,24 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		keepTextStmt:              q.keepTextStmt,
 		linesOfStmt:               q.linesOfStmt,
 		lookUpStmt:                q.lookUpStmt,
+		marksOfStmt:               q.marksOfStmt,
 		modelCallsOfStmt:          q.modelCallsOfStmt,
+		newestTasksStmt:           q.newestTasksStmt,
 		openConversationStmt:      q.openConversationStmt,
 		openLeasesOfStmt:          q.openLeasesOfStmt,
+		openTasksStmt:             q.openTasksStmt,
 		pendingPostsStmt:          q.pendingPostsStmt,
 		questionsOfStmt:           q.questionsOfStmt,
 		recentConversationsStmt:   q.recentConversationsStmt,
 		recordsOfStmt:             q.recordsOfStmt,
+		roleRunsSinceStmt:         q.roleRunsSinceStmt,
 		searchMessagesStmt:        q.searchMessagesStmt,
 		settleStmt:                q.settleStmt,
 		stepsOfStmt:               q.stepsOfStmt,
 		tailsOfStmt:               q.tailsOfStmt,
 		tasksOfStmt:               q.tasksOfStmt,
 		textOfStmt:                q.textOfStmt,
+		tombstoneOfStmt:           q.tombstoneOfStmt,
 		toolCallsOfStmt:           q.toolCallsOfStmt,
 		transcriptOfStmt:          q.transcriptOfStmt,
 		usageOfStmt:               q.usageOfStmt,

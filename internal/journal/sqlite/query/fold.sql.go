@@ -199,15 +199,17 @@ func (q *Queries) FoldClosed(ctx context.Context, arg FoldClosedParams) error {
 }
 
 const foldDecided = `-- name: FoldDecided :exec
-update approvals set status = 'decided', allow = ?1, scope = ?2, decided_by = ?3
-where tenant_id = ?4 and conversation_id = ?5 and agent_id = ?6
-  and call_id = ?7 and status = 'open'
+update approvals
+set status = 'decided', allow = ?1, scope = ?2, decided_by = ?3, edited = ?4
+where tenant_id = ?5 and conversation_id = ?6 and agent_id = ?7
+  and call_id = ?8 and status = 'open'
 `
 
 type FoldDecidedParams struct {
 	Allow        bool
 	Scope        string
 	DecidedBy    string
+	Edited       bool
 	Tenant       string
 	Conversation string
 	Agent        string
@@ -219,6 +221,7 @@ func (q *Queries) FoldDecided(ctx context.Context, arg FoldDecidedParams) error 
 		arg.Allow,
 		arg.Scope,
 		arg.DecidedBy,
+		arg.Edited,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Agent,

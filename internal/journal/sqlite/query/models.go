@@ -38,6 +38,7 @@ type Approval struct {
 	DecidedBy      string
 	At             int64
 	Until          int64
+	Edited         bool
 }
 
 type Conversation struct {

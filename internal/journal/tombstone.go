@@ -1,0 +1,48 @@
+package journal
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+)
+
+// Tombstone is all that is left of an erased conversation: that there was one, so that whoever sends the
+// command again that began it does not begin another. It is found by the hash of the id, and holds no content.
+type Tombstone struct {
+	// Command is the id of the command that had it removed, empty if none is known.
+	Command string
+	At      time.Time
+}
+
+// Erasure is the id of the post that says that a conversation is to be erased, whoever wanted it.
+const Erasure = "erase:"
+
+// ErasureKey is the key of that post.
+func ErasureKey() string { return Posted{ID: Erasure}.Key() }
+
+// CommandOf is the command that a post names, as the post is stored; empty if there is no post.
+func CommandOf(stored []string) string {
+	var p Posted
+	for _, post := range stored {
+		if json.Unmarshal([]byte(post), &p) == nil && p.Command != "" {
+			return p.Command
+		}
+	}
+	return ""
+}
+
+// Gone refuses to begin a conversation that was erased.
+func Gone() error {
+	return &chat.Error{Code: chat.CodeConflict, Message: "the conversation that this command began was deleted"}
+}
+
+// OpensOnce reports whether a batch begins a conversation that, once erased, is not begun again.
+func (b *Batch) OpensOnce() bool {
+	for _, row := range b.Rows {
+		if o, ok := row.(Opened); ok && o.Command != "" {
+			return true
+		}
+	}
+	return false
+}
