@@ -9,7 +9,9 @@ import (
 type asked struct {
 	conversation, agent, tool, args string
 	class                           chat.EffectClass
-	// shown is what it would have done when the person was asked.
+	// edited are the arguments that the person gave it, if they did.
+	edited string
+	// shown is what it would have done when the person was asked, or gave it other arguments.
 	shown string
 	// pattern is what a wider yes was said to cover, and scope how far the yes went, if there was one.
 	pattern string
@@ -42,6 +44,15 @@ func (o *oracle) decided(id string, allow bool, scope agent.Scope, now int64) {
 			other.open = false
 		}
 	}
+}
+
+// edited notes that the person allowed a call with other arguments, which would do this now.
+func (o *oracle) edited(id, args, would, pattern string, now int64) {
+	a := o.calls[id]
+	if a == nil || !a.open || now >= a.until {
+		return
+	}
+	a.open, a.scope, a.edited, a.shown, a.pattern = false, agent.ScopeOnce, args, would, pattern
 }
 
 func (a *asked) like(tool, pattern string) bool {

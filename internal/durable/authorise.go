@@ -100,13 +100,15 @@ func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.De
 }
 
 // unapproved says what is wrong with the approval of a call, or nothing. One for this call alone is for
-// exactly what the person was shown; a wider one is for whatever fits the pattern that they were shown.
+// exactly what the person was shown, or for the arguments that they gave it instead; a wider one is for
+// whatever fits the pattern that they were shown.
 func (h *Host) unapproved(
 	ctx context.Context, p permit, set *tool.Set, call tool.Call, about tool.About,
 ) (agent.DenialReason, error) {
 	wanted := journal.Wanted{In: p.in(), Call: cmp.Or(p.run.By, p.run.Call)}
+	decided := journal.Decided{In: p.in(), Call: wanted.Call}
 	closed := journal.Closed{In: p.in(), Call: wanted.Call}
-	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), closed.Key(), p.started("").Key(), p.result().Key())
+	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), decided.Key(), closed.Key(), p.started("").Key(), p.result().Key())
 	if err != nil {
 		return "", fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
 	}
@@ -114,6 +116,8 @@ func (h *Host) unapproved(
 		switch row := e.Row.(type) {
 		case journal.Wanted:
 			wanted = row
+		case journal.Decided:
+			decided = row
 		case journal.Closed:
 			closed = row
 		default: // nothing else was asked for
@@ -122,13 +126,14 @@ func (h *Host) unapproved(
 	wide := agent.Scope(closed.Scope) == agent.ScopeTask || agent.Scope(closed.Scope) == agent.ScopeChat
 	switch {
 	case agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Task != p.Task, wanted.Task != p.Task,
-		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries):
+		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries), p.run.Edited && wide,
+		!wide && decided.Args != "" && decided.Hash != wanted.Hash, !wide && !gives(decided, p):
 		return agent.DeniedUnapproved, nil
 	case wide && wanted.Pattern != "" && wanted.Pattern == about.Pattern:
 		return "", nil
 	case p.run.By != "" || wide:
 		return agent.DeniedChanged, nil
-	case wanted.Hash != cmp.Or(p.run.Bound, p.run.Hash):
+	case !p.run.Edited && wanted.Hash != cmp.Or(p.run.Bound, p.run.Hash):
 		return agent.DeniedUnapproved, nil
 	case p.run.Bound == "":
 		return "", nil // asked about by a build that bound nothing
@@ -169,7 +174,7 @@ func (h *Host) admit(ctx context.Context, p permit) (end landing, begin bool) {
 		return landing{event: done}, false
 	case err != nil:
 		text := "Not carried out: whether it may be could not be found out: " + said(err)
-		return h.land(ctx, p.Whose, p.run.Call, tool.Result{Text: text, End: tool.EndFailed}, h.Now()), false
+		return h.land(ctx, p, tool.Result{Text: text, End: tool.EndFailed}, h.Now()), false
 	case reason != "":
 		done.Result, done.Reason = agent.ToolDenied, reason
 		return landing{event: done}, false

@@ -53,6 +53,8 @@ type New struct {
 	By        string
 	Title     string
 	Workspace string
+	// Command is a hash of what was asked for, empty where nothing is sent twice.
+	Command string
 	// Brief and Snapshot are of the orchestrator. The brief's ids are filled in.
 	Brief    agent.Brief
 	Snapshot string
@@ -70,7 +72,7 @@ func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
 		return err
 	}
 	_, err = c.Log.Append(ctx, place, c.now(),
-		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace},
+		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace, Command: n.Command},
 		journal.Assigned{
 			In: journal.In{Agent: Root, Task: Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
 			MaxIterations: n.Brief.Limits.Iterations, MaxDuration: n.Brief.Limits.Time,
@@ -97,6 +99,12 @@ func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64
 
 // Decide records a person's decision on a call that wants approval, and tells the agent.
 func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	if d.Args != "" {
+		var err error
+		if d, err = c.propose(ctx, place, d); err != nil {
+			return err
+		}
+	}
 	written, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
@@ -106,7 +114,7 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 	if err != nil || len(entries) == 0 {
 		return errors.Join(err, journal.NotFound())
 	}
-	if first, _ := entries[0].Row.(journal.Decided); first.Allow != d.Allow || first.Hash != d.Hash {
+	if first, _ := entries[0].Row.(journal.Decided); !decidedSo(first, d) {
 		return &chat.Error{Code: chat.CodeConflict, Message: "call " + d.Call + " of " + d.Agent + " was decided otherwise before"}
 	}
 	return nil
@@ -127,11 +135,12 @@ func (c *Client) Close(ctx context.Context, place journal.Place, by string) erro
 	return err
 }
 
-// Delete stops everything in a conversation, then removes it. It returns when that is on record.
-func (c *Client) Delete(ctx context.Context, place journal.Place, by string) error {
+// Delete stops everything in a conversation, then removes it. It returns when that is on record. ID is the
+// client's own, and is remembered.
+func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string) error {
 	closing := journal.Posted{ID: topicClose + ":" + by, Topic: topicClose}
 	_, err := c.Log.Append(ctx, place, c.now(), journal.Archived{By: by}, closing,
-		journal.Posted{ID: erasure, Topic: topicErase})
+		journal.Posted{ID: journal.Erasure, Topic: topicErase, Command: id})
 	if err != nil {
 		return err
 	}
@@ -145,9 +154,6 @@ func (c *Client) Delete(ctx context.Context, place journal.Place, by string) err
 	}
 	return nil
 }
-
-// erasure is the post that says that a conversation is being removed, whoever wanted it.
-const erasure = topicErase + ":"
 
 // errRunning says that a conversation is not over, so that it cannot be removed yet.
 var errRunning = errors.New("it has not stopped yet")
@@ -292,9 +298,10 @@ func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event
 			return "", nil, fmt.Errorf("read decision %s: %w", id, errors.Join(err, journal.NotFound()))
 		}
 		d, _ := entries[0].Row.(journal.Decided)
+		call, err := edited(d)
 		return d.Agent, agent.Decided{
-			At: at, Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By,
-		}, nil
+			At: at, Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
+		}, err
 	case topicCancel:
 		parts := append(strings.SplitN(id, "|", 3), "", "")
 		if task := parts[2]; task != "" && task != Root {
@@ -311,7 +318,7 @@ func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event
 // of none: each would begin a run that has to be stopped again.
 func (c *Client) said(ctx context.Context, place journal.Place, id string) (agent.Said, error) {
 	var out agent.Said
-	entries, err := c.Log.Find(ctx, place, journal.Said{ID: id}.Key(), journal.Posted{ID: erasure}.Key())
+	entries, err := c.Log.Find(ctx, place, journal.Said{ID: id}.Key(), journal.ErasureKey())
 	for _, e := range entries {
 		switch r := e.Row.(type) {
 		case journal.Posted:
@@ -336,24 +343,34 @@ func (c *Client) tell(ctx context.Context, place journal.Place, to string, event
 	if to != Root {
 		return c.Engine.SignalWorkflow(ctx, WorkflowID(place, to), "", signalMail, Mail{Event: event})
 	}
-	entries, err := c.Log.Find(ctx, place, journal.Opened{}.Key())
-	if err != nil || len(entries) == 0 {
-		return errors.Join(err, journal.NotFound())
+	opened, queue, err := c.home(ctx, place)
+	if err != nil {
+		return err
 	}
-	opened, _ := entries[0].Row.(journal.Opened)
-	queue := controlQueue
-	if c.Local {
-		queue = workspaceQueue(opened.Workspace)
-	}
+	// The mail of a run has other numbers than that of an earlier one, which are on record.
+	number := int(c.now().UnixMilli())
 	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event},
 		client.StartWorkflowOptions{
 			TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 			WorkflowTaskTimeout: taskTimeout,
 		}, workflowAgent, Begin{
 			Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
-			LegEffects: c.LegEffects,
+			LegEffects: c.LegEffects, Apart: true, Posted: number, Told: number,
 		})
 	return err
+}
+
+// home is how a conversation began, and where its workflows are carried out.
+func (c *Client) home(ctx context.Context, place journal.Place) (journal.Opened, string, error) {
+	entries, err := c.Log.Find(ctx, place, journal.Opened{}.Key())
+	if err != nil || len(entries) == 0 {
+		return journal.Opened{}, "", errors.Join(err, journal.NotFound())
+	}
+	opened, _ := entries[0].Row.(journal.Opened) // nothing else has this key
+	if c.Local {
+		return opened, workspaceQueue(opened.Workspace), nil
+	}
+	return opened, controlQueue, nil
 }
 
 func (c *Client) now() time.Time {

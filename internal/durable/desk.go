@@ -48,8 +48,8 @@ const transcriptPage = 200
 
 // The beginnings of message ids. What follows is the turn or the serial.
 const (
-	replyMark   = "t"
-	compactMark = "c"
+	replyMark   = journal.ReplyMark
+	compactMark = journal.CompactMark
 )
 
 // learn puts rows on the desk that are about to be written.

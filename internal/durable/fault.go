@@ -30,6 +30,7 @@ const (
 	PointLegStart     Point = "workflow/leg-start"
 	PointLegDone      Point = "workflow/leg-done"
 	PointMailRead     Point = "workflow/mail-read"
+	PointMailFlagged  Point = "workflow/mail-flagged"
 	PointEnded        Point = "workflow/ended"
 	PointPost         Point = "client/post"
 	PointPosted       Point = "client/posted"

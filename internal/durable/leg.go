@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/model"
@@ -47,6 +48,9 @@ type leg struct {
 	begun int
 	// yield means that nothing more is begun, and dropped that something was begun and given up.
 	yield, dropped bool
+	// again means that another leg was lost before this one, and may live on; ours that a step of this one
+	// is on record, which is the fence between the two.
+	again, ours bool
 
 	events []agent.Event
 	bytes  int
@@ -80,16 +84,16 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	defer leave()
 	go l.beat(work)
 	l.point(PointLegBegin)
-	again := in.Again || activity.GetInfo(ctx).Attempt > 1
+	l.again = in.Again || activity.GetInfo(ctx).Attempt > 1
 	stage := StageLater
-	if !again && in.N == 0 {
+	if !l.again && in.N == 0 {
 		stage = StageFirst
 	}
 	work, ended := h.Observer.Leg(work, in.Whose, stage)
-	if !again {
+	if !l.again {
 		l.desk.resume(in)
 	}
-	err := l.start(work, again)
+	err := l.start(work)
 	if err == nil {
 		err = l.carryOn(ctx, work)
 	}
@@ -124,7 +128,7 @@ func (l *leg) beat(ctx context.Context) {
 }
 
 // start brings the leg to where the task is, and records what the workflow took in.
-func (l *leg) start(ctx context.Context, again bool) error {
+func (l *leg) start(ctx context.Context) error {
 	tail, err := decodeEvents(l.in.Tail)
 	if err != nil {
 		return err
@@ -134,12 +138,17 @@ func (l *leg) start(ctx context.Context, again bool) error {
 	}
 	from := l.in.N - len(tail)
 	var steps []journal.Stepped
-	if again || l.in.N == 0 || l.course.N < from {
+	if l.again || l.in.N == 0 || l.course.N < from {
 		if steps, err = l.Log.Steps(ctx, l.in.Place, l.in.Task, l.course.N); err != nil {
 			return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
 		}
 	}
 	recorded := l.course.N + len(steps)
+	if recorded > from && len(steps) > 0 {
+		if err := l.agree(steps[from-l.course.N:], tail); err != nil {
+			return err
+		}
+	}
 	for _, e := range tail[min(max(recorded-from, 0), len(tail)):] {
 		body, err := agent.MarshalEvent(e)
 		if err != nil {
@@ -155,6 +164,22 @@ func (l *leg) start(ctx context.Context, again bool) error {
 		l.todo = slices.DeleteFunc(l.todo, agent.Effect.Record)
 	}
 	return l.settleIn(ctx, recorded)
+}
+
+// agree complains when the journal has other steps than the workflow has taken in. Nothing leads there; if
+// something did, whoever waits is told rather than kept waiting.
+func (l *leg) agree(steps []journal.Stepped, tail []agent.Event) error {
+	for i := range min(len(steps), len(tail)) {
+		e, err := agent.UnmarshalEvent(steps[i].Event)
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(e, tail[i]) {
+			return &chat.Error{Code: chat.CodeConflict, Message: fmt.Sprintf("step %d of %s is %s in the journal and %s in the engine",
+				l.in.N-len(tail)+i+1, l.in.Task, agent.EventName(e), agent.EventName(tail[i]))}
+		}
+	}
+	return nil
 }
 
 // fold takes in what was taken in before. What lies beyond the workflow's own knowledge is told to
@@ -472,8 +497,14 @@ func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 		return fmt.Errorf("record %d rows of %s: %w", len(rows), l.in.Task, err)
 	}
 	l.point(PointLegAppended)
-	return l.fenced(ctx, rows, written, tries > 1)
+	if err := l.fenced(ctx, rows, written, tries > 1); err != nil {
+		return err
+	}
+	l.ours = l.ours || slices.ContainsFunc(rows, isStep)
+	return nil
 }
+
+func isStep(r journal.Row) bool { return r.Kind() == journal.KindStepped }
 
 // patiently tries something with the journal again and again for a while, unless it is refused.
 func (h *Host) patiently(ctx context.Context, do func() error) error {
@@ -489,7 +520,7 @@ func (h *Host) patiently(ctx context.Context, do func() error) error {
 
 // fenced reports whether a step of the rows was recorded by somebody else before.
 func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.Written, doubt bool) error {
-	i := slices.IndexFunc(rows, func(r journal.Row) bool { return r.Kind() == journal.KindStepped })
+	i := slices.IndexFunc(rows, isStep)
 	if i < 0 || !written[i].Existed {
 		return nil
 	}
@@ -515,11 +546,17 @@ func (l *leg) result() (LegResult, error) {
 	if err != nil {
 		return LegResult{}, err
 	}
-	out := LegResult{Events: events, Took: l.took, Tokens: l.tokens, Dropped: l.dropped}
+	out := LegResult{Events: events, Took: l.took, Tokens: l.tokens, Dropped: l.dropped || l.shared()}
 	for _, e := range l.todo {
 		out.Left = append(out.Left, e.Key())
 	}
 	return out, nil
+}
+
+// shared reports whether something is left to do that the leg before this one has under way, if it lives on,
+// and whose end it may still record.
+func (l *leg) shared() bool {
+	return l.again && !l.ours && slices.ContainsFunc(l.todo, agent.Effect.Local)
 }
 
 func (l *leg) point(p Point) { l.Fault.at(p, l.in.Place, l.in.Task) }

@@ -7,11 +7,13 @@ import (
 // Names that histories and running programs know. They never change.
 const (
 	workflowAgent   = "agent"
+	workflowReview  = "review"
 	activityLeg     = "leg"
 	activityOnce    = "once"
 	activityClose   = "close"
 	activityKill    = "kill"
 	activityConfess = "confess"
+	activityReview  = "review"
 	signalMail      = "mail"
 	queryMail       = "mail"
 	controlQueue    = "retinue"

@@ -68,7 +68,7 @@ func (r *run) startChild(ctx workflow.Context, e agent.StartChild) {
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowTaskTimeout: taskTimeout,
 	}), workflowAgent, Begin{
 		Whose: r.whose(e.Task), Parent: r.in.Agent, Background: e.Background, Width: e.Width, Time: e.Time,
-		LegEffects: r.in.LegEffects,
+		LegEffects: r.in.LegEffects, Apart: true,
 	})
 	r.selector.AddFuture(child.GetChildWorkflowExecution(), func(f workflow.Future) {
 		if f.Get(ctx, nil) == nil {

@@ -47,10 +47,15 @@ type Begin struct {
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int `json:"leg_effects,omitempty"`
 
-	// Course, Posted (how much mail there was), Mail (what of it is to be read) and Tasks carry a run
-	// over into a new history.
+	// Apart means that signals are counted apart from what the workflow learns by itself. A run that was
+	// begun before that was so counts both together until its next history.
+	Apart bool `json:"apart,omitempty"`
+
+	// Posted and Told are the numbers of the last mail of either kind.
+	Posted int `json:"posted,omitempty"`
+	Told   int `json:"told,omitempty"`
+	// Course, Mail (what of it is to be read) and Tasks carry a run over into a new history.
 	Course *course           `json:"course,omitempty"`
-	Posted int               `json:"posted,omitempty"`
 	Mail   []Envelope        `json:"mail,omitempty"`
 	Tasks  map[string]string `json:"tasks,omitempty"`
 }
@@ -67,7 +72,8 @@ type Mail struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// Envelope is mail with its place in the order of arrival.
+// Envelope is mail with its place in the order of arrival. Signals count upwards, what the workflow has learnt
+// by itself downwards.
 type Envelope struct {
 	Index int             `json:"i"`
 	Event json.RawMessage `json:"event"`
@@ -104,7 +110,7 @@ type LegResult struct {
 	Events []json.RawMessage `json:"events,omitempty"`
 	// Left are the keys of the effects that were not carried out.
 	Left []string `json:"left,omitempty"`
-	// Dropped means that some of those had begun, and nobody knows how far they came.
+	// Dropped means that some of those had begun, and nobody knows how far they came or whether they go on.
 	Dropped bool `json:"dropped,omitempty"`
 	// Took are the places of the mail that were taken in, or can never be.
 	Took []int `json:"took,omitempty"`

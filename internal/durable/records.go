@@ -117,6 +117,13 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 // settled is the result of a call that no tool gave.
 func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error) {
 	row := journal.Resulted{In: l.in.in(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
+	if e.Edited {
+		args, err := l.given(ctx, e.Call)
+		if err != nil {
+			return nil, err
+		}
+		row.Text += " " + agent.EditedText(args)
+	}
 	switch {
 	case len(e.Tasks) > 0:
 		text, err := l.reports(ctx, e.Call, e.Tasks, e.Cap)

@@ -17,7 +17,7 @@ import (
 )
 
 func (l *leg) prepareTool(ctx context.Context, e agent.RunTool) ([]journal.Row, func(), error) {
-	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	part, err := l.called(ctx, e)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +34,7 @@ func (l *leg) prepareTool(ctx context.Context, e agent.RunTool) ([]journal.Row, 
 		return nil, l.launch(ctx, e, func(context.Context) landing { return landing{event: done} }), nil
 	}
 	return []journal.Row{p.started(l.Name)}, l.launch(ctx, e, func(ctx context.Context) landing {
-		return l.runTool(ctx, p.Whose, e, part)
+		return l.runTool(ctx, p)
 	}), nil
 }
 
@@ -50,21 +50,21 @@ func (h *Host) runApproved(ctx context.Context, p permit) landing {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		return h.land(ctx, p.Whose, p.run.Call, tool.Result{Text: "The tool could not be run: " + said(err), End: tool.EndFailed}, h.Now())
+		return h.land(ctx, p, tool.Result{Text: "The tool could not be run: " + said(err), End: tool.EndFailed}, h.Now())
 	}
-	return h.runTool(ctx, p.Whose, p.run, p.part)
+	return h.runTool(ctx, p)
 }
 
 // runTool runs a call and makes the facts of it. A call that ended in no result leaves none: the
 // core says what the model is told.
-func (h *Host) runTool(ctx context.Context, whose Whose, e agent.RunTool, part chat.Part) landing {
+func (h *Host) runTool(ctx context.Context, p permit) landing {
 	began := h.Now()
-	done := agent.ToolDone{Call: e.Call, Result: agent.ToolCancelled}
-	h.Fault.at(PointToolRun, whose.Place, whose.Task)
-	seen, ended := h.Observer.Tool(ctx, whose, e, part)
-	r, err := h.use(seen, whose, e, part)
+	done := agent.ToolDone{Call: p.run.Call, Result: agent.ToolCancelled}
+	h.Fault.at(PointToolRun, p.Place, p.Task)
+	seen, ended := h.Observer.Tool(ctx, p.Whose, p.run, p.part)
+	r, err := h.use(seen, p.Whose, p.run, p.part)
 	ended(r, err)
-	h.Fault.at(PointToolRan, whose.Place, whose.Task)
+	h.Fault.at(PointToolRan, p.Place, p.Task)
 	switch {
 	case ctx.Err() != nil:
 		done.At = h.at()
@@ -72,17 +72,17 @@ func (h *Host) runTool(ctx context.Context, whose Whose, e agent.RunTool, part c
 	case err != nil:
 		r = tool.Result{Text: h.Redact("The tool could not be run: " + err.Error()), End: tool.EndFailed}
 	}
-	return h.land(ctx, whose, e.Call, r, began)
+	return h.land(ctx, p, r, began)
 }
 
 // land is the end of a call that gave a result. One that ran out of time gave one if the tool knows
 // what it did until then; else the core says what the model is told.
-func (h *Host) land(ctx context.Context, whose Whose, call string, r tool.Result, began time.Time) landing {
-	images, err := h.keepImages(ctx, whose.Place.Tenant, r.Images)
+func (h *Host) land(ctx context.Context, p permit, r tool.Result, began time.Time) landing {
+	images, err := h.keepImages(ctx, p.Place.Tenant, r.Images)
 	if err != nil {
 		r = tool.Result{Text: "The image could not be kept: " + err.Error(), End: tool.EndFailed}
 	}
-	done := agent.ToolDone{At: h.at(), Call: call}
+	done := agent.ToolDone{At: h.at(), Call: p.run.Call}
 	switch r.End {
 	case tool.EndOK:
 		done.Result = agent.ToolOK
@@ -94,13 +94,16 @@ func (h *Host) land(ctx context.Context, whose Whose, call string, r tool.Result
 	case tool.EndFailed:
 		done.Result = agent.ToolFailed
 	}
-	whole, err := h.keepWhole(ctx, whose.Place.Tenant, r.Whole)
+	whole, err := h.keepWhole(ctx, p.Place.Tenant, r.Whole)
 	if err != nil {
 		r.Text += "\nThe whole could not be kept: " + said(err)
 	}
+	if p.run.Edited {
+		r.Text = agent.EditedText(p.part.Args) + "\n\n" + r.Text
+	}
 	done.Tokens, done.Facts = r.Tokens(), r.Facts.Count()
 	row := journal.Resulted{
-		In: whose.in(), Call: call, Status: journal.CallCompleted, Text: r.Text, Images: images, Whole: whole,
+		In: p.in(), Call: p.run.Call, Status: journal.CallCompleted, Text: r.Text, Images: images, Whole: whole,
 		Duration: h.Now().Sub(began).Milliseconds(),
 	}
 	switch r.End {
@@ -216,7 +219,7 @@ func (l *leg) runOnce(work, running context.Context, run agent.RunTool) (landing
 		return landing{}, fmt.Errorf("record the start of call %s: %w", run.Call, err)
 	}
 	if written[0].Existed {
-		end, begin, err = l.reconcile(running, OnceInput{Whose: p.Whose, Run: run}, p.part)
+		end, begin, err = l.reconcile(running, p)
 		if err != nil || !begin {
 			return end, err
 		}
@@ -226,7 +229,7 @@ func (l *leg) runOnce(work, running context.Context, run agent.RunTool) (landing
 		}
 	}
 	l.point(PointOnceStarted)
-	end = l.runTool(running, p.Whose, run, p.part)
+	end = l.runTool(running, p)
 	l.point(PointOnceRan)
 	return end, nil
 }
@@ -235,7 +238,7 @@ func (l *leg) runOnce(work, running context.Context, run agent.RunTool) (landing
 func (l *leg) permit(ctx context.Context, run agent.RunTool) (permit, error) {
 	p := permit{Whose: l.in.Whose, run: run}
 	err := l.patiently(ctx, func() (err error) {
-		if p.part, err = l.desk.call(ctx, p.Agent, run.Call); err != nil {
+		if p.part, err = l.called(ctx, run); err != nil {
 			return err
 		}
 		task, err := l.desk.assignment(ctx)
@@ -250,14 +253,14 @@ func (l *leg) permit(ctx context.Context, run agent.RunTool) (permit, error) {
 // reconcile finds out what became of a call that somebody began and did not tell the end of: it is on
 // record, or its tool can say. If it never happened, it is to be begun. Of a call that cannot be
 // reconciled nobody knows.
-func (h *Host) reconcile(ctx context.Context, in OnceInput, part chat.Part) (end landing, begin bool, err error) {
-	unknown := landing{event: agent.ToolDone{At: h.at(), Call: in.Run.Call, Result: agent.ToolIndeterminate}}
-	if in.Run.Class != chat.ClassReconcilable {
+func (h *Host) reconcile(ctx context.Context, p permit) (end landing, begin bool, err error) {
+	unknown := landing{event: agent.ToolDone{At: h.at(), Call: p.run.Call, Result: agent.ToolIndeterminate}}
+	if p.run.Class != chat.ClassReconcilable {
 		return unknown, false, nil
 	}
-	entries, err := h.Log.Find(ctx, in.Place, journal.Resulted{In: in.in(), Call: in.Run.Call}.Key())
+	entries, err := h.Log.Find(ctx, p.Place, journal.Resulted{In: p.in(), Call: p.run.Call}.Key())
 	if err != nil {
-		return unknown, false, fmt.Errorf("look for the result of call %s: %w", in.Run.Call, err)
+		return unknown, false, fmt.Errorf("look for the result of call %s: %w", p.run.Call, err)
 	}
 	if len(entries) > 0 {
 		row, _ := entries[0].Row.(journal.Resulted) // nothing else has this key
@@ -267,21 +270,21 @@ func (h *Host) reconcile(ctx context.Context, in OnceInput, part chat.Part) (end
 		}
 		if len(row.Facts) > 0 {
 			if err := json.Unmarshal(row.Facts, &r.Facts); err != nil {
-				return unknown, false, fmt.Errorf("read the facts of call %s: %w", in.Run.Call, err)
+				return unknown, false, fmt.Errorf("read the facts of call %s: %w", p.run.Call, err)
 			}
 		}
-		return landing{event: h.land(ctx, in.Whose, in.Run.Call, r, h.Now()).event}, false, nil
+		return landing{event: h.land(ctx, p, r, h.Now()).event}, false, nil
 	}
-	set, err := h.set(ctx, in.Whose)
+	set, err := h.set(ctx, p.Whose)
 	if err != nil {
 		return unknown, false, err
 	}
-	r, happened, err := set.Probe(ctx, h.toolCall(ctx, in.Whose, part))
+	r, happened, err := set.Probe(ctx, h.toolCall(ctx, p.Whose, p.part))
 	switch {
 	case err != nil:
 		return unknown, false, err
 	case happened == tool.HappenedYes:
-		return h.land(ctx, in.Whose, in.Run.Call, r, h.Now()), false, nil
+		return h.land(ctx, p, r, h.Now()), false, nil
 	case happened == tool.HappenedNo:
 		return landing{}, true, nil
 	}

@@ -234,6 +234,7 @@ func (l *leg) generate(
 		row.Status, row.Stop, row.Model, row.Provider = chat.StatusCompleted, string(reply.Stop), reply.Name, reply.ID
 		row.First, row.Waited = reply.First.Milliseconds(), reply.Waited.Milliseconds()
 		row.Usage, row.Unmetered = total(reply.Usage, false, reply.Tries)
+		row.Tries = triesOf(reply.Tries)
 		if row.Model == "" {
 			row.Model = reply.Model
 		}
@@ -246,9 +247,20 @@ func (l *leg) generate(
 	}
 	ended(model.Reply{}, failure)
 	row.Status, row.ErrorKind, row.Message = failure.Kind.Status(), failure.Kind, failure.Message
-	row.Waited = failure.Waited.Milliseconds()
+	row.Waited, row.RetryAfter = failure.Waited.Milliseconds(), failure.RetryAfter.Milliseconds()
 	row.Usage, row.Unmetered = total(failure.Usage, failure.Unmetered, failure.Tries)
+	row.Tries = triesOf(failure.Tries)
 	return model.Reply{}, row, failure
+}
+
+// mostTries is how many sendings of a call are recorded, the last ones.
+const mostTries = 20
+
+func triesOf(tries []model.Try) (out []journal.Try) {
+	for _, t := range tries[max(0, len(tries)-mostTries):] {
+		out = append(out, journal.Try{Model: t.Name, Kind: t.Kind})
+	}
+	return out
 }
 
 // total adds what earlier sendings of the same call used.

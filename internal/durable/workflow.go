@@ -40,14 +40,17 @@ type run struct {
 	owed  []agent.Effect
 	bytes int
 
-	inbox  []Envelope
-	posted int
+	inbox []Envelope
+	// posted numbers the signals that have arrived, told what the workflow has learnt by itself.
+	posted, told int
 	// stale means that nothing of the inbox can be taken in before something changes.
 	stale bool
 
 	selector workflow.Selector
 	leg      *legRun
-	// again means that a leg was lost, dropped that one gave up what it had begun.
+	// again means that a leg was lost, dropped that what is left to do was begun: by one that gave it up, or
+	// by one that was lost and may yet record a step. Until a leg has recorded another, nothing is taken in
+	// here, where it would have the same number.
 	again   bool
 	dropped bool
 	detour  bool
@@ -65,7 +68,7 @@ type run struct {
 
 // legRun is a leg under way.
 type legRun struct {
-	// given is the place of the last mail that the leg knew of at its start, or was handed.
+	// given is how much mail had arrived when the leg started, or was last told of it.
 	given   int
 	flag    workflow.CancelFunc
 	flagged bool
@@ -82,7 +85,7 @@ func Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in
 // carry takes one agent from its first event to its last.
 func carry(ctx workflow.Context, in Begin, fault Fault, slip func(Whose, []Envelope)) (Ended, error) {
 	r := &run{
-		in: in, posted: in.Posted, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, fault: fault, slip: slip,
+		in: in, posted: in.Posted, told: in.Told, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, fault: fault, slip: slip,
 	}
 	if in.Course != nil {
 		r.course, r.base = *in.Course, *in.Course
@@ -158,21 +161,29 @@ func fitting(mail []Envelope, bytes int) []Envelope {
 	return mail
 }
 
-// post puts an event into the mail.
+// post puts a signal into the mail.
 func (r *run) post(event json.RawMessage) {
 	r.posted++
-	r.inbox = append(r.inbox, Envelope{Index: r.posted, Event: event})
-	r.stale = false
+	r.put(Envelope{Index: r.posted, Event: event})
 }
 
-// tell posts an event that the workflow itself has learnt.
+// tell puts an event into the mail that the workflow has learnt by itself.
 func (r *run) tell(e agent.Event) {
 	body, err := agent.MarshalEvent(e)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.broken = err
-		return
+	case !r.in.Apart:
+		r.post(body)
+	default:
+		r.told++
+		r.put(Envelope{Index: -r.told, Event: body})
 	}
-	r.post(body)
+}
+
+func (r *run) put(m Envelope) {
+	r.inbox = append(r.inbox, m)
+	r.stale = false
 }
 
 // progress does all that can be done without waiting.
@@ -191,7 +202,7 @@ func (r *run) progress(ctx workflow.Context) error {
 			r.owed = slices.Delete(r.owed, i, i+1)
 			r.point(OrderPoint(e))
 			r.carryOut(ctx, e)
-		case len(r.inbox) > 0 && !r.stale && r.bytes < tailBytes:
+		case len(r.inbox) > 0 && !r.stale && r.bytes < tailBytes && !r.dropped:
 			r.point(PointMailRead)
 			r.readMail()
 		case len(r.owed)+len(r.moves) > 0 || r.bytes >= tailBytes || (len(r.tail) > 0 && r.settles(ctx)):
@@ -318,23 +329,36 @@ func (r *run) oldHistory(ctx workflow.Context) bool {
 // next is what the new history begins with.
 func (r *run) next() Begin {
 	in := r.in
-	in.Course, in.Posted, in.Mail, in.Tasks = &r.course, r.posted, r.inbox, r.tasks
+	in.Course, in.Posted, in.Told, in.Mail, in.Tasks, in.Apart = &r.course, r.posted, r.told, r.inbox, r.tasks, true
 	return in
 }
 
 // flagLeg tells a leg that there is mail.
 func (r *run) flagLeg(ctx workflow.Context) {
-	if len(r.inbox) == 0 || r.inbox[len(r.inbox)-1].Index <= r.leg.given {
+	if r.posted+r.told <= r.leg.given {
 		return
 	}
-	r.leg.given = r.inbox[len(r.inbox)-1].Index
+	r.leg.given = r.posted + r.told
 	if !r.leg.flagged {
 		r.leg.flagged = true
 		r.leg.flag()
 	}
 	if r.slip != nil && !workflow.IsReplaying(ctx) {
-		r.slip(r.in.Whose, slices.Clone(fitting(r.inbox, payloadBytes)))
+		r.slip(r.in.Whose, fitting(r.sure(), payloadBytes))
+		r.point(PointMailFlagged)
 	}
+}
+
+// sure is the mail whose place nothing can change any more, while it is not known whether the engine takes
+// this workflow task for done. If it does not, the task is done again together with what has arrived since,
+// and signals come before what the workflow learns by itself: only they keep their number.
+func (r *run) sure() (out []Envelope) {
+	for _, m := range r.inbox {
+		if r.in.Apart && m.Index > 0 {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // startLeg hands the core over to a leg.
@@ -363,7 +387,7 @@ func (r *run) startLeg(ctx workflow.Context) error {
 		},
 	}))
 	r.point(PointLegStart)
-	r.leg = &legRun{flag: flag, given: r.posted}
+	r.leg = &legRun{flag: flag, given: r.posted + r.told}
 	r.selector.AddFuture(workflow.ExecuteActivity(legCtx, activityLeg, in), func(f workflow.Future) {
 		var out LegResult
 		err := f.Get(ctx, &out)

@@ -1,0 +1,203 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// ReviewInput names arguments that a person would give a call: those on record as Proposed.
+type ReviewInput struct {
+	Whose
+	Call string `json:"call"`
+	Edit string `json:"edit"`
+}
+
+// Reviewed is the call with them as the core is told of it, or why it cannot be made so.
+type Reviewed struct {
+	Call    agent.Call `json:"call"`
+	Code    chat.Code  `json:"code,omitempty"`
+	Problem string     `json:"problem,omitempty"`
+}
+
+// reviewTime is how long it may take to find somebody who can look at arguments, and to look.
+const reviewTime = 8 * time.Second
+
+// Review is the workflow that has arguments looked at where the agent's tools and files are.
+func Review(ctx workflow.Context, in ReviewInput) (out Reviewed, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: workspaceQueue(in.Workspace), ScheduleToCloseTimeout: reviewTime, StartToCloseTimeout: reviewTime,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: time.Second},
+	})
+	err = workflow.ExecuteActivity(ctx, activityReview, in).Get(ctx, &out)
+	return out, err
+}
+
+// propose has a person's arguments looked at before they are decided on, as a reply's calls are before
+// anybody is asked about them. What was decided before is not looked at again.
+func (c *Client) propose(ctx context.Context, place journal.Place, d journal.Decided) (journal.Decided, error) {
+	if !d.Allow || agent.Scope(d.Scope) != agent.ScopeOnce {
+		return d, &chat.Error{Code: chat.CodeInvalid, Message: "other arguments can only be allowed, and only once"}
+	}
+	decided, err := c.Log.Find(ctx, place, d.Key())
+	if err != nil || len(decided) > 0 || journal.Imported(place.Conversation) {
+		return d, err
+	}
+	row := journal.Proposed{In: d.In, Call: d.Call, Edit: journal.HashOf(d.Args), Args: d.Args, By: d.By}
+	if _, err := c.Log.Append(ctx, place, c.now(), row); err != nil {
+		return d, err
+	}
+	reviewed, err := c.review(ctx, place, row)
+	switch {
+	case err != nil:
+		return d, err
+	case reviewed.Problem != "":
+		return d, &chat.Error{Code: reviewed.Code, Message: reviewed.Problem}
+	}
+	d.Edited, err = json.Marshal(reviewed.Call)
+	return d, err
+}
+
+// review asks a worker that serves the workspace what it makes of arguments.
+func (c *Client) review(ctx context.Context, place journal.Place, row journal.Proposed) (out Reviewed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reviewTime+taskTimeout)
+	defer cancel()
+	opened, queue, err := c.home(ctx, place)
+	if err != nil {
+		return out, err
+	}
+	in := ReviewInput{
+		Whose: Whose{Place: place, Agent: row.Agent, Task: row.Task, Workspace: opened.Workspace}, Call: row.Call, Edit: row.Edit,
+	}
+	run, err := c.Engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: WorkflowID(place, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout,
+	}, workflowReview, in)
+	if err == nil {
+		err = run.Get(ctx, &out)
+	}
+	if err != nil {
+		c.Logger.WarnContext(ctx, "arguments could not be looked at", "conversation", place.Conversation, "call", row.Call, "error", err)
+		return out, &chat.Error{
+			Code:    chat.CodeUnavailable,
+			Message: "no worker could look at the arguments: send the same again when one is there, or decide about the call as it is",
+		}
+	}
+	return out, nil
+}
+
+// Review looks at arguments as at those of a call that a model makes.
+func (h *Host) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
+	l := h.newLeg(LegInput{Whose: in.Whose})
+	p, err := l.permit(ctx, agent.RunTool{Call: in.Call})
+	if err != nil {
+		return Reviewed{}, final(err)
+	}
+	own := agent.Digest(p.part.Tool, p.part.Args)
+	proposed, err := find[journal.Proposed](ctx, l, journal.Proposed{In: in.in(), Call: in.Call, Edit: in.Edit}.Key())
+	if err != nil {
+		return Reviewed{}, final(err)
+	}
+	p.part.Args = proposed.Args
+	p.Tree = treeName(p.Place, p.brief.Tree)
+	out := Reviewed{Call: agent.Digest(p.part.Tool, p.part.Args)}
+	problem, err := l.weigh(ctx, p, &out.Call)
+	switch {
+	case err != nil:
+		return Reviewed{}, final(err)
+	case problem != nil:
+		return Reviewed{Code: problem.Code, Problem: problem.Message}, nil
+	case out.Call.Hash == own.Hash:
+		return Reviewed{Code: chat.CodeInvalid, Problem: "these are the agent's own arguments: allow the call without any"}, nil
+	}
+	return out, nil
+}
+
+// weigh completes what the core is told of a call with a person's arguments, and says what is wrong with
+// them for the person to change.
+func (l *leg) weigh(ctx context.Context, p permit, c *agent.Call) (*chat.Error, error) {
+	set, err := l.describing(p.Whose)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind != agent.CallTool || p.part.Tool == agent.ToolTranscript || p.part.Tool == agent.ToolMerge {
+		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.part.Tool + " cannot be changed: allow or deny it as it is"}, nil
+	}
+	call := l.toolCall(ctx, p.Whose, p.part)
+	l.characterise(ctx, p.brief, set, call, c)
+	switch {
+	case !c.Known:
+		return &chat.Error{Code: chat.CodeConflict, Message: "there is no tool " + p.part.Tool + " any more: deny the call"}, nil
+	case c.Problem != "":
+		return &chat.Error{Code: chat.CodeInvalid, Message: c.Problem}, nil
+	case c.Policy == agent.PolicyDeny || !p.brief.Permits(c.Tool, c.Writes, c.Network):
+		return &chat.Error{
+			Code: chat.CodeConflict, Message: "the agent's rules deny " + c.Tool + " with these arguments: change them, or deny the call",
+		}, nil
+	}
+	var refusal *chat.Error
+	if _, err := set.Binding(ctx, call); errors.As(err, &refusal) {
+		return &chat.Error{Code: chat.CodeInvalid, Message: refusal.Message}, nil // the tool would not do it
+	}
+	c.Pattern = "" // they are allowed once
+	c.Bound, err = l.bindTo(ctx, p.brief, set, c.Tool, call)
+	return nil, err
+}
+
+// called finds a call with the arguments that it is to run with: the model's, or those of the person's
+// decision. Whether they are what was allowed is for authorise to say.
+func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) {
+	part, err := l.desk.call(ctx, l.in.Agent, run.Call)
+	if err != nil || !run.Edited {
+		return part, err
+	}
+	part.Args, err = l.given(ctx, run.Call)
+	return part, err
+}
+
+// given are the arguments that a person gave a call.
+func (l *leg) given(ctx context.Context, call string) (string, error) {
+	d, err := find[journal.Decided](ctx, l, journal.Decided{In: l.in.in(), Call: call}.Key())
+	return d.Args, err
+}
+
+// gives reports whether the arguments that a call is about to run with are those of the decision: its
+// own, or the model's if it has none.
+func gives(d journal.Decided, p permit) bool {
+	edited, err := edited(d)
+	if edited == nil || err != nil {
+		return err == nil && !p.run.Edited
+	}
+	return d.Allow && p.run.Edited && d.Args == p.part.Args && edited.Bound == p.run.Bound && edited.Hash == p.run.Hash
+}
+
+// edited is what a decision says of the call with other arguments, nil if it gives none.
+func edited(d journal.Decided) (*agent.Call, error) {
+	if d.Args == "" {
+		return nil, nil //nolint:nilnil // most decisions give none
+	}
+	var c agent.Call
+	if err := json.Unmarshal(d.Edited, &c); err != nil {
+		return nil, fmt.Errorf("read what was decided about call %s: %w", d.Call, err)
+	}
+	return &c, nil
+}
+
+// decidedSo reports whether two decisions say the same.
+func decidedSo(a, b journal.Decided) bool {
+	same := a.Args == b.Args || a.Args != "" && b.Args != "" && agent.Digest("", a.Args).Hash == agent.Digest("", b.Args).Hash
+	return same && a.Allow == b.Allow && a.Hash == b.Hash
+}
