@@ -31,12 +31,30 @@ const (
 	ActionDelete  Action = "conversation.delete"
 	ActionErase   Action = "conversation.erase"
 	ActionExport  Action = "conversation.export"
+	ActionImport  Action = "conversation.import"
 	ActionPost    Action = "message.post"
 	ActionCancel  Action = "cancel"
 	ActionDecide  Action = "approval.decide"
 	ActionGrant   Action = "approval.grant"
 	ActionEffect  Action = "effect.begin"
 	ActionDeny    Action = "access.deny"
+)
+
+// What people do to who may be here, with what, and to whom things are told.
+const (
+	ActionKeyCreate     Action = "key.create"
+	ActionKeyRevoke     Action = "key.revoke"
+	ActionMemberAdd     Action = "member.add"
+	ActionMemberJoin    Action = "member.join"
+	ActionMemberRole    Action = "member.role"
+	ActionMemberRemove  Action = "member.remove"
+	ActionTenantCreate  Action = "tenant.create"
+	ActionLogin         Action = "login"
+	ActionSessionBegin  Action = "session.begin"
+	ActionSessionEnd    Action = "session.end"
+	ActionWebhookCreate Action = "webhook.create"
+	ActionWebhookRemove Action = "webhook.remove"
+	ActionWebhookReplay Action = "webhook.replay"
 )
 
 // Outcome is what came of it.

@@ -72,7 +72,7 @@ func ParseHead(line string, key ed25519.PublicKey) (Head, time.Time, error) {
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[5])
 	if err != nil || !ed25519.Verify(key, []byte(strings.Join(parts[:5], " ")), signature) {
-		return refuse("its signature is not of this installation's key")
+		return refuse("its signature is not of this installation's key: audit.key of the machine on which it was made is needed in the data folder")
 	}
 	tenant, err1 := base64.RawURLEncoding.DecodeString(parts[1])
 	seq, err2 := strconv.ParseInt(parts[2], 10, 64)

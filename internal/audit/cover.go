@@ -38,13 +38,19 @@ func (c *Cover) Add(e Entry) {
 		c.decided[place+"\x00"+e.Digest] = true
 	case ActionEffect:
 		c.effects[place] = true
-	case ActionOpen, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny:
+	case ActionOpen, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
+		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove,
+		ActionTenantCreate, ActionLogin, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
 	}
 }
 
 // Gaps are what the journal of a conversation has and the trail does not: decisions on approvals, by
-// call and digest, and calls that must not happen twice. A conversation that was removed has none.
+// call and digest, and calls that must not happen twice. A conversation that was removed has none, nor has
+// one that was imported: what it tells of happened elsewhere, and is on a trail there.
 func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Place) (checked int, gaps []string, err error) {
+	if journal.Imported(place.Conversation) {
+		return 0, nil, nil
+	}
 	for seq := int64(0); ; {
 		entries, err := log.Entries(ctx, place, seq, journal.PageMaxLimit)
 		if chat.CodeOf(err) == chat.CodeNotFound {
@@ -61,7 +67,7 @@ func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Plac
 			switch r := e.Row.(type) {
 			case journal.Decided:
 				checked++
-				if !c.decided[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+r.Hash] {
+				if !c.decided[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+digestOf(r)] {
 					gaps = append(gaps, fmt.Sprintf("%s, event %d: a decision on %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
 				}
 			case journal.Started:
@@ -75,7 +81,7 @@ func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Plac
 			default: // nothing that needs an entry
 			}
 		}
-		if len(entries) < journal.PageMaxLimit {
+		if len(entries) == 0 {
 			return checked, gaps, nil
 		}
 	}

@@ -30,7 +30,7 @@ func NewLog(log journal.Log, trail *Trail, source string) *Log {
 func (l *Log) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
 	var records []Record
 	for _, row := range rows {
-		if r, ok := recordOf(row); ok {
+		if r, ok := recordOf(row); ok && happens(place, r) {
 			records = append(records, l.fill(ctx, place, row.Key(), r))
 		}
 	}
@@ -44,6 +44,13 @@ func (l *Log) Append(ctx context.Context, place journal.Place, at time.Time, row
 		l.failed(ctx, place.Tenant, records, err)
 	}
 	return written, err
+}
+
+// happens reports whether a row that means something to the trail means it here and now. In an imported
+// conversation only its removal does: all else in it was done elsewhere, and that it was brought here has an
+// entry of its own.
+func happens(place journal.Place, r Record) bool {
+	return r.Action == ActionDelete || !journal.Imported(place.Conversation)
 }
 
 // Erase implements journal.Writer.
@@ -100,7 +107,7 @@ func recordOf(row journal.Row) (Record, bool) {
 		return Record{Action: ActionPost, Actor: Actor{User: r.By}, Object: r.ID, Detail: replyOf(r)}, true
 	case journal.Decided:
 		return Record{
-			Action: ActionDecide, Actor: Actor{User: r.By}, Object: ObjectOf(r.Agent, r.Call), Digest: r.Hash,
+			Action: ActionDecide, Actor: Actor{User: r.By}, Object: ObjectOf(r.Agent, r.Call), Digest: digestOf(r),
 			Detail: fmt.Sprintf("allow=%t scope=%s", r.Allow, r.Scope),
 		}, true
 	case journal.Granted:
@@ -119,9 +126,19 @@ func recordOf(row journal.Row) (Record, bool) {
 		}, true
 	case journal.Titled, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished, journal.Patched,
 		journal.TurnEnded, journal.Stepped, journal.Noted, journal.Spoke, journal.Voided, journal.Requested,
-		journal.Responded, journal.Resulted, journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed:
+		journal.Responded, journal.Resulted, journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed,
+		journal.Proposed:
 	}
 	return Record{}, false
+}
+
+// digestOf identifies what a person decided: what they were shown, and the arguments that they gave it
+// instead of those, if they did.
+func digestOf(r journal.Decided) string {
+	if r.Args == "" {
+		return r.Hash
+	}
+	return journal.HashOf(r.Hash + "\n" + r.Args)
 }
 
 // ordered is the record of a post that is a command by itself. The others go with a row that is.

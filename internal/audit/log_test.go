@@ -72,6 +72,8 @@ func TestCommandsLeaveTraces(t *testing.T) {
 			},
 			{journal.Wanted{In: root, Call: "1.1", Tool: "shell", Hash: "d1"}},
 			{journal.Decided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
+			{journal.Proposed{In: root, Call: "1.3", Edit: "e", Args: `{"path":"a"}`, By: "ann"}},
+			{journal.Decided{In: root, Call: "1.3", Hash: "d1", Allow: true, Scope: "once", By: "ann", Args: `{"path":"a"}`}},
 			{journal.Posted{ID: "cancel:x1|ann|main", Topic: "cancel"}},
 		} {
 			if _, err := log.Append(ann, place, now, rows...); err != nil {
@@ -96,6 +98,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 		"conversation.open|accepted|u1|key_7|api|c1|||workspace=shop",
 		"message.post|accepted|u1|key_7|api|c1|m1||",
 		"approval.decide|accepted|u1|key_7|api|c1|main#1.1|d1|allow=true scope=once",
+		"approval.decide|accepted|u1|key_7|api|c1|main#1.3|" + journal.HashOf("d1\n"+`{"path":"a"}`) + "|allow=true scope=once",
 		"cancel|accepted|u1|key_7|api|c1|main||",
 		"effect.begin|accepted|||node|c1|main#1.1||class=once attempt=1 worker=w",
 		"conversation.archive|accepted|ann||node|c1|||",
@@ -151,6 +154,12 @@ func TestGapsAreFound(t *testing.T) {
 		put(to, journal.Decided{In: root, Call: call, Hash: "d", By: "ann"})
 		put(to, journal.Started{In: root, Call: call, Attempt: 1, Class: "once"})
 	}
+	// the trail tells of these arguments, the journal of others
+	edited := journal.Decided{In: root, Call: "1.3", Hash: "d", Allow: true, By: "ann", Args: `{"path":"a"}`}
+	other := edited
+	other.Args = `{"path":"b"}`
+	put(memory, other)
+	put(log, edited)
 	cover := audit.NewCover()
 	if _, err := audit.Verify(t.Context(), trail, "acme", nil, cover.Add); err != nil {
 		t.Fatal(err)
@@ -159,8 +168,10 @@ func TestGapsAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"c1, event 7: a decision on main#1.2", "c1, event 8: the call main#1.2"}
-	if diff := cmp.Diff(want, gaps); diff != "" || checked != 4 {
+	want := []string{
+		"c1, event 7: a decision on main#1.2", "c1, event 8: the call main#1.2", "c1, event 9: a decision on main#1.3",
+	}
+	if diff := cmp.Diff(want, gaps); diff != "" || checked != 5 {
 		t.Errorf("%d checked, gaps (-want +got):\n%s", checked, diff)
 	}
 }
@@ -202,7 +213,12 @@ func TestHeads(t *testing.T) {
 	if err != nil || got != head {
 		t.Errorf("read back %v, %v", got, err)
 	}
-	for _, bad := range []string{"", line[:len(line)-2] + "AA", strings.Replace(line, " 3 ", " 2 ", 1)} {
+	at := strings.LastIndex(line, " ") + 1 // where the signature begins
+	forged := line[:at] + "A" + line[at+1:]
+	if forged == line {
+		forged = line[:at] + "B" + line[at+1:]
+	}
+	for _, bad := range []string{"", forged, strings.Replace(line, " 3 ", " 2 ", 1)} {
 		if _, _, err := audit.ParseHead(bad, public); err == nil {
 			t.Errorf("took %q for a head", bad)
 		}

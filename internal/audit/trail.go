@@ -17,6 +17,8 @@ type Store interface {
 	Last(ctx context.Context, tenant string) (Head, error)
 	// Has reports whether a tenant's chain has a record under a key.
 	Has(ctx context.Context, tenant, key string) (bool, error)
+	// Tenants are those that have a chain.
+	Tenants(ctx context.Context) ([]string, error)
 }
 
 // Trail writes to a store. What comes at the same time for one tenant goes in together, so that a chain

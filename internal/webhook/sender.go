@@ -20,7 +20,8 @@ import (
 // Outbox is what is to be sent.
 type Outbox interface {
 	Tenants(ctx context.Context) ([]Tenant, error)
-	Hooks(ctx context.Context, tenant string) ([]Hook, error)
+	// Receivers are the hooks of a tenant, with the secrets that sign what they are sent.
+	Receivers(ctx context.Context, tenant string) ([]Hook, error)
 	// Claim takes out deliveries of a hook that are due, until a time; nobody else gets them before. It
 	// counts an attempt.
 	Claim(ctx context.Context, h Hook, now, until time.Time, limit int) ([]Delivery, error)
@@ -52,7 +53,7 @@ type Sender struct {
 	group sync.WaitGroup
 
 	mu sync.Mutex
-	// busy counts the requests to each hook that are under way.
+	// busy counts the requests under way, to each hook and of each tenant.
 	busy map[string]int
 	all  int
 }
@@ -62,10 +63,11 @@ const (
 	sendTimeout = 15 * time.Second
 	// claimFor is how much longer than a request may take its delivery is nobody else's.
 	claimFor = 30 * time.Second
-	// mostPerHook keeps one slow receiver from holding up the others, and mostSent the process from
-	// being busy with nothing else.
-	mostPerHook = 4
-	mostSent    = 64
+	// mostPerHook keeps one slow receiver from holding up the others, mostPerTenant the receivers of one
+	// tenant those of all others, and mostSent the process from being busy with nothing else.
+	mostPerHook   = 4
+	mostPerTenant = 16
+	mostSent      = 64
 	// mostAnswer is how much of an answer is read, so that the connection can be used again.
 	mostAnswer = 64 << 10
 )
@@ -118,7 +120,7 @@ func (s *Sender) look(ctx context.Context) error {
 	}
 	var failures error
 	for _, t := range tenants {
-		hooks, err := s.o.Outbox.Hooks(ctx, t.ID)
+		hooks, err := s.o.Outbox.Receivers(ctx, t.ID)
 		failures = errors.Join(failures, err)
 		for _, h := range hooks {
 			failures = errors.Join(failures, s.hook(ctx, h))
@@ -153,8 +155,9 @@ func (s *Sender) room(h Hook) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := h.Tenant + "\x00" + h.ID
-	n := max(0, min(mostPerHook-s.busy[key], mostSent-s.all))
+	n := max(0, min(mostPerHook-s.busy[key], mostPerTenant-s.busy[h.Tenant], mostSent-s.all))
 	s.busy[key] += n
+	s.busy[h.Tenant] += n
 	s.all += n
 	return n
 }
@@ -162,10 +165,11 @@ func (s *Sender) room(h Hook) int {
 func (s *Sender) leave(h Hook, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := h.Tenant + "\x00" + h.ID
 	s.all -= n
-	if s.busy[key] -= n; s.busy[key] == 0 {
-		delete(s.busy, key)
+	for _, key := range []string{h.Tenant, h.Tenant + "\x00" + h.ID} {
+		if s.busy[key] -= n; s.busy[key] == 0 {
+			delete(s.busy, key)
+		}
 	}
 }
 

@@ -178,12 +178,13 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 type Book interface {
 	// Add registers a hook and returns it, or the one that is there under its id.
 	Add(ctx context.Context, h Hook) (Hook, error)
+	// Hooks are those of a tenant, without their secrets.
 	Hooks(ctx context.Context, tenant string) ([]Hook, error)
 	// Remove forgets a hook and all that was to be sent to it.
 	Remove(ctx context.Context, tenant, hook string) error
 	// Deliveries returns those of a hook that were made before a cursor, the newest first, and the cursor
 	// of those before them.
 	Deliveries(ctx context.Context, tenant, hook, cursor string, limit int) ([]Delivery, string, error)
-	// Replay lets a delivery be sent again, from now on.
-	Replay(ctx context.Context, tenant, hook, delivery string, now time.Time) (Delivery, error)
+	// Replay lets a delivery be sent again, from now on. The same command does so once.
+	Replay(ctx context.Context, tenant, hook, delivery, command string, now time.Time) (Delivery, error)
 }

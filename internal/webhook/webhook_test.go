@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"net/http"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -46,5 +48,26 @@ func TestAgain(t *testing.T) {
 	}
 	if len(waits) < 8 || len(waits) > 20 || waits[0] > 7*time.Second {
 		t.Errorf("%d attempts: %v", len(waits), waits)
+	}
+}
+
+// TestOneTenantLeavesRoomForOthers gives the hooks of one tenant all they ask for.
+func TestOneTenantLeavesRoomForOthers(t *testing.T) {
+	s := NewSender(SenderOptions{Client: http.DefaultClient})
+	taken := 0
+	for i := range 20 {
+		taken += s.room(Hook{Tenant: "greedy", ID: strconv.Itoa(i)})
+	}
+	if taken != mostPerTenant {
+		t.Errorf("one tenant has %d of %d places", taken, mostSent)
+	}
+	other := Hook{Tenant: "other", ID: "1"}
+	if n := s.room(other); n != mostPerHook {
+		t.Errorf("another tenant has %d places", n)
+	}
+	s.leave(other, mostPerHook)
+	s.leave(Hook{Tenant: "greedy", ID: "0"}, mostPerHook)
+	if n := s.room(Hook{Tenant: "greedy", ID: "19"}); n != mostPerHook {
+		t.Errorf("what was left is not given again: %d", n)
 	}
 }

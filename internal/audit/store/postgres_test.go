@@ -3,9 +3,9 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +13,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of the owner's connection
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/database"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 )
@@ -21,15 +22,7 @@ import (
 // connection of the owner, who is above everything.
 func prepared(t *testing.T) (postgrestest.Database, *Store, *sql.DB) {
 	t.Helper()
-	d, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Drop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	d := postgrestest.New(t)
 	for range 2 { // twice does no harm
 		if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
 			t.Fatal(err)
@@ -93,6 +86,28 @@ func TestOnlyAdding(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a tenant writes into another's trail")
+	}
+}
+
+// TestWhoHasATrail is told to everybody, and nothing else of it is.
+func TestWhoHasATrail(t *testing.T) {
+	_, s, _ := prepared(t)
+	for _, tenant := range []string{"zeta", "acme"} {
+		for range 3 {
+			if err := s.Add(t.Context(), tenant, time.Now(), []audit.Record{{Action: audit.ActionPost}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got, err := s.Tenants(t.Context()); err != nil || !slices.Equal(got, []string{"acme", "zeta"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	var seen int
+	err := s.db.In(t.Context(), database.Everybody, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(t.Context(), "select count(*) from audit_rows").Scan(&seen)
+	})
+	if err != nil || seen != 2 {
+		t.Errorf("everybody sees %d entries, %v", seen, err)
 	}
 }
 

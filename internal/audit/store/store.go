@@ -155,6 +155,26 @@ func (s *Store) Has(ctx context.Context, tenant, key string) (there bool, err er
 	return there, err
 }
 
+// Tenants implements audit.Store. It sees the first entry of each chain and nothing else of it.
+func (s *Store) Tenants(ctx context.Context) (out []string, err error) {
+	err = s.db.In(ctx, database.Everybody, func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `select tenant_id from audit_rows where seq = 1 order by tenant_id`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // Err says what went wrong
+		for rows.Next() {
+			var tenant string
+			if err := rows.Scan(&tenant); err != nil {
+				return err
+			}
+			out = append(out, tenant)
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
 // Read implements audit.Reader.
 func (s *Store) Read(ctx context.Context, tenant string, after int64, limit int) (out []audit.Entry, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {

@@ -33,7 +33,7 @@ func open(t *testing.T, dir string) (*sqlite.Log, *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenSQLite(t.Context(), filepath.Join(dir, "webhook.db"))
+	s, err := OpenSQLite(t.Context(), filepath.Join(dir, "webhook.db"), keysOf(t, testKey))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestNode(t *testing.T) {
 	log, s := open(t, dir)
 	c := &clock{}
 	c.advance(ahead)
-	node(t, s, s, log, c)
+	node(t, s, s, log, c, patience)
 	select {} // until it is killed
 }
 
@@ -66,14 +66,26 @@ type killer struct {
 	*rand.Rand
 	mu      sync.Mutex
 	process *os.Process
-	kills   int
+	// spared is how many more requests are let through before the next kill.
+	spared int
+	kills  int
+}
+
+// aim has the sender killed at one of its next requests.
+func (k *killer) aim(at *os.Process) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.process, k.spared = at, k.IntN(7)
 }
 
 // strike kills the sender now and then: before it is answered, or just after.
 func (k *killer) strike(w http.ResponseWriter) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.process == nil || k.IntN(4) > 0 {
+	if k.process == nil {
+		return
+	}
+	if k.spared--; k.spared >= 0 {
 		return
 	}
 	if k.IntN(2) == 0 {
@@ -112,9 +124,7 @@ func TestKills(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		k.mu.Lock()
-		k.process = child.Process
-		k.mu.Unlock()
+		k.aim(child.Process)
 		dead := make(chan struct{})
 		go func() {
 			_ = child.Wait() // it was killed

@@ -3,7 +3,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"testing"
@@ -24,15 +23,7 @@ var openServer = func(t *testing.T) *Store {
 // server makes a database with the tables.
 func server(t *testing.T) string {
 	t.Helper()
-	d, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Drop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	d := postgrestest.New(t)
 	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +35,7 @@ func server(t *testing.T) string {
 
 func connect(t *testing.T, dsn string) *Store {
 	t.Helper()
-	s, err := OpenPostgres(t.Context(), dsn, postgres.Role)
+	s, err := OpenPostgres(t.Context(), dsn, postgres.Role, keysOf(t, testKey))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +53,7 @@ func TestNodesShareTheWork(t *testing.T) {
 	}
 	first := connect(t, dsn)
 	for _, s := range []*Store{first, connect(t, dsn), connect(t, dsn)} {
-		node(t, s, s, log, c)
+		node(t, s, s, log, c, patience)
 	}
 	for i := range 20 {
 		for _, h := range hooks {
@@ -98,7 +89,7 @@ func TestTenantsOfWebhooks(t *testing.T) {
 		return n
 	}
 	for table, want := range map[string][3]int{
-		"webhook_tenants": {1, 0, 1}, "webhooks": {1, 0, 0}, "webhook_cursors": {1, 0, 0}, "webhook_deliveries": {3, 0, 0},
+		"webhook_tenants": {1, 0, 1}, "webhooks": {1, 0, 0}, "webhook_keys": {1, 0, 0}, "webhook_cursors": {1, 0, 0}, "webhook_deliveries": {3, 0, 0},
 	} {
 		got := [3]int{count("acme", table), count("zeta", table), count("*", table)}
 		if got != want {

@@ -1,19 +1,23 @@
 // Package store keeps webhooks, how far conversations were read and the outbox, in Postgres or in a
-// SQLite file. It imports webhook and database.
+// SQLite file. It imports webhook, database and seal. Secrets are sealed with the keys that it is given;
+// without keys no webhook can be added.
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/database"
+	"github.com/retinue-dev/retinue/internal/seal"
 	"github.com/retinue-dev/retinue/internal/webhook"
 )
 
@@ -21,7 +25,11 @@ import (
 var migrations embed.FS
 
 // Store is all that webhooks need of a database. All methods are safe for concurrent use.
-type Store struct{ db *database.DB }
+type Store struct {
+	db *database.DB
+	// keys are nil where nothing can be sealed.
+	keys *seal.Keys
+}
 
 var (
 	_ webhook.Book   = (*Store)(nil)
@@ -30,21 +38,30 @@ var (
 )
 
 // OpenPostgres connects to a database that Migrate has prepared. Role is taken on unless it is empty.
-func OpenPostgres(ctx context.Context, dsn, role string) (*Store, error) {
+func OpenPostgres(ctx context.Context, dsn, role string, keys *seal.Keys) (*Store, error) {
 	db, err := database.OpenPostgres(ctx, dsn, role)
 	if err != nil {
 		return nil, fmt.Errorf("open the webhooks: %w", err)
 	}
-	return &Store{db: db}, nil
+	return &Store{db: db, keys: keys}, nil
 }
 
 // OpenSQLite opens a file and brings it up to date.
-func OpenSQLite(ctx context.Context, path string) (*Store, error) {
+func OpenSQLite(ctx context.Context, path string, keys *seal.Keys) (*Store, error) {
 	db, err := database.OpenSQLite(ctx, path, migrations)
 	if err != nil {
 		return nil, fmt.Errorf("open the webhooks: %w", err)
 	}
-	return &Store{db: db}, nil
+	return &Store{db: db, keys: keys}, nil
+}
+
+// ReadSQLite opens a file that is there, to be read as it is.
+func ReadSQLite(ctx context.Context, path string, keys *seal.Keys) (*Store, error) {
+	db, err := database.ReadSQLite(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open the webhooks: %w", err)
+	}
+	return &Store{db: db, keys: keys}, nil
 }
 
 // Migrate makes the tables in Postgres, after the journal's.
@@ -68,14 +85,17 @@ func (s *Store) Add(ctx context.Context, h webhook.Hook) (out webhook.Hook, err 
 		if err != nil {
 			return err
 		}
-		for _, known := range list {
-			if known.ID == h.ID {
-				out = known
-				return nil
-			}
+		if i := slices.IndexFunc(list, func(known webhook.Hook) bool { return known.ID == h.ID }); i >= 0 {
+			err := s.unseal(ctx, tx, list[i:i+1])
+			out = list[i]
+			return err
 		}
 		if len(list) >= mostHooks {
 			return &chat.Error{Code: chat.CodeLimit, Message: fmt.Sprintf("there are %d webhooks: remove one first", mostHooks)}
+		}
+		secret, err := s.sealed(ctx, tx, h)
+		if err != nil {
+			return err
 		}
 		_, err = tx.ExecContext(ctx, `insert into webhook_tenants (tenant_id, swept_ms) values ($1, $2) on conflict (tenant_id) do nothing`,
 			h.Tenant, h.At.UnixMilli())
@@ -83,7 +103,7 @@ func (s *Store) Add(ctx context.Context, h webhook.Hook) (out webhook.Hook, err 
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `insert into webhooks (tenant_id, webhook_id, url, secret, types, made_by, made_ms)
-			values ($1, $2, $3, $4, $5, $6, $7)`, h.Tenant, h.ID, h.URL, h.Secret, strings.Join(h.Types, " "), h.By, h.At.UnixMilli())
+			values ($1, $2, $3, $4, $5, $6, $7)`, h.Tenant, h.ID, h.URL, secret, strings.Join(h.Types, " "), h.By, h.At.UnixMilli())
 		h.At = time.UnixMilli(h.At.UnixMilli()).UTC()
 		out = h
 		return err
@@ -91,15 +111,34 @@ func (s *Store) Add(ctx context.Context, h webhook.Hook) (out webhook.Hook, err 
 	return out, err
 }
 
-// Hooks implements webhook.Book and webhook.Outbox.
+// Hooks implements webhook.Book. No key is needed, so that hooks can be seen and removed although theirs
+// is lost.
 func (s *Store) Hooks(ctx context.Context, tenant string) (out []webhook.Hook, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		out, err = hooks(ctx, tx, tenant)
 		return err
 	})
+	for i := range out {
+		out[i].Secret = ""
+	}
 	return out, err
 }
 
+// Receivers implements webhook.Outbox.
+func (s *Store) Receivers(ctx context.Context, tenant string) (out []webhook.Hook, err error) {
+	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
+		if out, err = hooks(ctx, tx, tenant); err != nil {
+			return err
+		}
+		return s.unseal(ctx, tx, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// hooks are those of a tenant, with what is kept of their secrets.
 func hooks(ctx context.Context, tx *sql.Tx, tenant string) ([]webhook.Hook, error) {
 	rows, err := tx.QueryContext(ctx, `select webhook_id, url, secret, types, made_by, made_ms from webhooks
 		where tenant_id = $1 order by made_ms, webhook_id`, tenant)
@@ -163,7 +202,14 @@ func notFound() error {
 // Remove implements webhook.Book.
 func (s *Store) Remove(ctx context.Context, tenant, hook string) error {
 	return s.db.In(ctx, tenant, func(tx *sql.Tx) error {
-		return changed(tx.ExecContext(ctx, `delete from webhooks where tenant_id = $1 and webhook_id = $2`, tenant, hook))
+		if err := s.db.Lock(ctx, tx, "webhooks/"+tenant); err != nil {
+			return err
+		}
+		err := changed(tx.ExecContext(ctx, `delete from webhooks where tenant_id = $1 and webhook_id = $2`, tenant, hook))
+		if err != nil {
+			return err
+		}
+		return shred(ctx, tx, tenant)
 	})
 }
 
@@ -221,22 +267,28 @@ const replayFor = 24 * time.Hour
 
 // Replay implements webhook.Book.
 func (s *Store) Replay(
-	ctx context.Context, tenant, hook, id string, now time.Time,
+	ctx context.Context, tenant, hook, id, command string, now time.Time,
 ) (out webhook.Delivery, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
-		err := changed(tx.ExecContext(ctx, `update webhook_deliveries set status = 'pending', attempts = 0, next_ms = $4, end_ms = $5
+		err := changed(tx.ExecContext(ctx, `insert into webhook_replays (tenant_id, webhook_id, delivery_id, command)
+			select tenant_id, webhook_id, delivery_id, $4 from webhook_deliveries
+			where tenant_id = $1 and webhook_id = $2 and delivery_id = $3 on conflict do nothing`, tenant, hook, id, command))
+		if err == nil {
+			err = changed(tx.ExecContext(ctx, `update webhook_deliveries set status = 'pending', attempts = 0, next_ms = $4, end_ms = $5
 			where tenant_id = $1 and webhook_id = $2 and delivery_id = $3`,
-			tenant, hook, id, now.UnixMilli(), now.Add(replayFor).UnixMilli()))
-		if err != nil {
+				tenant, hook, id, now.UnixMilli(), now.Add(replayFor).UnixMilli()))
+		}
+		if err != nil && chat.CodeOf(err) != chat.CodeNotFound { // the command was carried out before, or there is no delivery
 			return err
 		}
 		rows, err := tx.QueryContext(ctx, "select "+columns+` from webhook_deliveries
 			where tenant_id = $1 and webhook_id = $2 and delivery_id = $3`, tenant, hook, id)
 		list, err := collect(rows, err, delivery(tenant, hook))
-		if err == nil {
-			out = list[0]
+		if err != nil || len(list) == 0 {
+			return cmp.Or(err, notFound())
 		}
-		return err
+		out = list[0]
+		return nil
 	})
 	return out, err
 }
