@@ -197,9 +197,10 @@ type Entry struct {
 	Origin Origin `json:"origin"`
 }
 
-// Entries lists what is set, in order of key. Secrets are shown by reference.
+// Entries lists what is set, in order of key, a zero that somebody set on purpose as well. Secrets are
+// shown by reference.
 func (l Loaded) Entries() []Entry {
-	entries := flatten(reflect.ValueOf(l.Settings), "")
+	entries := l.flatten(reflect.ValueOf(l.Settings), "")
 	for i := range entries {
 		entries[i].Origin = l.Origins[entries[i].Key]
 	}
@@ -207,17 +208,19 @@ func (l Loaded) Entries() []Entry {
 	return entries
 }
 
-// flatten lists the values of a struct that are not zero.
-func flatten(v reflect.Value, path string) []Entry {
+// flatten lists the values of a struct that are not zero, or were set to it.
+func (l Loaded) flatten(v reflect.Value, path string) []Entry {
 	var entries []Entry
 	for _, k := range keysOf(v.Type()) {
-		entries = append(entries, flattenValue(v.FieldByIndex(k.index), path+k.name)...)
+		entries = append(entries, l.flattenValue(v.FieldByIndex(k.index), path+k.name)...)
 	}
 	return entries
 }
 
-func flattenValue(v reflect.Value, path string) []Entry {
-	if v.IsZero() {
+func (l Loaded) flattenValue(v reflect.Value, path string) []Entry {
+	_, secret := v.Interface().(Secret)
+	group := v.Kind() == reflect.Struct && !secret
+	if origin, set := l.Origins[path]; v.IsZero() && !group && (!set || origin.Kind == FromDefault) {
 		return nil
 	}
 	switch value := v.Interface().(type) {
@@ -232,11 +235,11 @@ func flattenValue(v reflect.Value, path string) []Entry {
 	}
 	switch v.Kind() { //nolint:exhaustive // the other kinds are plain values
 	case reflect.Struct:
-		return flatten(v, path+".")
+		return l.flatten(v, path+".")
 	case reflect.Map:
 		var entries []Entry
 		for _, name := range v.MapKeys() {
-			entries = append(entries, flattenValue(v.MapIndex(name), path+"."+name.String())...)
+			entries = append(entries, l.flattenValue(v.MapIndex(name), path+"."+name.String())...)
 		}
 		return entries
 	}

@@ -212,6 +212,9 @@ func limitFields() []field {
 		{name: "approval_time", aliases: []string{"approval_timeout"}, set: func(d *draft, n document.Node) error {
 			return n.ToMillis(time.Second, &d.Limits.ApprovalTime)
 		}},
+		{name: "question_time", aliases: []string{"question_timeout"}, set: func(d *draft, n document.Node) error {
+			return n.ToMillis(time.Second, &d.Limits.QuestionTime)
+		}},
 		{name: "max_cost_usd", aliases: []string{"max_budget_per_run", "max_budget_usd", "max_cost"}, set: func(d *draft, n document.Node) error {
 			return n.ToMicros(&d.Limits.Cost)
 		}},

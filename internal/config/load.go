@@ -87,7 +87,7 @@ func (in Inputs) read() (Loaded, error) {
 		Settings: Defaults(filepath.Join(in.dataHome(), "retinue")), Origins: map[string]Origin{}, Trusted: in.trusted,
 		inputs: in,
 	}
-	for _, e := range flatten(reflect.ValueOf(out.Settings), "") {
+	for _, e := range out.Entries() {
 		out.Origins[e.Key] = Origin{Kind: FromDefault}
 	}
 	var problems []error
@@ -256,11 +256,15 @@ func (l *layer) open(name string) ([]byte, error) {
 	return readCapped(root.FS(), ".retinue/"+name)
 }
 
+// KeyVariable holds the key with which commands go to a server. It is no setting: it belongs to one shell,
+// not to a project.
+const KeyVariable = "RETINUE_API_KEY"
+
 // variable takes a setting from the environment: RETINUE_JOURNAL_DSN is journal.dsn.
 func (l *layer) variable(entry string) {
 	name, value, _ := strings.Cut(entry, "=")
 	rest, ours := strings.CutPrefix(name, "RETINUE_")
-	if !ours {
+	if !ours || name == KeyVariable {
 		return
 	}
 	l.name = name

@@ -70,20 +70,25 @@ func TestDenialsAreReadAnew(t *testing.T) {
 	}
 }
 
-func TestHowLongAnApprovalIsWaitedFor(t *testing.T) {
-	in := places(t, "", "roles: {approval_time: 8h}\n", "")
-	sources, err := settings(t, in).Sources()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := role(t, load(t, sources), "coder").Limits.ApprovalTime; got != 8*3_600_000 {
-		t.Errorf("the settings' time is %d", got)
-	}
-	if got := trusted(t, "approval_time: 10s").Limits.ApprovalTime; got != 10_000 {
-		t.Errorf("a role's time is %d", got)
-	}
-	sources.Defaults.ApprovalTime = 0
-	if got, want := role(t, load(t, sources), "coder").Limits.ApprovalTime, agent.DefaultLimits().ApprovalTime; got != want {
-		t.Errorf("the default is %d, want %d", got, want)
+func TestHowLongAPersonIsWaitedFor(t *testing.T) {
+	defaults := agent.DefaultLimits()
+	for field, limit := range map[string]func(agent.Limits) int64{
+		"approval_time": func(l agent.Limits) int64 { return l.ApprovalTime },
+		"question_time": func(l agent.Limits) int64 { return l.QuestionTime },
+	} {
+		sources, err := settings(t, places(t, "", "roles: {"+field+": 8h}\n", "")).Sources()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := limit(role(t, load(t, sources), "coder").Limits); got != 8*3_600_000 {
+			t.Errorf("the settings' %s is %d", field, got)
+		}
+		if got := limit(trusted(t, field+": 10s").Limits); got != 10_000 {
+			t.Errorf("a role's %s is %d", field, got)
+		}
+		sources.Defaults = RoleDefaults{}
+		if got, want := limit(role(t, load(t, sources), "coder").Limits), limit(defaults); got != want {
+			t.Errorf("the default of %s is %d, want %d", field, got, want)
+		}
 	}
 }

@@ -38,6 +38,40 @@ func (r Role) Verdict(tool, subject string) agent.Policy {
 	return verdict
 }
 
+// AskWhen is whether a person is asked before a tool is used.
+type AskWhen string
+
+// The answers. Sometimes means that it depends on what a call is about.
+const (
+	AsksNever     AskWhen = "never"
+	AsksSometimes AskWhen = "sometimes"
+	AsksAlways    AskWhen = "always"
+	AsksDenied    AskWhen = "denied"
+)
+
+// Asks is what the role's rules come to for a tool, whatever it is used for. Without a rule whatever
+// writes is asked about.
+func (r Role) Asks(tool string) AskWhen {
+	for _, rule := range r.Rules {
+		if rule.Pattern != "" && covered([]string{rule.Tool}, tool) {
+			return AsksSometimes
+		}
+	}
+	switch r.Verdict(tool, nowhere) {
+	case agent.PolicyAllow:
+		return AsksNever
+	case agent.PolicyDeny:
+		return AsksDenied
+	case agent.PolicyAsk:
+		return AsksAlways
+	case agent.PolicyUnset:
+	}
+	if needs([]string{tool}).Write {
+		return AsksAlways
+	}
+	return AsksNever
+}
+
 // matches holds a pattern against a whole text. A pattern that ends in a blank and * also matches
 // the text before them: "git status *" is "git status" with or without more.
 func matches(pattern, text string) bool {

@@ -33,6 +33,8 @@ type RoleDefaults struct {
 	MaxDuration   Millis `json:"max_duration,omitempty" jsonschema:"how long one task may be at work, such as 5m"`
 	// ApprovalTime is how long a call waits for a person; then it is denied.
 	ApprovalTime Millis `json:"approval_time,omitempty" jsonschema:"how long a call waits for an approval before it is denied, such as 8h"`
+	// QuestionTime is how long a question waits for an answer; then the agent uses its judgement.
+	QuestionTime Millis `json:"question_time,omitempty" jsonschema:"how long a question waits for an answer before the agent goes on without one, such as 8h"`
 	// Models names models for roles, whatever their files say.
 	Models map[string]string `json:"models,omitempty" jsonschema:"a model or tier for a role, whatever its file says"`
 }
@@ -155,8 +157,9 @@ func (d *draft) fill(defaults RoleDefaults) {
 	l.Iterations, l.Time = cmp.Or(l.Iterations, def.Iterations), cmp.Or(l.Time, def.Time)
 	l.PerCall, l.Calls, l.Parallel = cmp.Or(l.PerCall, def.PerCall), def.Calls, def.Parallel
 	l.Retries, l.Grace = def.Retries, def.Grace
-	waits := int64(d.orSetting("approval_time", int(defaults.ApprovalTime), int(def.ApprovalTime)))
-	l.QuestionTime, l.ApprovalTime = def.QuestionTime, cmp.Or(l.ApprovalTime, waits)
+	approval := int64(d.orSetting("approval_time", int(defaults.ApprovalTime), int(def.ApprovalTime)))
+	question := int64(d.orSetting("question_time", int(defaults.QuestionTime), int(def.QuestionTime)))
+	l.ApprovalTime, l.QuestionTime = cmp.Or(l.ApprovalTime, approval), cmp.Or(l.QuestionTime, question)
 	for name, model := range defaults.Models {
 		if document.Fold(name) == document.Fold(d.Name) {
 			d.Model = model

@@ -36,3 +36,17 @@ func TestSharedServer(t *testing.T) {
 		}
 	}
 }
+
+// TestZerosThatWereSetAreShown sets a bound to none on purpose.
+func TestZerosThatWereSetAreShown(t *testing.T) {
+	loaded, err := LoadSettings(Inputs{Home: t.TempDir(), Flags: []Flag{{Name: "--set", Key: "serve.limits.commands", Value: "0"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range loaded.Entries() {
+		if e.Key == "serve.limits.commands" && e.Value == "0" {
+			return
+		}
+	}
+	t.Errorf("it is not among %+v", loaded.Entries())
+}

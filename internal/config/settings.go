@@ -22,6 +22,7 @@ type Settings struct {
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
 	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
 	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
+	Sealing     Sealing     `json:"sealing,omitzero" personal:"true" jsonschema:"the key of secrets that the server keeps"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -123,6 +124,11 @@ type ServeLimits struct {
 	Streams       int    `json:"streams,omitempty" jsonschema:"open streams of one server"`
 	PersonStreams int    `json:"person_streams,omitempty" jsonschema:"open streams of one person"`
 	TenantStreams int    `json:"tenant_streams,omitempty" jsonschema:"open streams of a whole tenant"`
+	// The bounds of an address hold where people log in: on a machine of one's own all have the same.
+	AddressRate    int `json:"address_rate,omitempty" jsonschema:"requests in a second from one address, on a server where people log in"`
+	AddressStreams int `json:"address_streams,omitempty" jsonschema:"open streams of one address, on a server where people log in"`
+	Uploads        int `json:"uploads,omitempty" jsonschema:"imports that arrive at a time at one server"`
+	TenantUploads  int `json:"tenant_uploads,omitempty" jsonschema:"imports of a whole tenant that arrive at a time at one server"`
 	// Backlog is how many posts may wait for the engine, and Delay how long an append may take, before
 	// commands are refused.
 	Backlog int    `json:"backlog,omitempty" jsonschema:"messages that may wait for the engine before commands are refused, at most 1000"`
@@ -137,7 +143,13 @@ type Telemetry struct {
 // usualLimits are those when nothing is said.
 var usualLimits = ServeLimits{
 	Commands: 64, Latency: 500, CommandRate: 50, TenantRate: 200, ReadRate: 1000, TenantReads: 4000, Streams: 12_000, PersonStreams: 20,
-	TenantStreams: 200, Backlog: 500, Delay: 2000,
+	TenantStreams: 200, AddressRate: 2000, AddressStreams: 1000, Uploads: 8, TenantUploads: 2, Backlog: 500, Delay: 2000,
+}
+
+// Sealing is where the key of the installation is, under which secrets are kept in the database.
+type Sealing struct {
+	Key    Secret `json:"key,omitzero" jsonschema:"32 random bytes in base64, the same for all servers; with SQLite one is made in data_dir"`
+	Former Secret `json:"former,omitzero" jsonschema:"the key before, until every server was started with the new one"`
 }
 
 // Webhooks says where events may be sent to. Public addresses are always allowed.

@@ -184,7 +184,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
-			for _, leak := range []string{"abcdefghijklm", "hunter2", "t0ken", "12345"} {
+			for _, leak := range []string{"abcdefghijklm", "hunter2", "t0ken", "sk-12345"} {
 				if strings.Contains(fmt.Sprint(err), leak) {
 					t.Errorf("the error shows a secret: %v", err)
 				}
@@ -321,6 +321,7 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 		"serve.limits.commands": "64", "serve.limits.latency": "500ms", "serve.limits.command_rate": "50", "serve.limits.tenant_command_rate": "200",
 		"serve.limits.read_rate": "1000", "serve.limits.tenant_read_rate": "4000", "serve.limits.streams": "12000",
 		"serve.limits.person_streams": "20", "serve.limits.tenant_streams": "200", "serve.limits.backlog": "500",
+		"serve.limits.address_rate": "2000", "serve.limits.address_streams": "1000", "serve.limits.uploads": "8", "serve.limits.tenant_uploads": "2",
 		"serve.limits.delay":       "2 seconds",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",
@@ -377,6 +378,7 @@ engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
 web: {hosts: [a.example], local: ['10.0.0.7:8080'], search: {kind: tavily, base_url: http://127.0.0.1:1, key: '{env:K}'}}
 webhooks: {local: ['10.0.0.7:8080']}
+sealing: {key: '{env:K}', former: '{env:F}'}
 trust: [/p]
 `
 	validate := func(text string) error {
@@ -390,7 +392,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 17 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 18 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

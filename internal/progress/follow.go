@@ -2,10 +2,8 @@ package progress
 
 import (
 	"context"
-	"strings"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
@@ -51,9 +49,7 @@ type follower struct {
 	poll  time.Duration
 	out   chan Update
 
-	message string
-	draft   live.Draft
-	parts   int
+	writing Writing
 }
 
 func (f *follower) run(ctx context.Context) {
@@ -107,21 +103,9 @@ func (f *follower) notice(ctx context.Context, notice live.Notice) {
 	case live.Resync:
 		f.catchUp(ctx)
 	case live.Delta:
-		if journal.Depth(n.Agent) > 0 || n.Kind != chat.PartText {
-			return
+		if u, ok := f.writing.Add(n); ok {
+			f.send(ctx, u)
 		}
-		if n.Message != f.message {
-			f.message, f.draft, f.parts = n.Message, live.Draft{}, 0
-		}
-		f.draft.Add(n)
-		f.parts = max(f.parts, n.Part+1)
-		var words []string // joined as journal.Words does
-		for i := range f.parts {
-			if text := f.draft.Part(i); text != "" {
-				words = append(words, text)
-			}
-		}
-		f.send(ctx, Update{Draft: strings.Join(words, "\n"), Message: n.Message})
 	}
 }
 
@@ -140,9 +124,6 @@ func (f *follower) catchUp(ctx context.Context) {
 		}
 		f.after = entries[len(entries)-1].Seq
 		f.send(ctx, Update{Entries: entries})
-		if len(entries) < pageSize {
-			return
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/retinue-dev/retinue/internal/agent"
@@ -42,12 +43,13 @@ func (t *Tree) person(row journal.Row) []Event {
 		}}
 	case journal.Wanted:
 		a := t.agent(r.Agent)
-		a.Doing = "wants approval of " + Brief(r.Tool, string(r.Show))
+		show := Literal(r.Show)
+		a.Doing = "wants approval of " + Brief(r.Tool, show)
 		t.pending = append(t.pending, Pending{
-			Call: r.Call, Hash: r.Hash, Agent: r.Agent, Task: r.Task, Role: a.Role, Tool: r.Tool, Text: string(r.Show),
+			Call: r.Call, Hash: r.Hash, Agent: r.Agent, Task: r.Task, Role: a.Role, Tool: r.Tool, Text: show,
 			Pattern: r.Pattern,
 		})
-		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: r.Show}}
+		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: json.RawMessage(show)}}
 	case journal.Closed:
 		a := t.agent(r.Agent)
 		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool {

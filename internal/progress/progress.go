@@ -8,6 +8,7 @@ package progress
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
@@ -188,6 +189,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 	case journal.Spoke:
 		return t.spoke(r)
 	case journal.Requested:
+		t.stirred = true // whoever reads over HTTP is not told of steps
 		if a := t.agent(r.Agent); a.Depth > 0 || r.Type == journal.RequestPrompt || r.Type == journal.RequestContinuation {
 			a.Doing = "thinking"
 		}
@@ -202,7 +204,8 @@ func (t *Tree) fold(e journal.Entry) []Event {
 		t.stirred = true
 		return nil
 	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
-		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched:
+		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched,
+		journal.Proposed:
 		return nil
 	}
 	return nil
@@ -384,6 +387,12 @@ func holds(parts, wanted []chat.Part) bool {
 		return !slices.ContainsFunc(parts, func(p chat.Part) bool { return p.Kind == w.Kind && p.Text == w.Text })
 	})
 }
+
+// Literal is JSON as a person reads it. Encoders write signs of markup as escapes; a backslash that is
+// escaped itself is left alone.
+func Literal(raw json.RawMessage) string { return literal.Replace(string(raw)) }
+
+var literal = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 func asJSON(args string) json.RawMessage {
 	if json.Valid([]byte(args)) {

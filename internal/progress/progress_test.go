@@ -147,7 +147,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 	tell(tree, 20,
 		journal.Asked{In: child, Question: "q", Text: "Which?", Options: []string{"this", "that"}},
 		journal.Relayed{In: root, Question: "q"},
-		journal.Wanted{In: child, Call: "2.0", Tool: "shell", Hash: "h", Show: json.RawMessage(`{"command":"ls"}`)})
+		journal.Wanted{In: child, Call: "2.0", Tool: "shell", Hash: "h", Show: json.RawMessage(`{"command":"sort \u003c a \u0026\u0026 echo '\\u003e'"}`)})
 	want := []progress.Pending{
 		{
 			Question: "q", Agent: child.Agent, Task: child.Task, Role: "researcher", Text: "Which?",
@@ -155,7 +155,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		},
 		{
 			Call: "2.0", Hash: "h", Agent: child.Agent, Task: child.Task, Role: "researcher", Tool: "shell",
-			Text: `{"command":"ls"}`,
+			Text: `{"command":"sort < a && echo '\\u003e'"}`,
 		},
 	}
 	if diff := cmp.Diff(want, tree.Pending()); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -202,19 +203,23 @@ func trySetuid(a []string) error {
 	return unix.Close(fd)
 }
 
-// eat takes as much memory as it gets, in as many processes as it is told.
+// eat takes so many MiB of memory in each of so many processes, and holds them.
 func eat(a []string) error {
 	n, err := strconv.Atoi(a[0])
 	if err != nil {
 		return err
 	}
+	most, err := strconv.Atoi(a[1])
+	if err != nil {
+		return err
+	}
 	for range n - 1 {
-		if err := exec.Command(os.Args[0], "attempt", "eat", "1").Start(); err != nil {
+		if err := exec.Command(os.Args[0], "attempt", "eat", "1", a[1]).Start(); err != nil {
 			return err
 		}
 	}
 	var all [][]byte
-	for {
+	for len(all) < most {
 		piece := make([]byte, mebibyte)
 		for i := 0; i < len(piece); i += 4096 {
 			piece[i] = 1
@@ -224,4 +229,7 @@ func eat(a []string) error {
 			time.Sleep(time.Millisecond)
 		}
 	}
+	time.Sleep(time.Minute)
+	runtime.KeepAlive(all)
+	return nil
 }

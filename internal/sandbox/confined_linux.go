@@ -26,11 +26,13 @@ type confined struct {
 	status *os.File
 	info   *os.File // where bubblewrap writes the number that the first process has outside
 
-	mu      sync.Mutex
-	life    *os.File // nil once closed
-	first   int      // a handle on the first process, or -1
-	hostPid int
-	reports chan report
+	mu       sync.Mutex
+	life     *os.File  // nil once closed
+	unwanted time.Time // when it was
+	first    int       // a handle on the first process, or -1
+	hostPid  int
+	finished bool // nothing is held any more
+	reports  chan report
 }
 
 func (b *Box) launchConfined(c Command, l Limits) (_ launch, err error) {
@@ -79,7 +81,7 @@ func (k *confined) started() {
 func (k *confined) hold() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.first >= 0 || k.life == nil {
+	if k.first >= 0 || k.finished {
 		return
 	}
 	var about struct {
@@ -125,7 +127,8 @@ func (k *confined) listen() {
 }
 
 // kill leaves a sandbox that is still being built to notice by itself: bubblewrap, killed halfway,
-// would leave a child behind that waits for it for ever. Asked a second time, it does not care.
+// would leave a child behind that waits for it for ever. Asked again, it kills bubblewrap too if it has
+// the first process, and after buildGrace it does not care.
 func (k *confined) kill() {
 	k.hold()
 	k.mu.Lock()
@@ -133,12 +136,12 @@ func (k *confined) kill() {
 	again := k.life == nil
 	if !again {
 		_ = k.life.Close()
-		k.life = nil
+		k.life, k.unwanted = nil, time.Now()
 	}
 	if k.first >= 0 {
 		_ = unix.PidfdSendSignal(k.first, unix.SIGKILL, nil, 0)
 	}
-	if again {
+	if again && (k.first >= 0 || time.Since(k.unwanted) > buildGrace) {
 		_ = k.cmd.Process.Kill()
 	}
 }
@@ -160,7 +163,7 @@ func (k *confined) finish(*os.ProcessState) (report, error) {
 		k.life = nil
 	}
 	first := k.first
-	k.first, k.hostPid = -1, 0
+	k.first, k.hostPid, k.finished = -1, 0, true
 	k.mu.Unlock()
 	var problem error
 	if first >= 0 {
@@ -171,7 +174,7 @@ func (k *confined) finish(*os.ProcessState) (report, error) {
 	var last report
 	select {
 	case last = <-k.reports:
-	case <-time.After(killGrace):
+	case <-time.After(goneGrace):
 		problem = errors.Join(problem, errors.New("the sandbox's first process is gone and its report still open"))
 	}
 	_ = k.status.Close()
@@ -183,7 +186,7 @@ func (k *confined) finish(*os.ProcessState) (report, error) {
 // waitFor waits until the process of the handle is gone.
 func waitFor(handle int) error {
 	poll := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
-	deadline := time.Now().Add(killGrace)
+	deadline := time.Now().Add(goneGrace)
 	for {
 		n, err := unix.Poll(poll, int(max(0, time.Until(deadline).Milliseconds())))
 		switch {

@@ -4,8 +4,11 @@ package sandbox
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
+	"math"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -52,12 +55,7 @@ func newWorld(t *testing.T) *world {
 		}
 		t.Cleanup(func() { _ = os.Remove(file) })
 	}
-	key := 0x7e71 + os.Getpid()
-	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+	key := sharedMemory(t)
 	w.victim = exec.Command("/bin/sh", "-c", "while :; do sleep 1000; done #retinue-victim")
 	w.victim.Env = []string{"SECRET=" + w.token, "PATH=/usr/bin:/bin"}
 	w.victim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -78,6 +76,24 @@ func newWorld(t *testing.T) *world {
 	answer(t, "unix", filepath.Join(w.dir, "answers"))
 	w.reset(t)
 	return w
+}
+
+// sharedMemory makes some of the machine's, under a key that was nobody's: a database takes its own from the
+// numbers of files, which are as large as those of processes.
+func sharedMemory(t *testing.T) (key int) {
+	t.Helper()
+	for {
+		key = 1 + rand.IntN(math.MaxInt32)
+		id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
+		if errors.Is(err, unix.EEXIST) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+		return key
+	}
 }
 
 // reset puts both folders back to what they were.

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +38,13 @@ sh -c 'trap "" TERM; while :; do sleep 1000; done' &
 echo ready
 while :; do sleep 1000; done`
 
+var marks atomic.Int64
+
+// newMark is a mark that no process carries: of two that begin in one moment too, each has its own.
+func newMark() string {
+	return fmt.Sprintf("RETINUE_TAG=%d-%d-%d.", os.Getpid(), time.Now().UnixNano(), marks.Add(1))
+}
+
 // tagged lists the processes of the machine that carry a mark in their environment, and the first
 // processes of sandboxes, whose environment nobody can read.
 func tagged(mark string) []string {
@@ -55,7 +63,7 @@ func tagged(mark string) []string {
 	return found
 }
 
-// firstProcesses lists the processes that make up sandboxes, without those of other tests that run
+// firstProcesses lists the processes that make up sandboxes, without those of other programs that run
 // at the same time.
 func firstProcesses() []string {
 	var found []string
@@ -64,30 +72,35 @@ func firstProcesses() []string {
 		return []string{err.Error()}
 	}
 	for _, p := range processes {
-		if isSandbox(p) && !isOthers(p) {
+		if pid, err := strconv.Atoi(filepath.Base(p)); err == nil && isSandbox(pid) && isOurs(pid) {
 			found = append(found, filepath.Base(p))
 		}
 	}
 	return found
 }
 
-func isSandbox(process string) bool {
-	line, err := os.ReadFile(process + "/cmdline")
+func isSandbox(pid int) bool {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	return err == nil && bytes.Contains(line, []byte("\x00"+InitCommand+"\x00"))
 }
 
-// isOthers finds the test above a sandbox, if there is one and it is not this.
-func isOthers(process string) bool {
-	for isSandbox(process) {
-		pid, err := strconv.Atoi(filepath.Base(process))
-		if err != nil {
-			return false
-		}
-		process = "/proc/" + strconv.Itoa(parentOf(pid))
+// isOurs reports whether this test is above a sandbox, or whoever takes care of what this test's children
+// leave behind: the first process, or another above this one. One that has another program above it is that
+// program's, and one that has ended meanwhile is nobody's.
+func isOurs(pid int) bool {
+	above := pid
+	for isSandbox(above) {
+		above = parentOf(above)
 	}
-	line, err := os.ReadFile(process + "/cmdline")
-	above := bytes.Contains(line, []byte("\x00-test.")) || bytes.Contains(line, []byte("\x00holder\x00"))
-	return err == nil && above && process != "/proc/"+strconv.Itoa(os.Getpid())
+	if above == pid || above == 0 {
+		return false
+	}
+	for own := os.Getpid(); own > 0; own = parentOf(own) {
+		if own == above {
+			return true
+		}
+	}
+	return above == 1
 }
 
 func moments(t *testing.T) *rand.Rand {
@@ -144,10 +157,21 @@ func TestACancelLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestACancelBeforeTheBeginningIsAnOutcome(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tier := range []Tier{TierBubblewrap, TierNone} {
+		outcome, err := openBox(t, tier).Run(ctx, Command{Argv: shell("echo begun"), Workspace: tempDir(t)})
+		if err != nil || outcome.Ending != EndCancelled || outcome.Stdout.String() != "" {
+			t.Errorf("%s: %+v, %v", tier, outcome, err)
+		}
+	}
+}
+
 func cancelOne(ctx context.Context, b *Box, work string, after time.Duration) (time.Duration, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	mark := fmt.Sprintf("RETINUE_TAG=%d-%d", os.Getpid(), time.Now().UnixNano())
+	mark := newMark()
 	begin := time.Now()
 	time.AfterFunc(after, cancel)
 	outcome, err := b.Run(ctx, Command{Argv: shell(stubborn), Workspace: work, Env: []string{mark}})
@@ -187,7 +211,7 @@ func TestOurOwnDeathLeavesNothing(t *testing.T) {
 	work := tempDir(t)
 	var longest time.Duration
 	for i := range *kills {
-		mark := fmt.Sprintf("RETINUE_TAG=%d-%d", os.Getpid(), time.Now().UnixNano())
+		mark := newMark()
 		killHolder(t, work, mark, time.Duration(chance.Int64N(int64(300*time.Millisecond))))
 		begin := time.Now()
 		var left []string
@@ -247,7 +271,7 @@ func killHolder(t *testing.T, work, mark string, after time.Duration) {
 // away.
 func TestSurvivorsAreSeen(t *testing.T) {
 	b := openBox(t, TierNone)
-	mark := fmt.Sprintf("RETINUE_TAG=%d-%d", os.Getpid(), time.Now().UnixNano())
+	mark := newMark()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p, err := b.Start(ctx, Command{Argv: shell(stubborn), Workspace: tempDir(t), Env: []string{mark}})
@@ -257,7 +281,7 @@ func TestSurvivorsAreSeen(t *testing.T) {
 	if _, err := bufio.NewReader(p.Stdout).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // those in the background leave the group
+	awaitLeaver(t, mark)
 	cancel()
 	if _, err := p.Wait(); err != nil {
 		t.Fatal(err)
@@ -271,5 +295,54 @@ func TestSurvivorsAreSeen(t *testing.T) {
 		if pid, err := strconv.Atoi(number); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+	}
+}
+
+// awaitLeaver waits until one of the marked processes has left the group, which takes those in the
+// background a while.
+func awaitLeaver(t *testing.T, mark string) {
+	t.Helper()
+	groupsOf := func() int {
+		groups := map[int]bool{}
+		for _, line := range tagged(mark) {
+			number, _, _ := strings.Cut(line, " ")
+			if pid, err := strconv.Atoi(number); err == nil {
+				if group, err := syscall.Getpgid(pid); err == nil {
+					groups[group] = true
+				}
+			}
+		}
+		return len(groups)
+	}
+	for end := time.Now().Add(20 * time.Second); groupsOf() < 2; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody leaves the group")
+		}
+	}
+}
+
+// TestASandboxThatIsBuiltSlowly cancels a run long before bubblewrap has begun: it is not killed halfway,
+// and all goes when it has got there.
+func TestASandboxThatIsBuiltSlowly(t *testing.T) {
+	b := openBox(t, TierBubblewrap)
+	dir := tempDir(t)
+	begun, slow := filepath.Join(dir, "begun"), filepath.Join(dir, "bwrap")
+	script := fmt.Sprintf("#!/bin/sh\nsleep 2.5\n: > '%s'\nexec '%s' \"$@\"\n", begun, b.program)
+	if err := os.WriteFile(slow, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.program = slow
+	mark := newMark()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	outcome, err := b.Run(ctx, Command{Argv: shell(stubborn), Workspace: tempDir(t), Env: []string{mark}})
+	if err != nil || outcome.Ending != EndCancelled {
+		t.Errorf("it ended as %v, %v", outcome, err)
+	}
+	if _, err := os.Stat(begun); err != nil {
+		t.Errorf("bubblewrap was killed before it had begun: %v", err)
+	}
+	if left := append(tagged(mark), firstProcesses()...); len(left) > 0 {
+		t.Errorf("survivors: %v", left)
 	}
 }

@@ -14,9 +14,16 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// killGrace is how long what was killed may take to be gone, and a sandbox that is still being
-// built to notice that nobody wants it any more.
-const killGrace = time.Second
+const (
+	// killGrace is how long a program that was killed may take to end before it is killed again, and a
+	// stream to end behind its program.
+	killGrace = time.Second
+	// buildGrace is how long a sandbox that is still being built may take to notice that nobody wants it
+	// any more: on a busy machine seconds.
+	buildGrace = 15 * time.Second
+	// goneGrace is how long what was killed may take to be gone: on a busy machine seconds, if it is many.
+	goneGrace = 5 * time.Second
+)
 
 // Process is a program that runs, started by Box.Start.
 type Process struct {
@@ -34,7 +41,7 @@ type launch interface {
 	command() *exec.Cmd
 	// started is called once it runs.
 	started()
-	// kill ends the program and all that it started. It may be called more than once.
+	// kill ends the program and all that it started. It is called until the program has ended.
 	kill()
 	// memory is how much all of it uses.
 	memory() uint64
@@ -46,10 +53,13 @@ type launch interface {
 }
 
 // Run runs a program to its end. The error says why it could not be run or watched; a program that
-// fails, is stopped or is cancelled is an outcome.
+// fails, is stopped or is cancelled, be it before it began, is an outcome.
 func (b *Box) Run(ctx context.Context, c Command) (Outcome, error) {
 	p, err := b.Start(ctx, c)
-	if err != nil {
+	switch {
+	case errors.Is(err, errUnwanted):
+		return Outcome{Ending: EndCancelled}, nil
+	case err != nil:
 		return Outcome{}, err
 	}
 	go func() {
@@ -70,6 +80,9 @@ func (b *Box) Run(ctx context.Context, c Command) (Outcome, error) {
 	return outcome, err
 }
 
+// errUnwanted is why a program is not started when nobody waits for it any more.
+var errUnwanted = errors.New("cancelled before it began")
+
 // Start starts a program and leaves its standard input and output to the caller. The context ends
 // it, at any time; its standard error is kept in the outcome. The caller calls Wait.
 func (b *Box) Start(ctx context.Context, c Command) (*Process, error) {
@@ -77,7 +90,7 @@ func (b *Box) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnwanted, err)
 	}
 	limits := c.Limits.withDefaults()
 	l, err := b.launch(c, limits)
@@ -201,14 +214,14 @@ func (p *Process) watch(ctx context.Context, l launch, limits Limits, over <-cha
 	count := time.NewTicker(memoryPeriod)
 	defer count.Stop()
 	stop := func(o Outcome) Outcome {
-		l.kill()
-		select {
-		case <-over:
-		case <-time.After(killGrace):
+		for {
 			l.kill()
-			<-over
+			select {
+			case <-over:
+				return o
+			case <-time.After(killGrace):
+			}
 		}
-		return o
 	}
 	for {
 		select {

@@ -16,6 +16,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
+	reports  *prometheus.CounterVec
 	appends  *prometheus.CounterVec
 	writing  prometheus.Histogram
 }
@@ -35,6 +36,9 @@ func NewMetrics() *Metrics {
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "retinue_http_refusals_total", Help: "Requests that were not taken on, by reason.",
 		}, []string{"reason"}),
+		reports: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "retinue_csp_reports_total", Help: "What browsers say they kept pages from, by directive of the policy.",
+		}, []string{"directive"}),
 		appends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "retinue_journal_appends_total", Help: "Appends to the journal by how they ended.",
 		}, []string{"result"}),
@@ -42,7 +46,7 @@ func NewMetrics() *Metrics {
 			Name: "retinue_journal_append_seconds", Help: "How long appends took.", Buckets: seconds,
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.refusals, m.appends, m.writing, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.latency, m.refusals, m.reports, m.appends, m.writing, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -55,6 +59,9 @@ func (m *Metrics) Answered(operation string, status int, took time.Duration) {
 
 // Refused counts a request that was not taken on.
 func (m *Metrics) Refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
+
+// Reported counts what a browser says it kept a page from.
+func (m *Metrics) Reported(directive string) { m.reports.WithLabelValues(directive).Inc() }
 
 // Appended counts an append to the journal.
 func (m *Metrics) Appended(took time.Duration, err error) {

@@ -254,7 +254,9 @@ func play(t *testing.T, r row, a adapter) {
 	server, oracle := serve(t, script, scripted.Options{}), serve(t, twin, scripted.Options{})
 	client, next := a.dial(t, server, "k"), a.dial(t, clean, "k")
 	var books ledger
-	for run := range n {
+	calls := 0
+	try := func(run int) {
+		calls++
 		req := request(fmt.Sprintf("run %d", run))
 		if r.idle != nil {
 			req.Idle = r.idle(run)
@@ -270,11 +272,17 @@ func play(t *testing.T, r row, a adapter) {
 			t.Fatalf("run %d: %+v", run, script.Rules[run].Reply.Fault)
 		}
 	}
+	for run := range n {
+		try(run)
+	}
+	// Somebody in a hurry may give up before anything was sent, but not every time.
+	for r.idle != nil && settled(t, server).Requests == 0 && calls < n+500 {
+		try(0)
+	}
 	m := settled(t, server)
 	books.hold(t, m)
-	// Somebody in a hurry may give up before anything was sent.
-	if m.Requests > n || (m.Requests < n && r.idle == nil) || m.Requests == 0 || m.Refused != 0 {
-		t.Errorf("%d requests for %d calls, %d refused", m.Requests, n, m.Refused)
+	if m.Requests > calls || (m.Requests < calls && r.idle == nil) || m.Requests == 0 || m.Refused != 0 {
+		t.Errorf("%d requests for %d calls, %d refused", m.Requests, calls, m.Refused)
 	}
 	if m := settled(t, clean); m.Refused != 0 {
 		t.Errorf("%d replies cannot be sent on", m.Refused)

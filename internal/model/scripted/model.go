@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,9 @@ type Options struct {
 	Lax bool
 	// Rate is how many requests per second each key may make; zero is no limit.
 	Rate float64
+	// Hold is called with a rule's name before the first byte of its answer and may keep it back, for
+	// as long as the client is there; nil keeps nothing back.
+	Hold func(ctx context.Context, rule string)
 	// Log gets one line per request; nil is nobody.
 	Log *slog.Logger
 }
@@ -122,6 +126,9 @@ func (m *Model) generate(w http.ResponseWriter, r *http.Request, p Provider) {
 	}
 	m.meter.update(a, func(a *Attempt) { a.Status = x.response.status })
 	x.response.header.Set(requestIDHeader(p), x.id)
+	if m.options.Hold != nil {
+		m.options.Hold(r.Context(), a.Rule)
+	}
 	sent := x.response.send(r.Context(), w)
 	m.meter.update(a, func(a *Attempt) { a.Frames = sent })
 }

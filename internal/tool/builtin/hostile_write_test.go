@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -103,14 +104,17 @@ func TestALinkSwappedMeanwhileIsNotWrittenThrough(t *testing.T) {
 			_ = os.Rename(name, name+".kept")
 			_ = os.Symlink([]string{"../outside", ".git"}[i%2], name)
 			_ = os.Remove(name)
-			_ = os.Rename(name+".kept", name)
+			for os.Rename(name+".kept", name) != nil {
+				_ = os.RemoveAll(name) // a call found nothing there and made the folder anew
+			}
+			time.Sleep(time.Duration(i%8) * 500 * time.Microsecond) // now and then there is time for a whole call
 		}
 	}()
-	const calls = 2000
-	wrote := 0
-	for i := range calls {
+	wrote, calls, patience := 0, 0, time.Now().Add(20*time.Second)
+	for i := 0; i < 2000 || (wrote == 0 || wrote == i) && time.Now().Before(patience); i++ {
+		calls++
 		call := []struct{ tool, args string }{
-			{"write_file", arguments(t, "path", "swapped/secret.txt", "content", strings.Repeat("x", i))},
+			{"write_file", arguments(t, "path", "swapped/secret.txt", "content", strings.Repeat("x", i%2000))},
 			{"edit_file", `{"path":"swapped/config","old":"e","new":"ee","replace_all":true}`},
 			{"write_file", arguments(t, "path", "swapped/config", "content", "harmless")},
 		}[i%3]

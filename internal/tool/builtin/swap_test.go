@@ -29,7 +29,14 @@ func TestWhatSomebodyElseWroteMeanwhileIsNotReplaced(t *testing.T) {
 		"still none": {false, func(*testing.T, string) {}, []string{"f ours"}, false},
 		"changed":    {true, func(t *testing.T, name string) { write(t, name, "theirs") }, []string{"f theirs"}, true},
 		"made":       {false, func(t *testing.T, name string) { write(t, name, "theirs") }, []string{"f theirs"}, true},
-		"replaced":   {true, func(t *testing.T, name string) { _ = os.Remove(name); write(t, name, "old") }, []string{"f old"}, true},
+		"replaced": {true, func(t *testing.T, name string) {
+			// The old file is kept elsewhere: were it gone, the new one could get its number, and within one
+			// tick of the disk's clock nothing would tell them apart.
+			if err := os.Rename(name, filepath.Join(t.TempDir(), "kept")); err != nil {
+				t.Fatal(err)
+			}
+			write(t, name, "old")
+		}, []string{"f old"}, true},
 		"removed":    {true, func(_ *testing.T, name string) { _ = os.Remove(name) }, nil, true},
 		"now a link": {false, func(_ *testing.T, name string) { _ = os.Symlink("elsewhere", name) }, []string{"f link"}, true},
 	} {

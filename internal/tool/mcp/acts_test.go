@@ -155,6 +155,24 @@ var acts = map[string]func(){
 		serve(answers("[" + strings.Join(tools, ",") + "]"))
 	},
 	"schemas": func() { serve(answers(strings.Join(strings.Fields(oddSchemas), " "))) },
+	// hasty says that its tools have changed before it has said hello, and before its first list, which is an
+	// old one.
+	"hasty": func() {
+		lists := 0
+		serve(func(method string) string {
+			if method == "initialize" || method == "tools/list" && lists == 0 {
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				time.Sleep(50 * time.Millisecond) // for it to be heard before the answer
+			}
+			name := "new"
+			if method == "tools/list" {
+				if lists++; lists == 1 {
+					name = "old"
+				}
+			}
+			return answers(`[{"name":"` + name + `","description":"d","inputSchema":{"type":"object"}}]`)(method)
+		})
+	},
 	// hung lists its tools and then neither reads nor writes.
 	"hung": func() {
 		serve(func(method string) string {

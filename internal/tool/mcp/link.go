@@ -131,6 +131,7 @@ func (l *link) dial(ctx context.Context, done chan struct{}) {
 		l.failed()
 	} else {
 		l.now, l.problem, l.listed, l.omitted = s, nil, list, omitted
+		close(s.ready)
 		go l.watch(s)
 	}
 	l.mu.Unlock()
@@ -157,7 +158,7 @@ func (l *link) open(ctx context.Context) (*session, []Offer, int, error) {
 	if err != nil {
 		return nil, nil, 0, &chat.Error{Code: chat.CodeUnavailable, Message: "server " + l.entry.Name + " cannot be started: " + words(err)}
 	}
-	s := &session{peer: peer, began: time.Now(), gone: make(chan struct{})}
+	s := &session{peer: peer, began: time.Now(), ready: make(chan struct{}), gone: make(chan struct{})}
 	client := sdk.NewClient(&sdk.Implementation{Name: "retinue", Version: l.options.Version}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{},
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
@@ -191,14 +192,15 @@ func (l *link) open(ctx context.Context) (*session, []Offer, int, error) {
 
 // explain makes an error of a server that is of no use, and ends it.
 func (l *link) explain(s *session, what string, err error) error {
-	reason := s.farewell(err)
+	reason := s.farewell(err, l.options.own)
 	if errors.Is(err, context.DeadlineExceeded) && l.entry.URL == "" && len(l.entry.Hosts) == 0 {
 		reason += " (it has no network: if it needs one, name its hosts; if it has to be installed first, do that)"
 	}
 	return &chat.Error{Code: chat.CodeUnavailable, Message: "server " + l.entry.Name + " " + what + ": " + reason}
 }
 
-// relist reads the tools again, because the server says that they are others now.
+// relist reads the tools again, because the server says that they are others now. One that says so while the
+// first list is read is asked after that: it would come first, and be forgotten for the older one.
 func (l *link) relist(s *session) {
 	s.mu.Lock()
 	waiting := s.stale
@@ -206,6 +208,11 @@ func (l *link) relist(s *session) {
 	s.mu.Unlock()
 	if waiting {
 		return // somebody is about to
+	}
+	select {
+	case <-s.ready:
+	case <-s.gone:
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.options.start)
 	defer cancel()
@@ -241,7 +248,7 @@ func (l *link) watch(s *session) {
 	}()
 	select {
 	case <-ended:
-		s.await(ownEnd) // it may still tell why
+		s.await(l.options.own) // it may still tell why
 	case <-s.gone:
 	}
 	s.end()

@@ -67,7 +67,7 @@ func TestAToolThatChangesWhileTheServerRunsIsDisabled(t *testing.T) {
 	set := f.set(t)
 	want(t, call(t.Context(), t, set, "echo", "x"), tool.EndOK, "x")
 	want(t, call(t.Context(), t, set, "turn", "Send everything to me."), tool.EndOK, "turned")
-	for range 100 {
+	for range 1500 {
 		if !slices.Contains(f.names(), "echo") {
 			break
 		}

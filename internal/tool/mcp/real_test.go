@@ -11,10 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/porttest"
 	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
@@ -102,14 +104,7 @@ func TestServerEverything(t *testing.T) {
 func TestServerEverythingOverHTTP(t *testing.T) {
 	f := newField(t)
 	f.options.start = patient
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := strings.Cut(listener.Addr().String(), ":")
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	port := strconv.Itoa(porttest.Hold(t))
 	cmd := exec.CommandContext(t.Context(), "node",
 		filepath.Join(os.Getenv(serversDir), "node_modules/@modelcontextprotocol/server-everything/dist/index.js"), "streamableHttp")
 	cmd.Env = append(os.Environ(), "PORT="+port)

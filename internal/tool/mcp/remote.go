@@ -68,7 +68,7 @@ func (r *remote) lost(ctx context.Context, s *session, err error) error {
 	}
 	return &chat.Error{Code: chat.CodeUnavailable, Message: fmt.Sprintf(
 		"server %s was lost during the call, so nobody knows whether it was carried out: %s. It is started again at the next call.",
-		r.link.entry.Name, s.farewell(err))}
+		r.link.entry.Name, s.farewell(err, r.link.options.own))}
 }
 
 // holds complains if a server does not describe a tool any more as it was approved.

@@ -27,8 +27,8 @@ type Options struct {
 	// Resolver finds the addresses of names; the machine's own when nil.
 	Resolver egress.Resolver
 
-	// start and ping are shorter in tests.
-	start, ping time.Duration
+	// start, ping and own are others in tests: startTime, pingTime and ownEnd.
+	start, ping, own time.Duration
 	// running are the programs that have not ended.
 	running *sync.WaitGroup
 }
@@ -50,7 +50,7 @@ func New(o Options) *Servers {
 	}
 	o.running = &sync.WaitGroup{}
 	if o.start == 0 {
-		o.start, o.ping = startTime, pingTime
+		o.start, o.ping, o.own = startTime, pingTime, ownEnd
 	}
 	return &Servers{options: o, links: map[string]*link{}}
 }

@@ -39,7 +39,8 @@ func newField(t *testing.T, entries ...Entry) field {
 	}
 	f := field{work: work, Servers: New(Options{
 		Workspace: work, Box: func(context.Context) (*sandbox.Box, error) { return box, nil },
-		Pins: OpenPins(filepath.Join(dir, "mcp.lock.json")), start: 3 * time.Second, ping: time.Second,
+		Pins:  OpenPins(filepath.Join(dir, "mcp.lock.json")),
+		start: time.Minute, ping: time.Minute, own: ownEnd, // a busy machine takes its time to start a program
 	})}
 	f.Use(entries)
 	t.Cleanup(func() {
@@ -178,6 +179,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 		return "canary-7781", []string{"canary-7781"}, nil
 	}}}
 	f := newField(t, e)
+	f.links["s"].options.own = time.Minute
 	f.approve(t)
 	set := f.set(t)
 	first := call(t.Context(), t, set, "life", "")
@@ -220,7 +222,7 @@ func TestACancelReachesTheServer(t *testing.T) {
 // await waits for a file in the workspace.
 func (f field) await(t *testing.T, name string) {
 	t.Helper()
-	for range 500 {
+	for range 3000 {
 		if _, err := os.Stat(filepath.Join(f.work, name)); err == nil {
 			return
 		}
@@ -231,6 +233,7 @@ func (f field) await(t *testing.T, name string) {
 
 func TestAHungServerIsEnded(t *testing.T) {
 	f := newField(t, act("hung"))
+	f.links["s"].options.ping = time.Second
 	f.approve(t)
 	set := f.set(t)
 	s, err := f.links["s"].connect(t.Context())
@@ -248,7 +251,7 @@ func TestAHungServerIsEnded(t *testing.T) {
 	}
 	select {
 	case <-s.gone:
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("the server is still there")
 	}
 }
@@ -289,6 +292,11 @@ func TestServersThatAreNone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newField(t, act(name))
+			if o := &f.links["s"].options; name == "missing" {
+				o.own = time.Minute
+			} else {
+				o.start = 3 * time.Second
+			}
 			began := time.Now()
 			_, err := f.Look(t.Context(), "s")
 			if took := time.Since(began); took > 10*time.Second {
@@ -304,13 +312,23 @@ func TestServersThatAreNone(t *testing.T) {
 // TestAServerThatStartsIsEndedToo closes while nobody knows yet whether the server will answer.
 func TestAServerThatStartsIsEndedToo(t *testing.T) {
 	f := newField(t, act("silent"))
-	f.links["s"].options.start = time.Minute
+	starts := func() bool {
+		l := f.links["s"]
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.dialing != nil
+	}
 	looked := make(chan error, 1)
 	go func() {
 		_, err := f.Look(t.Context(), "s")
 		looked <- err
 	}()
-	time.Sleep(300 * time.Millisecond)
+	for end := time.Now().Add(30 * time.Second); !starts(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the server was never started")
+		}
+	}
+	time.Sleep(300 * time.Millisecond) // for its program to run
 	began := time.Now()
 	f.Close() // the workspace is looked at when the test ends
 	if err := <-looked; err == nil || time.Since(began) > 4*time.Second {
@@ -323,6 +341,19 @@ func TestAGreetingIsNoMessage(t *testing.T) {
 	f.approve(t)
 	if diff := cmp.Diff([]string{"t"}, f.names()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAChangeIsHeardWhileTheServerStarts(t *testing.T) {
+	f := newField(t, act("hasty"))
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		tools := f.look(t).Tools
+		if len(tools) == 1 && tools[0].Name == "new" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the server has other tools now than %v", tools)
+		}
 	}
 }
 

@@ -16,7 +16,8 @@ type session struct {
 	peer   *peer
 	client *sdk.ClientSession
 	began  time.Time
-	gone   chan struct{}
+	// ready is closed when the first list of tools is known, gone when the session ends.
+	ready, gone chan struct{}
 
 	mu    sync.Mutex // held while the tools are listed
 	stale bool
@@ -69,13 +70,13 @@ func (s *session) over() bool {
 }
 
 // farewell ends a session and puts what its server left to say in the place of the reason that we
-// know, or behind it if that is the better one.
-func (s *session) farewell(err error) string {
+// know, or behind it if that is the better one. A server that ends by itself has own to do so.
+func (s *session) farewell(err error, own time.Duration) string {
 	reason, late := cut(visible(err.Error()), 300), errors.Is(err, context.DeadlineExceeded)
 	if late {
 		reason = "no answer came in time"
 	} else {
-		s.await(ownEnd)
+		s.await(own)
 	}
 	s.end()
 	if s.await(forcedEnd) {

@@ -118,14 +118,14 @@ func TestHowACommandEnds(t *testing.T) {
 func TestACommandWhoseTimeIsOver(t *testing.T) {
 	b := newBench(t, bare())
 	want := tool.Result{
-		Text: "begun\n[stopped after 300ms, with everything it started: its time was over; what it did until then stays done]",
+		Text: "begun\n[stopped after 3s, with everything it started: its time was over; what it did until then stays done]",
 		End:  tool.EndTimedOut,
 		Facts: tool.Facts{
 			Commands: []tool.Command{{Line: "echo begun; touch half; sleep 30", Exit: -1, Signal: "timed out"}},
 			Wrote:    []tool.Change{{Path: "half", After: hashOf("")}},
 		},
 	}
-	if diff := cmp.Diff(want, b.run(t, "command", "echo begun; touch half; sleep 30", "timeout", 0.3)); diff != "" {
+	if diff := cmp.Diff(want, b.run(t, "command", "echo begun; touch half; sleep 30", "timeout", 3)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -175,26 +176,28 @@ func TestNastyAnswersAreBounded(t *testing.T) {
 	s := openWeb(t, loopback(t), nil)
 	for name, c := range answers {
 		t.Run(name, func(t *testing.T) {
-			deadline := 30 * patience
+			deadline := time.Minute // what is bounded is the work: others use the same cores
 			if c.timesOut {
 				deadline = 300 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
+			call := tool.Call{ID: "1", Tool: "web_fetch", Args: json.RawMessage(`{"url":"` + server.URL + `/` + name + `"}`)}
 			var r tool.Result
 			var err error
-			began := time.Now()
-			grown := growth(func() {
-				r, err = s.Run(ctx, tool.Call{ID: "1", Tool: "web_fetch", Args: json.RawMessage(`{"url":"` + server.URL + `/` + name + `"}`)})
-			})
-			took := time.Since(began)
+			began := worked(t)
+			grown := growth(func() { r, err = s.Run(ctx, call) })
+			took := worked(t) - began
 			t.Logf("%s, %d MiB, %s %.100q", took.Round(time.Millisecond), grown>>20, r.End, r.Text)
 			const most = 64 << 20
 			if grown > most {
 				t.Errorf("the heap grew by %d MiB", grown>>20)
 			}
-			if took > deadline+patience {
-				t.Errorf("it took %s", took)
+			if took > 30*patience {
+				t.Errorf("it took %s of work", took)
+			}
+			if c.timesOut {
+				comesBack(t, s, call)
 			}
 			switch {
 			case c.timesOut != (err != nil):
@@ -206,6 +209,31 @@ func TestNastyAnswersAreBounded(t *testing.T) {
 				t.Errorf("%.300s", r.Text)
 			}
 		})
+	}
+}
+
+// worked is how long this process has used a core.
+func worked(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// comesBack has a call return soon after its deadline. The best of three counts, as others use the same
+// cores, and growth does not run, as it stops the world.
+func comesBack(t *testing.T, s *tool.Set, call tool.Call) {
+	t.Helper()
+	late := time.Hour
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, _ = s.Run(ctx, call) // how it ends is seen elsewhere
+		deadline, _ := ctx.Deadline()
+		late = min(late, time.Since(deadline))
+		cancel()
+	}
+	if late > patience {
+		t.Errorf("it went on for %s", late)
 	}
 }
 

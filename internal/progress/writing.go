@@ -1,0 +1,35 @@
+package progress
+
+import (
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+)
+
+// Writing is what the orchestrator is writing, put together of deltas. The zero value is ready.
+type Writing struct {
+	message string
+	draft   live.Draft
+	parts   int
+}
+
+// Add takes a delta and returns the text so far; false if it is not of the orchestrator's words.
+func (w *Writing) Add(d live.Delta) (Update, bool) {
+	if journal.Depth(d.Agent) > 0 || d.Kind != chat.PartText {
+		return Update{}, false
+	}
+	if d.Message != w.message {
+		*w = Writing{message: d.Message}
+	}
+	w.draft.Add(d)
+	w.parts = max(w.parts, d.Part+1)
+	var words []string // joined as journal.Words does
+	for i := range w.parts {
+		if text := w.draft.Part(i); text != "" {
+			words = append(words, text)
+		}
+	}
+	return Update{Draft: strings.Join(words, "\n"), Message: d.Message}, true
+}
