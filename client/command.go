@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 )
@@ -17,6 +18,8 @@ type NewConversation struct {
 	Headless bool `json:"headless,omitempty"`
 	// MaxCost bounds the conversation, in millionths of a US dollar.
 	MaxCost int64 `json:"max_cost_micro_usd,omitempty"`
+	// MaxDuration bounds each turn, in milliseconds; waiting for a person does not count.
+	MaxDuration int64 `json:"max_duration_ms,omitempty"`
 	// Message is the first message.
 	Message string `json:"message,omitempty"`
 }
@@ -43,12 +46,14 @@ func (c *Client) Post(ctx context.Context, conversation string, m NewMessage) (o
 }
 
 // Decision is what a person says to an approval. Hash is the approval's, so that what was shown is
-// what is decided. Scope is once, task or conversation; empty means once.
+// what is decided. Scope is once, task or conversation; empty means once. Args, a JSON object, are what
+// the call is allowed with instead of the agent's arguments, for once.
 type Decision struct {
-	Allow bool   `json:"allow"`
-	Hash  string `json:"hash"`
-	Scope string `json:"scope,omitempty"`
-	Note  string `json:"note,omitempty"`
+	Allow bool            `json:"allow"`
+	Hash  string          `json:"hash"`
+	Scope string          `json:"scope,omitempty"`
+	Note  string          `json:"note,omitempty"`
+	Args  json.RawMessage `json:"args,omitempty"`
 }
 
 // Decide allows or denies a call.

@@ -25,6 +25,7 @@ const (
 	AgentStarted         EventType = "agent.started"
 	AgentWaiting         EventType = "agent.waiting"
 	AgentResumed         EventType = "agent.resumed"
+	AgentSettled         EventType = "agent.settled"
 	AgentCompleted       EventType = "agent.completed"
 	AgentFailed          EventType = "agent.failed"
 	AgentCancelled       EventType = "agent.cancelled"
@@ -186,7 +187,16 @@ type (
 		Model    string `json:"model,omitempty"`
 		Usage    Usage  `json:"usage"`
 		First    int64  `json:"first_token_ms,omitempty"`
+		Waited   int64  `json:"waited_ms,omitempty"`
 		Duration int64  `json:"duration_ms,omitempty"`
+		// Retry is how long the provider asked to be left alone.
+		Retry int64 `json:"retry_after_ms,omitempty"`
+		Tries []Try `json:"tries,omitempty"`
+	}
+	// Try is a sending of a model call that came to nothing.
+	Try struct {
+		Model string `json:"model,omitempty"`
+		Kind  string `json:"error_kind"`
 	}
 	// ToolBegin is a tool call that a worker begins.
 	ToolBegin struct {
@@ -223,6 +233,8 @@ type (
 		Scope    string `json:"scope,omitempty"`
 		By       string `json:"by"`
 		Note     string `json:"note,omitempty"`
+		// Args are what the call is allowed with instead of the agent's arguments.
+		Args json.RawMessage `json:"args,omitempty"`
 	}
 	// Closed is the end of an approval.
 	Closed struct {
@@ -256,10 +268,10 @@ var dataTypes = map[EventType]reflect.Type{
 	MessageDelivered: reflect.TypeFor[Delivered](), MessageCompleted: reflect.TypeFor[Message](),
 	MessageVoided: reflect.TypeFor[Voided](), CancelRequested: reflect.TypeFor[Stopping](),
 	AgentSpawned: reflect.TypeFor[Spawned](), AgentQueued: reflect.TypeFor[Moved](), AgentStarted: reflect.TypeFor[Moved](),
-	AgentWaiting: reflect.TypeFor[Moved](), AgentResumed: reflect.TypeFor[Moved](), AgentCompleted: reflect.TypeFor[Finished](),
-	AgentFailed: reflect.TypeFor[Finished](), AgentCancelled: reflect.TypeFor[Finished](), AgentPatched: reflect.TypeFor[Patched](),
-	NoteAdded: reflect.TypeFor[Noted](), TurnCompleted: reflect.TypeFor[TurnEnd](), TurnFailed: reflect.TypeFor[TurnEnd](),
-	TurnCancelled: reflect.TypeFor[TurnEnd](), AttemptStarted: reflect.TypeFor[Attempt](),
+	AgentWaiting: reflect.TypeFor[Moved](), AgentResumed: reflect.TypeFor[Moved](), AgentSettled: reflect.TypeFor[Moved](),
+	AgentCompleted: reflect.TypeFor[Finished](), AgentFailed: reflect.TypeFor[Finished](), AgentCancelled: reflect.TypeFor[Finished](),
+	AgentPatched: reflect.TypeFor[Patched](), NoteAdded: reflect.TypeFor[Noted](), TurnCompleted: reflect.TypeFor[TurnEnd](),
+	TurnFailed: reflect.TypeFor[TurnEnd](), TurnCancelled: reflect.TypeFor[TurnEnd](), AttemptStarted: reflect.TypeFor[Attempt](),
 	AttemptCompleted: reflect.TypeFor[AttemptEnd](), AttemptFailed: reflect.TypeFor[AttemptEnd](),
 	ToolStarted: reflect.TypeFor[ToolBegin](), ToolReturned: reflect.TypeFor[ToolResult](), ToolDenied: reflect.TypeFor[ToolResult](),
 	QuestionAsked: reflect.TypeFor[Question](), QuestionRelayed: reflect.TypeFor[Relayed](),

@@ -29,6 +29,8 @@ type FollowOptions struct {
 	After int64
 	// Deltas are the agents whose text is wanted while it is made; "all" means all of them.
 	Deltas []string
+	// Lost, if it is there, is told each time the server could not be reached. Following goes on.
+	Lost func(error)
 }
 
 // Follow gives what happens in a conversation, each recorded event once and in order, until ctx
@@ -37,7 +39,7 @@ type FollowOptions struct {
 func (c *Client) Follow(ctx context.Context, conversation string, o FollowOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := &follower{client: c, conversation: conversation, last: o.After, yield: yield}
-		err := c.lasting(ctx, func() request { return f.request(o) }, f.hand)
+		err := c.lasting(ctx, func() request { return f.request(o) }, f.hand, o.Lost)
 		if !errors.Is(err, errStopped) {
 			yield(Event{}, err)
 		}
@@ -54,8 +56,11 @@ type frame struct {
 }
 
 // lasting reads a stream over as many connections as it takes. It ends with an error that waiting
-// does not mend, and that of ctx when it ends.
-func (c *Client) lasting(ctx context.Context, ask func() request, hand func(context.Context, frame) error) error {
+// does not mend, and that of ctx when it ends. Lost is told of connections that brought nothing; it may be
+// nil.
+func (c *Client) lasting(
+	ctx context.Context, ask func() request, hand func(context.Context, frame) error, lost func(error),
+) error {
 	for failures := 0; ; failures++ {
 		lasted, err := c.stream(ctx, ask(), hand)
 		if errors.Is(err, errStopped) {
@@ -70,6 +75,9 @@ func (c *Client) lasting(ctx context.Context, ask func() request, hand func(cont
 		wait, again := patience(err, failures+1)
 		if !again {
 			return err
+		}
+		if !lasted && lost != nil {
+			lost(err)
 		}
 		if sleep(ctx, wait) != nil {
 			return context.Cause(ctx)

@@ -80,7 +80,7 @@ func TestFollowSurvivesCuts(t *testing.T) {
 	chance := rand.New(rand.NewPCG(seed, 0))
 	s := newScene(t)
 	way, address := throughCuts(t, s.URL)
-	c := &Client{BaseURL: address, Key: apitest.Token, HTTP: &http.Client{Transport: &http.Transport{}}}
+	c := &Client{BaseURL: address, Key: apitest.Token, HTTP: s.Contract.Client(t)}
 	const count = 300
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

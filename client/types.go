@@ -27,11 +27,19 @@ type Conversation struct {
 	Number    int64     `json:"number"`
 }
 
+// ListedConversation is a conversation in a list. Running counts its tasks that are under way and wait
+// for nobody; Last is how the orchestrator's last turn ended.
+type ListedConversation struct {
+	Conversation
+	Running int    `json:"running"`
+	Last    string `json:"last,omitempty"`
+}
+
 // Conversations is a page of the list of conversations. Cursor asks for the next; the last has
 // none.
 type Conversations struct {
-	Items  []Conversation `json:"items"`
-	Cursor string         `json:"cursor,omitempty"`
+	Items  []ListedConversation `json:"items"`
+	Cursor string               `json:"cursor,omitempty"`
 }
 
 // Page is a part of a list. Before asks for what came before it; it is zero when nothing did.
@@ -116,13 +124,9 @@ type Agent struct {
 	Subtree  Usage  `json:"subtree"`
 }
 
-// AgentView is an agent with its tasks.
-type AgentView struct {
-	Agent
-	Tasks []Task `json:"tasks"`
-}
-
-// Task is one thing that an agent was asked to do.
+// Task is one thing that an agent was asked to do. In lists Title, Summary and Message are cut, and
+// of Changed there are some; ChangedCount says how many there are. Verdict says what is known of its
+// claims: none, verified, unverified or contradicted.
 type Task struct {
 	ID         string     `json:"id"`
 	Agent      string     `json:"agent"`
@@ -138,23 +142,28 @@ type Task struct {
 	AssignedAt time.Time  `json:"assigned_at"`
 	StartedAt  *time.Time `json:"started_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
+
+	Title         string   `json:"title,omitempty"`
+	Summary       string   `json:"summary,omitempty"`
+	Message       string   `json:"message,omitempty"`
+	Changed       []string `json:"changed_files,omitempty"`
+	ChangedCount  int      `json:"changed_count,omitempty"`
+	Verdict       string   `json:"verdict,omitempty"`
+	Iterations    int      `json:"iterations,omitempty"`
+	MaxIterations int      `json:"max_iterations,omitempty"`
+	MaxDuration   int64    `json:"max_duration_ms,omitempty"`
 }
 
 // TaskView is a task with what was asked and what came of it.
 type TaskView struct {
 	Task
-	Instruction   string          `json:"instruction,omitempty"`
-	Criteria      string          `json:"success_criteria,omitempty"`
-	Files         []string        `json:"files,omitempty"`
-	ContextMode   string          `json:"context_mode,omitempty"`
-	MaxIterations int             `json:"max_iterations,omitempty"`
-	MaxDuration   int64           `json:"max_duration_ms,omitempty"`
-	Brief         json.RawMessage `json:"brief,omitempty"`
-	Message       string          `json:"message,omitempty"`
-	Summary       string          `json:"summary,omitempty"`
-	Result        json.RawMessage `json:"result,omitempty"`
-	Receipt       json.RawMessage `json:"receipt,omitempty"`
-	Iterations    int             `json:"iterations,omitempty"`
+	Instruction string          `json:"instruction,omitempty"`
+	Criteria    string          `json:"success_criteria,omitempty"`
+	Files       []string        `json:"files,omitempty"`
+	ContextMode string          `json:"context_mode,omitempty"`
+	Brief       json.RawMessage `json:"brief,omitempty"`
+	Result      json.RawMessage `json:"result,omitempty"`
+	Receipt     json.RawMessage `json:"receipt,omitempty"`
 }
 
 // ToolCall is one use of a tool.
@@ -219,8 +228,12 @@ type Approval struct {
 	By      string          `json:"by,omitempty"`
 	Allow   bool            `json:"allow,omitempty"`
 	Scope   string          `json:"scope,omitempty"`
-	At      time.Time       `json:"at"`
-	Until   *time.Time      `json:"until,omitempty"`
+	// Edited means that it was allowed with other arguments than the agent's, and Args are those; lists
+	// leave them out.
+	Edited bool            `json:"edited,omitempty"`
+	Args   json.RawMessage `json:"args,omitempty"`
+	At     time.Time       `json:"at"`
+	Until  *time.Time      `json:"until,omitempty"`
 }
 
 // Question is what an agent wants to know.
@@ -245,9 +258,30 @@ type Snapshot struct {
 	Questions    []Question   `json:"questions"`
 	Approvals    []Approval   `json:"approvals"`
 	Messages     []Message    `json:"messages"`
+	Notes        []Note       `json:"notes"`
+	Turns        []EndedTurn  `json:"turns"`
 	Used         Usage        `json:"used"`
 	HeldTokens   int64        `json:"held_tokens"`
 	HeldCost     int64        `json:"held_micro_usd"`
+	MaxCost      int64        `json:"max_cost_micro_usd,omitempty"`
+}
+
+// Note is a line for people, with where it is in the chat.
+type Note struct {
+	Seq   int64     `json:"seq"`
+	At    time.Time `json:"at"`
+	Agent string    `json:"agent"`
+	Task  string    `json:"task"`
+	Noted
+}
+
+// EndedTurn is the end of a turn of the orchestrator, with where it is in the chat.
+type EndedTurn struct {
+	Seq   int64     `json:"seq"`
+	At    time.Time `json:"at"`
+	Agent string    `json:"agent"`
+	Task  string    `json:"task"`
+	TurnEnd
 }
 
 // Waiting is an approval or a question that waits for a person.
@@ -267,20 +301,6 @@ type Hit struct {
 	Agent        string    `json:"agent"`
 	Speaker      string    `json:"speaker"`
 	Text         string    `json:"text"`
-}
-
-// Role is what an agent can be.
-type Role struct {
-	Name          string   `json:"name"`
-	Description   string   `json:"description"`
-	Icon          string   `json:"icon,omitempty"`
-	Model         string   `json:"model,omitempty"`
-	Tools         []string `json:"tools"`
-	Delegates     []string `json:"delegates"`
-	MaxIterations int      `json:"max_iterations,omitempty"`
-	MaxDuration   int64    `json:"max_duration_ms,omitempty"`
-	Prompt        string   `json:"prompt"`
-	Source        string   `json:"source"`
 }
 
 // Accepted says that a command is recorded and will be carried out.

@@ -26,6 +26,7 @@ type (
 		Conversation Conversation `json:"conversation"`
 		Waiting      int          `json:"waiting"`
 		Running      int          `json:"running"`
+		Last         string       `json:"last,omitempty"`
 	}
 	// RemovedLine names a conversation that is gone.
 	RemovedLine struct {
@@ -72,7 +73,7 @@ func (c *Client) Watch(ctx context.Context) iter.Seq2[Event, error] {
 				return errStopped
 			}
 			return nil
-		})
+		}, nil)
 		if !errors.Is(err, errStopped) {
 			yield(Event{}, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -30,44 +31,29 @@ type (
 		InAgent
 		Paged
 	}
-	taskInput struct {
-		InConversation
-		Task string `path:"task" minLength:"1" maxLength:"512" doc:"The task's id with ~ in the place of /."`
-	}
 	toolCallInput struct {
 		InAgent
 		Call string `path:"call" minLength:"1" maxLength:"128"`
 	}
-	agentsOutput     struct{ Body Page[Agent] }
-	agentOutput      struct{ Body AgentView }
-	tasksOutput      struct{ Body Page[Task] }
-	taskOutput       struct{ Body TaskView }
-	toolCallsOutput  struct{ Body Page[ToolCall] }
-	toolCallOutput   struct{ Body ToolCallView }
-	modelCallsOutput struct{ Body Page[ModelCall] }
+	agentsOutput    struct{ Body Page[Agent] }
+	agentOutput     struct{ Body AgentView }
+	toolCallsOutput struct{ Body Page[ToolCall] }
+	toolCallOutput  struct{ Body ToolCallView }
 )
 
-// AgentView is an agent with its tasks.
+// AgentView is an agent with its tasks, whole, and how it was set up.
 type AgentView struct {
 	Agent
-	Tasks []Task `json:"tasks"`
+	Tasks  []TaskView  `json:"tasks"`
+	Config AgentConfig `json:"config"`
 }
 
-// TaskView is a task with what was asked and what came of it.
-type TaskView struct {
-	Task
-	Instruction   string          `json:"instruction,omitempty"`
-	Criteria      string          `json:"success_criteria,omitempty"`
-	Files         []string        `json:"files,omitempty" doc:"Where the agent was told to begin."`
-	ContextMode   string          `json:"context_mode,omitempty"`
-	MaxIterations int             `json:"max_iterations,omitempty"`
-	MaxDuration   int64           `json:"max_duration_ms,omitempty"`
-	Brief         json.RawMessage `json:"brief,omitempty" doc:"All that the agent was given to begin with."`
-	Message       string          `json:"message,omitempty" doc:"Why it failed."`
-	Summary       string          `json:"summary,omitempty"`
-	Result        json.RawMessage `json:"result,omitempty"`
-	Receipt       json.RawMessage `json:"receipt,omitempty" doc:"What is claimed, held against what was done."`
-	Iterations    int             `json:"iterations,omitempty"`
+// AgentConfig is how an agent was set up when it began.
+type AgentConfig struct {
+	Role    json.RawMessage   `json:"role,omitempty" doc:"The role as it was then, word for word; absent if it was not kept."`
+	Current bool              `json:"current" doc:"Whether the role's files still say the same."`
+	Origins map[string]string `json:"origins,omitempty" doc:"Where each value of the role came from, as far as its files still say the same. What is not named has its default."`
+	Source  string            `json:"source,omitempty" doc:"The file that the role was read from, likewise."`
 }
 
 // ToolCallView is a tool call with what went in and what came out.
@@ -98,8 +84,7 @@ func (s *Server) agentRoutes() {
 	register(s, accessRead, read("listToolCalls", "/agents/{agent}/tool-calls", "What an agent used tools for"), s.toolCalls)
 	register(s, accessRead, read("getToolCall", "/agents/{agent}/tool-calls/{call}", "One tool call, whole"), s.toolCall)
 	register(s, accessRead, read("listModelCalls", "/agents/{agent}/model-calls", "What an agent asked models"), s.modelCalls)
-	register(s, accessRead, read("listTasks", "/tasks", "All that agents were asked to do"), s.tasks)
-	register(s, accessRead, read("getTask", "/tasks/{task}", "One task with what came of it"), s.task)
+	register(s, accessRead, read("getModelCall", "/agents/{agent}/model-calls/{call}", "One model call: what was sent, as far as it is recorded, and what came back"), s.modelCall)
 }
 
 func (s *Server) agents(ctx context.Context, in *conversationInput) (*agentsOutput, error) {
@@ -119,8 +104,36 @@ func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error
 	if i < 0 {
 		return nil, journal.NotFound()
 	}
-	tasks := slices.DeleteFunc(state.Tasks, func(t journal.Task) bool { return t.Agent != in.id() })
-	return &agentOutput{Body: AgentView{Agent: agentOf(state.Agents[i]), Tasks: each(tasks, taskOf)}}, nil
+	out := AgentView{Agent: agentOf(state.Agents[i])}
+	mine := slices.DeleteFunc(state.Tasks, func(t journal.Task) bool { return t.Agent != in.id() })
+	if out.Tasks, err = s.whole(ctx, in.place(ctx), mine); err != nil {
+		return nil, err
+	}
+	out.Config, err = s.setUp(ctx, state.Conversation.Workspace, state.Agents[i])
+	return &agentOutput{Body: out}, err
+}
+
+// setUp reads how an agent was set up. Where values came from is not recorded: today's files say it,
+// if the role that they give is the same one.
+func (s *Server) setUp(ctx context.Context, workspace string, a journal.Agent) (AgentConfig, error) {
+	var out AgentConfig
+	if a.RoleHash == "" {
+		return out, nil
+	}
+	text, err := s.options.Log.Text(ctx, callerOf(ctx).Tenant, a.RoleHash)
+	switch {
+	case chat.CodeOf(err) == chat.CodeNotFound: // as in a conversation that was imported
+	case err != nil:
+		return out, err
+	case json.Valid([]byte(text)):
+		out.Role = json.RawMessage(text)
+	}
+	today, err := s.options.Roles.Role(ctx, workspace, a.Role)
+	if err != nil || today.Hash != a.RoleHash {
+		return out, nil //nolint:nilerr // a role that is gone, or cannot be read any more, is not today's
+	}
+	out.Current, out.Origins, out.Source = true, today.Origins, today.Source
+	return out, nil
 }
 
 func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, error) {
@@ -175,14 +188,6 @@ func (s *Server) toolCalls(ctx context.Context, in *agentPageInput) (*toolCallsO
 	return &toolCallsOutput{Body: page(list, in.Limit, toolCallOf, func(c journal.ToolCall) int64 { return c.Seq })}, nil
 }
 
-func (s *Server) modelCalls(ctx context.Context, in *agentPageInput) (*modelCallsOutput, error) {
-	list, err := s.options.Log.ModelCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
-	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
-		return nil, err
-	}
-	return &modelCallsOutput{Body: page(list, in.Limit, modelCallOf, func(c journal.ModelCall) int64 { return c.Seq })}, nil
-}
-
 // toolCall reads a call out of the message that asked for it, and its result.
 func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutput, error) {
 	turn, _, ok := journal.ParseCall(in.Call)
@@ -219,41 +224,4 @@ func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutp
 		}
 	}
 	return &toolCallOutput{Body: out}, nil
-}
-
-func (s *Server) tasks(ctx context.Context, in *conversationInput) (*tasksOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return &tasksOutput{Body: Page[Task]{Items: each(state.Tasks, taskOf)}}, nil
-}
-
-func (s *Server) task(ctx context.Context, in *taskInput) (*taskOutput, error) {
-	place, id := in.place(ctx), slashed(in.Task)
-	state, err := s.options.Log.Snapshot(ctx, place)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(state.Tasks, func(t journal.Task) bool { return t.ID == id })
-	if i < 0 {
-		return nil, journal.NotFound()
-	}
-	where := journal.In{Task: id}
-	entries, err := s.options.Log.Find(ctx, place, journal.Assigned{In: where}.Key(), journal.Finished{In: where}.Key())
-	if err != nil {
-		return nil, err
-	}
-	out := TaskView{Task: taskOf(state.Tasks[i])}
-	for _, e := range entries {
-		switch r := e.Row.(type) {
-		case journal.Assigned:
-			out.Instruction, out.Criteria, out.Files, out.ContextMode = r.Instruction, r.Criteria, r.Files, r.ContextMode
-			out.MaxIterations, out.MaxDuration, out.Brief = r.MaxIterations, r.MaxDuration, r.Brief
-		case journal.Finished:
-			out.Message, out.Summary, out.Result, out.Receipt, out.Iterations = r.Message, r.Summary, r.Result, r.Receipt, r.Iterations
-		default: // nothing else was asked for
-		}
-	}
-	return &taskOutput{Body: out}, nil
 }

@@ -2,12 +2,15 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -67,7 +70,7 @@ func (s *Server) keyRoutes() {
 	}, s.createKey)
 	register(s, accessSelf, huma.Operation{
 		OperationID: "revokeKey", Method: http.MethodDelete, Path: "/v1/keys/{key}", DefaultStatus: http.StatusNoContent,
-		Summary: "Revoke a key, at once", Tags: []string{tag},
+		Summary: "Revoke a key, at once", Tags: []string{tag}, Metadata: asKind(kindRelease),
 	}, s.revokeKey)
 }
 
@@ -114,7 +117,12 @@ func (s *Server) createKey(ctx context.Context, in *newKeyInput) (*newKeyOutput,
 		ID: people.NewID("k"), Person: c.User, Email: c.Name, Name: in.Body.Name, Scopes: scopes, CreatedAt: now, ExpiresAt: now.Add(life),
 	}
 	secret := people.NewCredential(people.KindKey, c.Tenant)
-	if err := s.options.People.MakeKey(ctx, secret, k); err != nil {
+	record := audit.Record{
+		Action: audit.ActionKeyCreate, Object: k.ID,
+		Detail: fmt.Sprintf("name=%q scopes=%s until=%s", k.Name, strings.Join(in.Body.Scopes, ","), k.ExpiresAt.Format(time.RFC3339)),
+	}
+	err := s.traced(ctx, record, func() error { return s.options.People.MakeKey(ctx, secret, k) })
+	if err != nil {
 		return nil, err
 	}
 	return &newKeyOutput{Body: NewKey{Key: keyOf(k), Secret: secret.Text}}, nil
@@ -125,5 +133,7 @@ func (s *Server) revokeKey(ctx context.Context, in *keyInput) (*struct{}, error)
 		return nil, noPeople()
 	}
 	c := callerOf(ctx)
-	return nil, s.options.People.RevokeKey(ctx, c.Tenant, whose(c), in.Key, s.options.Now())
+	return nil, s.traced(ctx, audit.Record{Action: audit.ActionKeyRevoke, Object: in.Key}, func() error {
+		return s.options.People.RevokeKey(ctx, c.Tenant, whose(c), in.Key, s.options.Now())
+	})
 }

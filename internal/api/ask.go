@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,6 +32,8 @@ type (
 			Hash  string `json:"hash" minLength:"1" maxLength:"128" doc:"The approval's hash: what was shown is what is decided."`
 			Scope string `json:"scope,omitempty" enum:"once,task,conversation" doc:"How far it goes; empty means once."`
 			Note  string `json:"note,omitempty" maxLength:"2000" doc:"Why not; the agent is told."`
+			// Args keep the numbers as they were written.
+			Args map[string]json.RawMessage `json:"args,omitempty" doc:"All the arguments to run the call with instead of the agent's, of the same tool. With allow, and for once only. They are checked as the agent's were, and the agent is told."`
 		}
 	}
 )
@@ -47,7 +50,7 @@ func (s *Server) askRoutes() {
 	}, s.approval)
 	register(s, accessCommand, huma.Operation{
 		OperationID: "decideApproval", Method: http.MethodPost, Path: base + "/approvals/{approval}/decision",
-		Summary: "Allow or deny a call", Tags: []string{"commands"},
+		Summary: "Allow or deny a call, or allow it with other arguments", Tags: []string{"commands"},
 	}, s.decide)
 	register(s, accessRead, huma.Operation{
 		OperationID: "listQuestions", Method: http.MethodGet, Path: base + "/questions",
@@ -114,7 +117,7 @@ func (s *Server) asks(ctx context.Context, place journal.Place, state journal.Sn
 func approvalOf(a journal.Approval) Approval {
 	return Approval{
 		ID: approvalID(a.Agent, a.Call), Seq: a.Seq, Agent: a.Agent, Task: a.Task, Call: a.Call, Tool: a.Tool, Hash: a.Hash,
-		Status: string(a.Status), By: a.By, Allow: a.Allow, Scope: a.Scope, At: a.At.UTC(), Until: until(a.Until),
+		Status: string(a.Status), By: a.By, Allow: a.Allow, Scope: a.Scope, Edited: a.Edited, At: a.At.UTC(), Until: until(a.Until),
 	}
 }
 
@@ -155,13 +158,18 @@ func (s *Server) findApproval(ctx context.Context, place journal.Place, id strin
 		return Approval{}, journal.NotFound()
 	}
 	out := approvalOf(state.Approvals[i])
-	entries, err := s.options.Log.Find(ctx, place, journal.Wanted{In: journal.In{Agent: agent}, Call: call}.Key())
+	in := journal.In{Agent: agent}
+	entries, err := s.options.Log.Find(ctx, place, journal.Wanted{In: in, Call: call}.Key(), journal.Decided{In: in, Call: call}.Key())
 	if err != nil {
 		return Approval{}, err
 	}
 	for _, e := range entries {
-		if w, ok := e.Row.(journal.Wanted); ok {
-			out.Show, out.Pattern = w.Show, w.Pattern
+		switch r := e.Row.(type) {
+		case journal.Wanted:
+			out.Show, out.Pattern = r.Show, r.Pattern
+		case journal.Decided:
+			out.Args = object(r.Args)
+		default: // nothing else was asked for
 		}
 	}
 	return out, nil
@@ -186,9 +194,39 @@ func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, 
 	if d.Allow {
 		d.Scope = scopes[in.Body.Scope]
 	}
+	if in.Body.Args != nil {
+		if d.Args, err = edited(d, in.Body.Args); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.options.Commands.Decide(ctx, place, d); err != nil {
-		return nil, err
+		return nil, editable(d, err)
 	}
 	after, err := s.findApproval(ctx, place, in.Approval)
 	return &approvalOutput{Body: after}, err
+}
+
+// edited is the text of other arguments, if they can be decided so.
+func edited(d journal.Decided, args map[string]json.RawMessage) (string, error) {
+	text, err := json.Marshal(args)
+	switch {
+	case err != nil:
+		return "", err
+	case !d.Allow:
+		return "", &Problem{Code: "invalid", Detail: "a call that is denied has no arguments", Next: "leave args out, or allow the call"}
+	case d.Scope != scopes["once"]:
+		return "", &Problem{
+			Code: "invalid", Detail: "other arguments can be allowed once only", Next: "send scope once, or leave args out",
+		}
+	}
+	return string(text), tooLong("the text of args", string(text), maxArgs)
+}
+
+// editable says what to do about arguments that cannot be used. The call still waits.
+func editable(d journal.Decided, err error) error {
+	if p := problemOf(err); d.Args != "" && p.Code == "invalid" {
+		p.Next = "correct args and send it again with a new key, or decide without them: the call still waits"
+		return p
+	}
+	return err
 }

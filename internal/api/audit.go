@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
-	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,33 +36,54 @@ func (s *Server) traced(ctx context.Context, r audit.Record, do func() error) er
 	if s.options.Audit == nil {
 		return do()
 	}
-	caller := callerOf(ctx)
-	r.Actor = actorOf(caller)
+	return s.tracedAs(ctx, callerOf(ctx), r, do)
+}
+
+// tracedAs is traced for somebody whom the context does not name, such as a person who is about to log
+// in. The trail is that of their tenant.
+func (s *Server) tracedAs(ctx context.Context, caller Caller, r audit.Record, do func() error) error {
+	if s.options.Audit == nil {
+		return do()
+	}
+	r.Actor, r.Detail = actorOf(caller), words(r.Detail, "from="+caller.From)
 	if err := s.options.Audit.Write(ctx, caller.Tenant, r); err != nil {
 		return err
 	}
 	err := do()
 	if err != nil {
-		r.Outcome, r.Key, r.Detail = audit.Failed, "", strings.TrimSpace(r.Detail+" error="+problemOf(err).Code)
+		r.Outcome, r.Key, r.Detail = audit.Failed, "", words(r.Detail, "error="+problemOf(err).Code)
 		_ = s.options.Audit.Write(context.WithoutCancel(ctx), caller.Tenant, r) // the caller hears of the first error
 	}
 	return err
 }
 
+// words are the parts of a detail, of which some may be empty.
+func words(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" || p == "from=" }), " ")
+}
+
+// quoted is a name that somebody chose, as one word of a detail.
+func quoted(text string) string { return strconv.Quote(text) }
+
+// remote is where a request comes from, in one word.
+func (s *Server) remote(r *http.Request) string {
+	if ip := s.guesses.origin(r); ip.IsValid() {
+		return ip.String()
+	}
+	return "socket"
+}
+
 // denied notes that somebody was not let in. Who is unknown belongs to no tenant.
 func (s *Server) denied(c Caller, r *http.Request, err error) {
-	if s.options.Audit == nil {
-		return
+	c.From, c.Route = s.remote(r), cmp.Or(r.Pattern, r.Method) // the path itself may hold anything
+	s.refused(c, err)
+}
+
+// refused notes that a caller may not do what they asked for.
+func (s *Server) refused(c Caller, err error) {
+	if s.options.Audit != nil {
+		s.options.Audit.Deny(c.Tenant, actorOf(c), problemOf(err).Code+" at "+c.Route+" from "+c.From)
 	}
-	where := r.Pattern // the path itself may hold anything
-	if where == "" {
-		where = r.Method
-	}
-	from, _, split := net.SplitHostPort(r.RemoteAddr)
-	if split != nil {
-		from = r.RemoteAddr
-	}
-	s.options.Audit.Deny(c.Tenant, actorOf(c), problemOf(err).Code+" at "+where+" from "+from)
 }
 
 // AuditEntry is one entry of the tenant's audit trail.

@@ -21,11 +21,13 @@ const (
 	boardWait, boardRetry = 200 * time.Millisecond, time.Second
 	// boardPolls is how many polls go by before a list is looked at without a notice.
 	boardPolls = 8
-	// boardMost is how many things a board remembers for those who come back.
-	boardMost = 5000
-	// boardPage is how much of a list is looked at without a notice, and boardInbox how much of an inbox
-	// is watched.
-	boardPage, boardInbox = 100, 1000
+	// boardMost is how many things a board remembers for those who come back, and boardBytes how much.
+	boardMost, boardBytes = 5000, 4 << 20
+	// boardPage is how much of a list is looked at at a time without a notice, boardPages how often, and
+	// boardInbox how much of an inbox is watched.
+	boardPage, boardPages, boardInbox = 100, 10, 1000
+	// boardTold is how much is told at a time. Who has more to hear than this reads the lists faster.
+	boardTold = readerBytes / 2
 )
 
 // board watches the list and the inbox of one tenant for all its people who want to.
@@ -51,6 +53,8 @@ type board struct {
 	epoch   string
 	n       int64
 	latest  map[string]piece
+	held    int // bytes of latest
+	told    []*frame
 	readers readers
 }
 
@@ -162,35 +166,18 @@ func (b *board) begin(ctx context.Context) {
 	}
 }
 
-// run watches until nobody does any more. The notices are nil if the bus refused.
+// run watches until nobody does any more.
 func (b *board) run(ctx context.Context, notices *live.Reader) {
 	poll := time.NewTicker(boardPolls * b.hub.poll)
 	defer poll.Stop()
-	for {
-		b.follow(ctx, notices, poll.C)
-		if notices != nil {
-			notices.Close()
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		var err error
-		if notices, err = b.hub.bus.Subscribe(ctx, live.Topic{Tenant: b.tenant}); err != nil {
-			notices = nil
-		}
-		b.look(ctx)
-	}
+	follow := func(ctx context.Context, notices *live.Reader) { b.follow(ctx, notices, poll.C) }
+	b.hub.keep(ctx, live.Topic{Tenant: b.tenant}, notices, follow, b.look)
 }
 
 // follow watches until ctx or the notices end.
 func (b *board) follow(ctx context.Context, notices *live.Reader, poll <-chan time.Time) {
-	var come <-chan live.Notice
-	var again, tell <-chan time.Time
-	if notices != nil {
-		come = notices.Notices()
-	} else {
-		again = time.After(subscribeTime)
-	}
+	come, again := coming(notices)
+	var tell <-chan time.Time
 	if len(b.dirty) > 0 {
 		tell = time.After(boardWait)
 	}
@@ -204,7 +191,8 @@ func (b *board) follow(ctx context.Context, notices *live.Reader, poll <-chan ti
 			b.look(ctx)
 		case <-tell:
 			tell = nil
-			if b.flush(ctx) != nil {
+			if err := b.flush(ctx); err != nil {
+				b.waits(ctx, err)
 				tell = time.After(boardRetry)
 			}
 		case notice, ok := <-come:
@@ -225,12 +213,12 @@ func (b *board) follow(ctx context.Context, notices *live.Reader, poll <-chan ti
 	}
 }
 
-// tell hands out the new state of a thing.
+// tell notes the new state of a thing, which publish hands out.
 func (b *board) tell(thing string, name EventType, data any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.latest) >= boardMost {
-		b.epoch, b.latest = rand.Text(), map[string]piece{}
+	if len(b.latest) >= boardMost || b.held > boardBytes {
+		b.turn()
 	}
 	bytes, err := sent(b.id(b.n+1), name, data)
 	if err != nil {
@@ -238,7 +226,42 @@ func (b *board) tell(thing string, name EventType, data any) error {
 	}
 	b.n++
 	p := piece{seq: b.n, bytes: bytes}
+	b.held += len(bytes) - len(b.latest[thing].bytes)
 	b.latest[thing] = p
-	b.readers.send(&frame{pieces: []piece{p}, size: len(bytes)})
+	b.told = pack(b.told, p)
 	return nil
+}
+
+// turn begins an epoch: who comes back from another is sent to the lists. The caller holds the lock.
+func (b *board) turn() { b.epoch, b.latest, b.held = rand.Text(), map[string]piece{}, 0 }
+
+// publish hands out what was told, in few frames so that nobody counts as slow who is not, or sends
+// everyone to the lists when it is much.
+func (b *board) publish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	frames, size := b.told, 0
+	b.told = nil
+	for _, f := range frames {
+		size += f.size
+	}
+	if len(frames) > 1 && size > boardTold {
+		b.resync()
+		return
+	}
+	for _, f := range frames {
+		b.readers.send(f)
+	}
+}
+
+// resync sends everyone to the lists. The caller holds the lock.
+func (b *board) resync() {
+	b.turn()
+	b.told = nil
+	bytes, err := sent(b.id(b.n), eventResync, Resync{Type: eventResync, Seq: b.n})
+	if err != nil {
+		b.readers.end(cutSlow) // who comes back is sent to the lists
+		return
+	}
+	b.readers.send(&frame{pieces: []piece{{bytes: bytes}}, size: len(bytes)})
 }

@@ -30,34 +30,96 @@ func (b *board) baseline(ctx context.Context) error {
 
 // look finds what changed without a notice. What cannot be read now is found by the next look.
 func (b *board) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, readTime)
+	short, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	page := journal.Page{Limit: boardPage}
-	for changed := true; changed; {
-		list, err := b.hub.log.Conversations(ctx, b.tenant, page)
-		if err != nil {
-			return
-		}
-		changed = false
-		for _, c := range list {
-			if seq, ok := b.known[c.ID]; !ok || seq != c.Seq {
-				b.dirty[c.ID], changed = true, true
-			}
-		}
-		if len(list) < boardPage {
-			break
-		}
-		page.Cursor = list[len(list)-1].Cursor()
+	met, err := b.lookDown(short)
+	if err == nil && !met {
+		err = b.anew(short)
 	}
+	if err == nil && met {
+		err = b.lookAtKnown(short)
+	}
+	b.waits(ctx, err)
+}
+
+// waits says why a list is told later.
+func (b *board) waits(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		b.hub.logger.WarnContext(ctx, "a list waits for the journal", "error", err)
+	}
+}
+
+// lookAtKnown finds which of the conversations that were told are not as they were.
+func (b *board) lookAtKnown(ctx context.Context) error {
 	tails, err := b.hub.log.Tails(ctx, b.tenant, slices.Collect(maps.Keys(b.known))...)
 	if err != nil {
-		return
+		return err
 	}
 	for id, seq := range b.known {
 		if tails[id].Seq != seq {
 			b.dirty[id] = true
 		}
 	}
+	return nil
+}
+
+// lookDown goes down the list, in which what was last written to comes first, to the first page with a
+// conversation that is as it was: below it nothing is new. It reports whether it met one, or the end.
+func (b *board) lookDown(ctx context.Context) (met bool, err error) {
+	page := journal.Page{Limit: boardPage}
+	for range boardPages {
+		list, err := b.hub.log.Conversations(ctx, b.tenant, page)
+		if err != nil {
+			return false, err
+		}
+		met = len(list) < boardPage
+		for _, c := range list {
+			if seq, ok := b.known[c.ID]; ok && seq == c.Seq {
+				met = true
+			} else {
+				b.dirty[c.ID] = true
+			}
+		}
+		if met {
+			return true, nil
+		}
+		page.Cursor = list[len(list)-1].Cursor()
+	}
+	return false, nil
+}
+
+// anew begins again with the lists as they are, and sends everyone there: so much is new that telling it
+// would take longer.
+func (b *board) anew(ctx context.Context) error {
+	known, waiting := b.known, b.waiting
+	b.known, b.waiting = map[string]int64{}, map[string]journal.Waiting{}
+	if err := b.baseline(ctx); err != nil {
+		b.known, b.waiting = known, waiting // the next look tries again
+		return err
+	}
+	clear(b.dirty)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.resync()
+	return nil
+}
+
+// trim forgets all conversations but those at the top of the list.
+func (b *board) trim(ctx context.Context) error {
+	list, err := b.hub.log.Conversations(ctx, b.tenant, journal.Page{Limit: boardPage})
+	if err != nil {
+		return err
+	}
+	top := map[string]int64{}
+	for _, c := range list {
+		if seq, ok := b.known[c.ID]; ok {
+			top[c.ID] = seq // not c.Seq: what was written since has to be told
+		} else {
+			b.dirty[c.ID] = true
+		}
+	}
+	b.known = top
+	return nil
 }
 
 // flush tells what has changed.
@@ -73,6 +135,7 @@ func (b *board) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer b.publish()
 	counts := map[string]int{}
 	for _, w := range inbox {
 		counts[w.Conversation]++
@@ -84,7 +147,9 @@ func (b *board) flush(ctx context.Context) error {
 		delete(b.dirty, id)
 	}
 	if len(b.known) > boardMost {
-		clear(b.known) // looks find again what is recent
+		if err := b.trim(ctx); err != nil {
+			return err
+		}
 	}
 	return b.inbox(ctx, inbox)
 }
@@ -98,7 +163,7 @@ func (b *board) line(id string, lines map[string]journal.Line, waiting int) erro
 	}
 	b.known[id] = line.Seq
 	return b.tell("c/"+id, eventUpdated, ConversationUpdated{
-		Type: eventUpdated, Conversation: conversationOf(line.Conversation), Running: line.Running, Waiting: waiting,
+		Type: eventUpdated, Conversation: conversationOf(line.Conversation), Running: line.Running, Last: string(line.Last), Waiting: waiting,
 	})
 }
 

@@ -41,6 +41,8 @@ type Caller struct {
 	// Credential names what the caller showed, without being of use to anybody: it is what is counted
 	// and audited.
 	Credential string
+	// From is the address that the request came from, and Route the way in that it took.
+	From, Route string
 	// Until is when the credential ends; zero if it does not.
 	Until time.Time
 	// Cookie means that a browser sent the credential by itself, so that another page may have caused

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -48,7 +49,8 @@ func commands(path string) []command {
 			"decision", http.MethodPost, path + "/approvals/main~1.0.0:1.0/decision", `{"allow":true,"hash":"h1"}`,
 			`{"allow":false,"hash":"h1"}`, 200,
 		},
-		{"cancel", http.MethodPost, path + "/cancel", `{"task":"main/1.0.0"}`, "", 202},
+		{"cancel", http.MethodPost, path + "/cancel", `{"task":"main/1.0.0"}`, `{"task":"main"}`, 202},
+		{"cancel all", http.MethodPost, path + "/cancel", `{}`, `{"task":"main/1.0.0"}`, 202},
 		{"archive", http.MethodPost, path + "/archive", "", "", 202},
 	}
 }
@@ -124,7 +126,9 @@ func TestBeginWithAMessage(t *testing.T) {
 	}
 	for _, other := range []string{
 		`{"title":"a","message":"bye"}`, `{"title":"a"}`, `{"message":"hello"}`, `{"title":"a","message":"hello","workspace":"w"}`,
-		`{"title":"a","message":"hello","role":"coder"}`,
+		`{"title":"a","message":"hello","role":"coder"}`, `{"title":"a","message":"hello","model":"strong"}`,
+		`{"title":"a","message":"hello","headless":true}`, `{"title":"a","message":"hello","max_cost_micro_usd":5}`,
+		`{"title":"a","message":"hello","max_duration_ms":60000}`,
 	} {
 		o.refuses(t, other, o.send(t, http.MethodPost, "/v1/conversations", "key-begin", other), 409, "conflict")
 	}
@@ -132,6 +136,24 @@ func TestBeginWithAMessage(t *testing.T) {
 	o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a","message":"hello"}`).into(t, 201, &again)
 	if again.ID != first.ID || again.Title != "another" {
 		t.Errorf("sent again after it got a title, it is %+v", again)
+	}
+}
+
+// TestTextsThatCannotBeKept are recorded with another sign in their place, once each.
+func TestTextsThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	var c api.Conversation
+	for range 2 {
+		o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a\u0000b","message":"c\u0000d","workspace":"e\u0000f"}`).
+			into(t, 201, &c)
+	}
+	var m api.Message
+	for range 2 {
+		o.send(t, http.MethodPost, "/v1/conversations/"+c.ID+"/messages", "key-message", `{"text":"g\u0000h"}`).into(t, 201, &m)
+	}
+	if c.Title != "a\uFFFDb" || m.Parts[0].Text != "g\uFFFDh" || m.Number != 2 {
+		t.Errorf("the title is %q, the second message %+v", c.Title, m)
 	}
 }
 
@@ -145,6 +167,23 @@ func TestKeysAreOfOneConversation(t *testing.T) {
 	o.send(t, http.MethodPost, two+"/messages", "key-message", `{"text":"b"}`).into(t, 201, &b)
 	if a.ID == b.ID || one == two {
 		t.Errorf("the same key made %s in %s and %s in %s", a.ID, one, b.ID, two)
+	}
+}
+
+// TestDeletedForGood sends the commands again that began a conversation and that removed it.
+func TestDeletedForGood(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	gone, place := o.begin(t, "key-begin")
+	first := o.send(t, http.MethodDelete, gone, "key-delete", "")
+	if again := o.send(t, http.MethodDelete, gone, "key-delete", ""); first.Status != 202 || again.Status != 202 ||
+		string(again.Body) != string(first.Body) {
+		t.Errorf("delete is answered %d: %s, and then %d: %s", first.Status, first.Body, again.Status, again.Body)
+	}
+	o.refuses(t, "another delete", o.send(t, http.MethodDelete, gone, "key-delete-2", ""), 404, "not_found")
+	o.refuses(t, "begin again", o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a talk"}`), 409, "conflict")
+	if _, err := o.log.Snapshot(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("it was begun again: %v", err)
 	}
 }
 

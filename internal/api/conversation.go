@@ -3,10 +3,15 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -18,8 +23,12 @@ type Talk struct {
 	Role      string
 	Model     string
 	Headless  bool
-	// Cost is in millionths of a US dollar and bounds the whole conversation; zero leaves what the role says.
+	// Cost (millionths of a US dollar) bounds the whole conversation, Time each turn; zero leaves what the
+	// role says.
 	Cost int64
+	Time time.Duration
+	// Command is a hash of all that was asked for.
+	Command string
 }
 
 // Said is what a person posts.
@@ -36,9 +45,10 @@ type Commands interface {
 	Decide(ctx context.Context, place journal.Place, d journal.Decided) error
 	// Cancel stops one task, or everything if it is empty.
 	Cancel(ctx context.Context, place journal.Place, id, by, task string) error
-	// Archive takes a conversation off the list. Delete stops everything in it, then removes it.
+	// Archive takes a conversation off the list. Delete stops everything in it, then removes it, and
+	// remembers by which command.
 	Archive(ctx context.Context, place journal.Place, by string) error
-	Delete(ctx context.Context, place journal.Place, by string) error
+	Delete(ctx context.Context, place journal.Place, id, by string) error
 }
 
 // InConversation names a conversation.
@@ -59,9 +69,28 @@ type Snapshot struct {
 	Questions    []Question   `json:"questions" doc:"Those that are open have their text."`
 	Approvals    []Approval   `json:"approvals" doc:"Those that are open have what the person is shown."`
 	Messages     []Message    `json:"messages" doc:"The last that people and the orchestrator said."`
+	Notes        []Note       `json:"notes" doc:"What people were told between these messages, the last of it."`
+	Turns        []TurnEnd    `json:"turns" doc:"The ends of the orchestrator's turns between these messages, the last of them."`
 	Used         Usage        `json:"used"`
 	HeldTokens   int64        `json:"held_tokens" doc:"Reserved by calls that are under way or whose end nobody knows."`
 	HeldCost     int64        `json:"held_micro_usd"`
+	MaxCost      int64        `json:"max_cost_micro_usd,omitempty" doc:"The most that the conversation may cost; absent if nobody set a limit."`
+}
+
+// learn takes what a row says of the whole conversation.
+func (s *Snapshot) learn(row journal.Row) {
+	first, ok := row.(journal.Assigned)
+	if !ok || first.Task != orchestrator {
+		return
+	}
+	var brief struct {
+		Limits struct {
+			Cost int64 `json:"cost"`
+		} `json:"limits"`
+	}
+	if json.Unmarshal(first.Brief, &brief) == nil {
+		s.MaxCost = brief.Limits.Cost
+	}
 }
 
 type (
@@ -74,6 +103,7 @@ type (
 			Model     string `json:"model,omitempty" maxLength:"200" doc:"Replaces the role's model."`
 			Headless  bool   `json:"headless,omitempty" doc:"Nobody is there: what would be asked is declined."`
 			MaxCost   int64  `json:"max_cost_micro_usd,omitempty" minimum:"0" doc:"The most that the conversation may cost."`
+			MaxTime   int64  `json:"max_duration_ms,omitempty" minimum:"0" maximum:"31536000000" doc:"The most that a turn may take, in milliseconds; waiting for a person does not count."`
 			Message   string `json:"message,omitempty" maxLength:"200000" doc:"The first message."`
 		}
 	}
@@ -130,6 +160,7 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	b := in.Body
 	err := s.options.Commands.Open(ctx, place, Talk{
 		By: caller.Name, Title: b.Title, Workspace: b.Workspace, Role: b.Role, Model: b.Model, Headless: b.Headless, Cost: b.MaxCost,
+		Time: time.Duration(b.MaxTime) * time.Millisecond, Command: s.asked(in),
 	})
 	if err != nil {
 		return nil, err
@@ -150,6 +181,15 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	return &conversationOutput{Body: conversationOf(snapshot.Conversation)}, nil
 }
 
+// asked is a hash of all that a conversation is to be, with its first message.
+func (s *Server) asked(in *createInput) string {
+	b := in.Body
+	return journal.HashOf(strings.Join([]string{
+		s.recorded(b.Title), s.recorded(b.Workspace), cmp.Or(b.Role, orchestrator), b.Model, strconv.FormatBool(b.Headless),
+		strconv.FormatInt(b.MaxCost, 10), strconv.FormatInt(b.MaxTime, 10), s.recorded(b.Message),
+	}, "\x00"))
+}
+
 // sameTalk refuses a key under which another conversation was begun. What became of it since, such as
 // a new title, makes no difference.
 func (s *Server) sameTalk(ctx context.Context, place journal.Place, in *createInput, first string) error {
@@ -160,7 +200,11 @@ func (s *Server) sameTalk(ctx context.Context, place journal.Place, in *createIn
 		same := true
 		switch r := e.Row.(type) {
 		case journal.Opened:
-			same = r.By == callerOf(ctx).Name && r.Title == s.options.Redact(b.Title) && (b.Workspace == "" || r.Workspace == b.Workspace)
+			if r.Command != "" {
+				same = r.Command == s.asked(in)
+				break
+			}
+			same = r.By == callerOf(ctx).Name && r.Title == s.recorded(b.Title) && (b.Workspace == "" || r.Workspace == s.recorded(b.Workspace))
 		case journal.Assigned:
 			same = r.Role == cmp.Or(b.Role, orchestrator)
 		case journal.Said:
@@ -183,13 +227,24 @@ func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshot
 	if err != nil {
 		return nil, err
 	}
-	messages, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: snapshotMessages})
+	messages, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: snapshotMessages, Bytes: journal.PageBytes})
 	if err != nil {
 		return nil, err
 	}
 	out := Snapshot{
-		Conversation: conversationOf(state.Conversation), Agents: each(state.Agents, agentOf), Tasks: each(state.Tasks, taskOf),
+		Conversation: conversationOf(state.Conversation), Agents: each(state.Agents, agentOf),
 		Messages: each(upTo(messages, state.Conversation.Seq), messageOf),
+	}
+	out.Tasks = each(state.Tasks, taskOf)
+	err = s.rowsOf(ctx, place, state.Tasks, func(i int, row journal.Row) {
+		out.Tasks[i].learn(row)
+		out.learn(row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out.Notes, out.Turns, err = s.marks(ctx, place, out.Messages, state.Conversation.Seq); err != nil {
+		return nil, err
 	}
 	if err := s.states(ctx, place, out.Messages, &state); err != nil {
 		return nil, err
@@ -220,10 +275,36 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 		return nil, err
 	}
 	id := "x" + in.id(caller, place.Conversation)
+	if err := s.sameCancel(ctx, place, cancelPost(id, caller.Name, ""), in.Body.Task); err != nil {
+		return nil, err
+	}
 	if err := s.options.Commands.Cancel(ctx, place, id, caller.Name, in.Body.Task); err != nil {
 		return nil, err
 	}
 	return &acceptedOutput{Body: Accepted{ID: id}}, nil
+}
+
+// cancelPost is the id of the post that a command to stop makes.
+func cancelPost(id, by, task string) string { return "cancel:" + id + "|" + by + "|" + task }
+
+// sameCancel refuses a key under which something else was to stop. All that can be is a task that there is, or
+// everything.
+func (s *Server) sameCancel(ctx context.Context, place journal.Place, all, task string) error {
+	state, err := s.options.Log.Snapshot(ctx, place)
+	if err != nil {
+		return err
+	}
+	keys := []string{journal.Posted{ID: all}.Key()}
+	for _, t := range state.Tasks {
+		keys = append(keys, journal.Posted{ID: all + t.ID}.Key())
+	}
+	entries, err := s.options.Log.Find(ctx, place, keys...)
+	for _, e := range entries {
+		if e.Row.Key() != (journal.Posted{ID: all + task}).Key() {
+			return keyReused()
+		}
+	}
+	return err
 }
 
 // exists complains if a conversation has no row under a key.
@@ -236,22 +317,32 @@ func (s *Server) exists(ctx context.Context, place journal.Place, key string) er
 }
 
 func (s *Server) archive(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	return s.end(ctx, in, s.options.Commands.Archive)
-}
-
-func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	return s.end(ctx, in, s.options.Commands.Delete)
-}
-
-func (s *Server) end(
-	ctx context.Context, in *endInput, how func(context.Context, journal.Place, string) error,
-) (*acceptedOutput, error) {
 	caller, place := callerOf(ctx), in.place(ctx)
 	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
 		return nil, err
 	}
-	if err := how(ctx, place, caller.Name); err != nil {
+	if err := s.options.Commands.Archive(ctx, place, caller.Name); err != nil {
 		return nil, err
 	}
 	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}, nil
+}
+
+// remove deletes a conversation. Sent again when nothing is left of it, the command is the one that the
+// tombstone names.
+func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, error) {
+	caller, place := callerOf(ctx), in.place(ctx)
+	out := &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}
+	err := s.exists(ctx, place, journal.Opened{}.Key())
+	if err == nil {
+		err = s.options.Commands.Delete(ctx, place, out.Body.ID, caller.Name)
+	}
+	if chat.CodeOf(err) == chat.CodeNotFound {
+		if stone, gone := s.options.Log.Erased(ctx, place); gone == nil && stone.Command == out.Body.ID {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }

@@ -10,7 +10,7 @@ func Document(version string) ([]byte, error) {
 // documentRoutes serves the description of all other routes.
 func (s *Server) documentRoutes() {
 	document, err := s.huma.OpenAPI().MarshalJSON()
-	s.handle(accessPublic, http.MethodGet, "/openapi.json", func(w http.ResponseWriter, r *http.Request) {
+	s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: "/openapi.json"}, kindStream, func(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			s.refuse(w, r, err)
 			return
@@ -18,7 +18,7 @@ func (s *Server) documentRoutes() {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(document) // who does not read it has gone
 	})
-	s.handle(accessPublic, "", "/", func(w http.ResponseWriter, r *http.Request) {
+	s.handle(Route{Access: accessPublic, Path: "/"}, kindStream, func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &Problem{Code: "not_found", Detail: "there is nothing at this address", Next: "see /openapi.json for what there is"})
 	})
 }

@@ -28,6 +28,7 @@ const (
 	EventStarted   EventType = "agent.started"
 	EventWaiting   EventType = "agent.waiting"
 	EventResumed   EventType = "agent.resumed"
+	EventSettled   EventType = "agent.settled"
 	EventDone      EventType = "agent.completed"
 	EventFailed    EventType = "agent.failed"
 	EventCancelled EventType = "agent.cancelled"
@@ -177,7 +178,15 @@ type (
 		Model    string `json:"model,omitempty"`
 		Usage    Usage  `json:"usage"`
 		First    int64  `json:"first_token_ms,omitempty"`
+		Waited   int64  `json:"waited_ms,omitempty" doc:"How long it waited for its turn with the provider."`
 		Duration int64  `json:"duration_ms,omitempty"`
+		Retry    int64  `json:"retry_after_ms,omitempty" doc:"How long the provider asked to be left alone."`
+		Tries    []Try  `json:"tries,omitempty" doc:"The sendings of the same call before the last one."`
+	}
+	// Try is a sending of a model call that came to nothing.
+	Try struct {
+		Model string `json:"model,omitempty" doc:"Who it went to, where that was chosen."`
+		Kind  string `json:"error_kind"`
 	}
 	// ToolStartedData is a tool call that a worker begins.
 	ToolStartedData struct {
@@ -214,6 +223,8 @@ type (
 		Scope    string `json:"scope,omitempty"`
 		By       string `json:"by"`
 		Note     string `json:"note,omitempty"`
+		// Args is empty unless the call was allowed with other arguments than the agent's.
+		Args json.RawMessage `json:"args,omitempty" doc:"What the call is allowed with instead of the agent's arguments."`
 	}
 	// ClosedData is the end of an approval.
 	ClosedData struct {
@@ -234,10 +245,10 @@ var eventData = map[EventType]any{
 	EventOpened: OpenedData{}, EventTitled: TitledData{}, EventArchived: ByData{}, EventReceived: ReceivedData{},
 	EventDelivered: DeliveredData{}, EventCompleted: Message{}, EventVoided: VoidedData{}, EventStopping: StoppingData{},
 	EventSpawned: SpawnedData{}, EventQueued: MovedData{}, EventStarted: MovedData{}, EventWaiting: MovedData{},
-	EventResumed: MovedData{}, EventDone: FinishedData{}, EventFailed: FinishedData{}, EventCancelled: FinishedData{},
-	EventPatched: PatchedData{}, EventNoted: NotedData{}, EventTurnDone: TurnData{}, EventTurnFailed: TurnData{},
-	EventTurnCancelled: TurnData{}, EventAttempt: AttemptData{}, EventAttemptDone: AttemptEndData{},
-	EventAttemptFailed: AttemptEndData{}, EventToolStarted: ToolStartedData{}, EventToolReturned: ToolData{},
+	EventResumed: MovedData{}, EventSettled: MovedData{}, EventDone: FinishedData{}, EventFailed: FinishedData{},
+	EventCancelled: FinishedData{}, EventPatched: PatchedData{}, EventNoted: NotedData{}, EventTurnDone: TurnData{},
+	EventTurnFailed: TurnData{}, EventTurnCancelled: TurnData{}, EventAttempt: AttemptData{},
+	EventAttemptDone: AttemptEndData{}, EventAttemptFailed: AttemptEndData{}, EventToolStarted: ToolStartedData{}, EventToolReturned: ToolData{},
 	EventToolDenied: ToolData{}, EventAsked: Question{}, EventRelayed: QuestionData{}, EventAnswered: AnsweredData{},
 	EventWanted: Approval{}, EventDecided: DecidedData{}, EventResolved: ClosedData{}, EventExpired: ClosedData{},
 	EventGranted: GrantedData{},
@@ -279,11 +290,9 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 			Text: r.Text, Files: append([]journal.PatchFile{}, r.Files...), Partial: r.Partial, Problem: r.Problem,
 		}
 	case journal.TurnEnded:
-		e.Type, e.Data = endType(r.Status, EventTurnDone, EventTurnFailed, EventTurnCancelled), TurnData{
-			Turn: r.Turn, Status: string(r.Status), Kind: string(r.ErrorKind), Reason: r.Reason, By: r.By, Cut: r.Cut,
-		}
+		e.Type, e.Data = endType(r.Status, EventTurnDone, EventTurnFailed, EventTurnCancelled), turnOf(r)
 	case journal.Noted:
-		e.Type, e.Data = EventNoted, NotedData{Note: r.Note, Text: r.Text, Question: r.Question, Number: r.Number}
+		e.Type, e.Data = EventNoted, notedOf(r)
 	case journal.Spoke:
 		e.Type, e.Data = EventCompleted, messageOf(journal.MessageOf(entry))
 	case journal.Voided:
@@ -292,7 +301,7 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 		return callEvent(e, r)
 	case journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
 		return askEvent(e, r)
-	case journal.Stepped:
+	case journal.Stepped, journal.Proposed:
 		return e, false
 	}
 	return e, true
@@ -314,6 +323,8 @@ func spawned(r journal.Assigned) SpawnedData {
 	}
 }
 
+// movedType is the type of a move. One to a final status is no end: the orchestrator comes to rest after
+// every turn and goes on with the next. A task ends when it is finished.
 func movedType(r journal.Moved) EventType {
 	switch r.Status {
 	case chat.StatusWaiting:
@@ -323,7 +334,9 @@ func movedType(r journal.Moved) EventType {
 			return EventResumed
 		}
 		return EventStarted
-	case chat.StatusQueued, chat.StatusPending, chat.StatusCompleted, chat.StatusFailed, chat.StatusCancelled, chat.StatusTimedOut:
+	case chat.StatusCompleted, chat.StatusFailed, chat.StatusCancelled, chat.StatusTimedOut:
+		return EventSettled
+	case chat.StatusQueued, chat.StatusPending:
 		return EventQueued
 	}
 	return EventQueued

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,15 +10,19 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
 // unseen are the kinds of rows that are no event, or only some of the time.
-var unseen = map[journal.Kind]bool{journal.KindStepped: true, journal.KindPosted: true, journal.KindDelivered: true}
+var unseen = map[journal.Kind]bool{journal.KindStepped: true, journal.KindPosted: true, journal.KindDelivered: true, journal.KindProposed: true}
 
 // TestEveryKindHasAnEvent gives a row of every kind to those who watch.
 func TestEveryKindHasAnEvent(t *testing.T) {
@@ -30,6 +35,30 @@ func TestEveryKindHasAnEvent(t *testing.T) {
 		if want := eventData[e.Type]; ok && (want == nil || reflect.TypeOf(want) != reflect.TypeOf(e.Data)) {
 			t.Errorf("%s is a %s with %T, which the document describes as %T", row.Kind(), e.Type, e.Data, want)
 		}
+	}
+}
+
+// TestEveryStatusHasAType moves a task to every status. One at rest is not said to be queued.
+func TestEveryStatusHasAType(t *testing.T) {
+	t.Parallel()
+	got := map[string]EventType{}
+	for serial := 1; serial <= 2; serial++ {
+		for _, status := range []chat.Status{
+			chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting, chat.StatusCompleted, chat.StatusFailed,
+			chat.StatusCancelled, chat.StatusTimedOut,
+		} {
+			e, _ := eventOf("c", journal.Entry{Seq: 1, Row: journal.Moved{Serial: serial, Status: status}})
+			got[fmt.Sprint(status, " ", serial)] = e.Type
+		}
+	}
+	want := map[string]EventType{
+		"queued 1": EventQueued, "pending 1": EventQueued, "running 1": EventStarted, "waiting 1": EventWaiting,
+		"completed 1": EventSettled, "failed 1": EventSettled, "cancelled 1": EventSettled, "timed_out 1": EventSettled,
+		"queued 2": EventQueued, "pending 2": EventQueued, "running 2": EventResumed, "waiting 2": EventWaiting,
+		"completed 2": EventSettled, "failed 2": EventSettled, "cancelled 2": EventSettled, "timed_out 2": EventSettled,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the types that moves should have (-) and those that they have (+):\n%s", diff)
 	}
 }
 
@@ -111,5 +140,22 @@ func TestEveryTypeIsDescribed(t *testing.T) {
 		if !described[kind] {
 			t.Errorf("%s is not in the document", kind)
 		}
+	}
+}
+
+// TestEventsAreSentAsTheyWereRecorded looks at what a person approves: a terminal shows it letter by letter.
+func TestEventsAreSentAsTheyWereRecorded(t *testing.T) {
+	t.Parallel()
+	const line = `{"line":"grep '<b>' < in && echo \u2028"}`
+	frames, err := framesOf("c", []journal.Entry{{Seq: 1, Row: journal.Wanted{
+		In: journal.In{Agent: "main", Task: "main"}, Call: "1", Tool: "shell", Hash: "h", Show: json.RawMessage(line),
+	}}})
+	if err != nil || len(frames) != 1 {
+		t.Fatal(frames, err)
+	}
+	text := string(frames[0].pieces[0].bytes)
+	if !strings.Contains(text, `"show":`+line) || !strings.HasPrefix(text, "id: 1\nevent: approval.requested\ndata: {") ||
+		!strings.HasSuffix(text, "}\n\n") || strings.Count(text, "\n") != 4 {
+		t.Errorf("%q", text)
 	}
 }

@@ -1,6 +1,9 @@
 package api
 
 import (
+	"encoding/json"
+	"strings"
+
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -41,6 +44,8 @@ func about(e *Event, row journal.Row) {
 		in(r.In)
 	case journal.Wanted:
 		in(r.In)
+	case journal.Proposed:
+		in(r.In)
 	case journal.Decided:
 		in(r.In)
 	case journal.Closed:
@@ -67,7 +72,8 @@ func callEvent(e Event, row journal.Row) (Event, bool) {
 		}
 		e.Data = AttemptEndData{
 			Call: r.Call, Status: string(r.Status), Kind: string(r.ErrorKind), Message: r.Message, Model: r.Model,
-			Usage: usageOf(r.Usage), First: r.First, Duration: r.Duration,
+			Usage: usageOf(r.Usage), First: r.First, Waited: r.Waited, Duration: r.Duration, Retry: r.RetryAfter,
+			Tries: triesOf(r.Tries),
 		}
 	case journal.Started:
 		e.Type, e.Data = EventToolStarted, ToolStartedData{Call: r.Call, Attempt: r.Attempt, Class: r.Class}
@@ -83,6 +89,14 @@ func callEvent(e Event, row journal.Row) (Event, bool) {
 	default: // the caller sorted them
 	}
 	return e, true
+}
+
+// object is a text that is a JSON object, as one. What an import brings may be none.
+func object(text string) json.RawMessage {
+	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
+		return nil
+	}
+	return json.RawMessage(text)
 }
 
 // askEvent is the event of a row about something that a person is asked.
@@ -105,6 +119,7 @@ func askEvent(e Event, row journal.Row) (Event, bool) {
 	case journal.Decided:
 		e.Type, e.Data = EventDecided, DecidedData{
 			Approval: approvalID(r.Agent, r.Call), Allow: r.Allow, Scope: r.Scope, By: r.By, Note: r.Reason,
+			Args: object(r.Args),
 		}
 	case journal.Closed:
 		e.Type = EventResolved

@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -82,6 +84,12 @@ func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.Strea
 	place := in.place(ctx)
 	state, err := s.options.Log.Snapshot(ctx, place)
 	if err != nil {
+		return nil, err
+	}
+	record := audit.Record{
+		Action: audit.ActionExport, Conversation: place.Conversation, Detail: fmt.Sprintf("entries=%d", state.Conversation.Seq),
+	}
+	if err := s.traced(ctx, record, func() error { return nil }); err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(h huma.Context) {

@@ -32,7 +32,7 @@ func TestSnapshotAndEvents(t *testing.T) {
 		o, chance := newOffice(t), rand.New(rand.NewPCG(seed, uint64(round)))
 		path, place := o.begin(t, "key-begin")
 		p := &plot{chance: chance, tasks: []journal.In{mainTask}}
-		var early []api.Snapshot
+		early := []api.Snapshot{o.snapshot(t, path)} // one there is even if all is written before the next
 		written := make(chan error, 1)
 		go func() { // somebody reads while it happens
 			var err error
@@ -167,6 +167,14 @@ func (e event) apply(s *api.Snapshot) error {
 		return with(e, func(d api.VoidedData) {
 			s.Messages = slices.DeleteFunc(s.Messages, func(m api.Message) bool { return m.Agent == e.Agent && m.Turn == d.Turn && m.Number == 0 })
 		})
+	case api.EventNoted:
+		return with(e, func(d api.NotedData) {
+			s.Notes = append(s.Notes, api.Note{Seq: e.Seq, At: e.At, Agent: e.Agent, Task: e.Task, NotedData: d})
+		})
+	case api.EventTurnDone, api.EventTurnFailed, api.EventTurnCancelled:
+		return with(e, func(d api.TurnData) {
+			s.Turns = append(s.Turns, api.TurnEnd{Seq: e.Seq, At: e.At, Agent: e.Agent, Task: e.Task, TurnData: d})
+		})
 	case api.EventAttemptDone, api.EventAttemptFailed:
 		return with(e, func(d api.AttemptEndData) { e.spend(s, d.Usage) })
 	default:
@@ -204,7 +212,8 @@ func (e event) applyTask(s *api.Snapshot) error {
 		return with(e, func(d api.SpawnedData) {
 			s.Tasks = append(s.Tasks, api.Task{
 				ID: e.Task, Agent: e.Agent, Parent: d.Parent, Call: d.Call, Item: d.Item, Trigger: d.Trigger, Background: d.Background,
-				Seq: e.Seq, Status: "pending", AssignedAt: e.At,
+				Seq: e.Seq, Status: "pending", AssignedAt: e.At, Title: d.Instruction, MaxIterations: d.MaxIterations,
+				MaxDuration: d.MaxDuration,
 			})
 			if i := slices.IndexFunc(s.Agents, func(a api.Agent) bool { return a.ID == e.Agent }); i >= 0 {
 				s.Agents[i].Task = e.Task
@@ -216,7 +225,12 @@ func (e event) applyTask(s *api.Snapshot) error {
 		})
 	case api.EventDone, api.EventFailed, api.EventCancelled:
 		return with(e, func(d api.FinishedData) {
-			s.Tasks[at].Status, s.Tasks[at].Reason, s.Tasks[at].Kind, s.Tasks[at].FinishedAt = d.Status, "", d.Kind, &e.At
+			t := &s.Tasks[at]
+			t.Status, t.Reason, t.Kind, t.FinishedAt, t.Verdict = d.Status, "", d.Kind, &e.At, "none"
+			t.Summary, t.Message, t.Changed, t.ChangedCount, t.Iterations = d.Summary, d.Message, d.Files, len(d.Files), d.Iterations
+			if d.Receipt != nil {
+				t.Verdict = "verified"
+			}
 		})
 	case api.EventPatched:
 		return nil
@@ -260,6 +274,7 @@ func (e event) applyAsk(s *api.Snapshot) error {
 		return with(e, func(d api.DecidedData) {
 			approval(d.Approval, func(a *api.Approval) {
 				a.Status, a.Allow, a.Scope, a.By, a.Show, a.Pattern = "decided", d.Allow, d.Scope, d.By, nil, ""
+				a.Edited = len(d.Args) > 0
 			})
 		})
 	case api.EventResolved, api.EventExpired:
@@ -297,23 +312,27 @@ func (p *plot) next() int {
 // row draws the next row.
 func (p *plot) row() journal.Row {
 	n, in := p.next(), p.tasks[p.chance.IntN(len(p.tasks))]
-	switch p.chance.IntN(12) {
+	switch p.chance.IntN(13) {
 	case 0:
 		child := journal.In{Agent: fmt.Sprintf("%s/%d", in.Agent, n)}
 		child.Task = child.Agent
 		p.tasks = append(p.tasks, child)
 		return journal.Assigned{
 			In: child, Parent: in.Agent, Call: "1.0", Item: n, Trigger: int64(n), Depth: journal.Depth(child.Agent), Role: "coder",
-			RoleHash: "h", Background: n%2 == 0,
+			RoleHash: "h", Background: n%2 == 0, Instruction: fmt.Sprint("do ", n), MaxIterations: n, MaxDuration: int64(n),
 		}
 	case 1, 2:
-		status := []chat.Status{chat.StatusRunning, chat.StatusWaiting, chat.StatusRunning}[n%3]
+		status := []chat.Status{chat.StatusRunning, chat.StatusWaiting, chat.StatusRunning, chat.StatusCompleted}[n%4]
 		return journal.Moved{In: in, Serial: n, Status: status, Reason: map[bool]chat.WaitReason{true: chat.WaitApproval}[status == chat.StatusWaiting]}
 	case 3:
 		if in == mainTask {
 			return journal.Titled{ID: strconv.Itoa(n), Title: fmt.Sprint("title ", n)}
 		}
-		return journal.Finished{In: in, Status: []chat.Status{chat.StatusCompleted, chat.StatusFailed, chat.StatusCancelled}[n%3], ErrorKind: chat.KindAuth}
+		return journal.Finished{
+			In: in, Status: []chat.Status{chat.StatusCompleted, chat.StatusFailed, chat.StatusCancelled}[n%3], ErrorKind: chat.KindAuth,
+			Summary: fmt.Sprint("did ", n), Message: "why", Files: []string{"a", "b"}, Iterations: n,
+			Receipt: []json.RawMessage{nil, json.RawMessage(`{"verdict":"verified"}`)}[n%2],
+		}
 	case 4:
 		return journal.Said{ID: strconv.Itoa(n), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint("said ", n)}}}
 	case 5, 6:
@@ -328,6 +347,11 @@ func (p *plot) row() journal.Row {
 		return journal.Posted{ID: fmt.Sprint("cancel:", n, "|ann|"), Topic: "cancel"}
 	case 10:
 		return p.question(in, n)
+	case 11:
+		if n%2 == 0 {
+			return journal.TurnEnded{In: mainTask, Serial: n, Turn: n, Status: chat.StatusCompleted, Cut: n%4 == 0}
+		}
+		return journal.Noted{In: in, Serial: n, Note: "answered", Text: fmt.Sprint("note ", n)}
 	}
 	return p.approval(in, n)
 }
@@ -354,7 +378,11 @@ func (p *plot) approval(in journal.In, n int) journal.Row {
 	}
 	w := p.approvals[len(p.approvals)-1]
 	if n%2 == 0 {
-		return journal.Decided{In: w.In, Call: w.Call, Hash: "h", Allow: true, Scope: "once", By: "ann"}
+		d := journal.Decided{In: w.In, Call: w.Call, Hash: "h", Allow: true, Scope: "once", By: "ann"}
+		if n%4 == 0 {
+			d.Args = `{"a":2}`
+		}
+		return d
 	}
 	p.approvals = p.approvals[:len(p.approvals)-1]
 	return journal.Closed{In: w.In, Call: w.Call, Status: []string{"approved", "expired"}[n/2%2]}

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"encoding/json"
+	"bytes"
 	"strconv"
 
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -27,16 +27,16 @@ const frameSize = 64 << 10
 
 // sent writes an event as a stream does. An empty id leaves the reader where it is.
 func sent(id string, name EventType, data any) ([]byte, error) {
-	body, err := json.Marshal(data)
-	if err != nil {
+	var out bytes.Buffer
+	if id != "" {
+		out.WriteString("id: " + id + "\n")
+	}
+	out.WriteString("event: " + string(name) + "\ndata: ")
+	if err := strictJSON.Marshal(&out, data); err != nil { // which ends the line
 		return nil, err
 	}
-	out := make([]byte, 0, len(body)+len(id)+len(name)+32)
-	if id != "" {
-		out = append(append(append(out, "id: "...), id...), '\n')
-	}
-	out = append(append(append(out, "event: "...), name...), "\ndata: "...)
-	return append(append(out, body...), "\n\n"...), nil
+	out.WriteByte('\n')
+	return out.Bytes(), nil
 }
 
 // recorded is an event as it is sent.
@@ -57,13 +57,19 @@ func framesOf(conversation string, entries []journal.Entry) ([]*frame, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(out) == 0 || out[len(out)-1].size+len(p.bytes) > frameSize {
-			out = append(out, &frame{})
-		}
-		last := out[len(out)-1]
-		last.pieces, last.size = append(last.pieces, p), last.size+len(p.bytes)
+		out = pack(out, p)
 	}
 	return out, nil
+}
+
+// pack adds a piece to the last of some frames, or to a new one.
+func pack(frames []*frame, p piece) []*frame {
+	if len(frames) == 0 || frames[len(frames)-1].size+len(p.bytes) > frameSize {
+		frames = append(frames, &frame{})
+	}
+	last := frames[len(frames)-1]
+	last.pieces, last.size = append(last.pieces, p), last.size+len(p.bytes)
+	return frames
 }
 
 // after appends to chunks what a reader has not seen that has seen so much.

@@ -19,8 +19,8 @@ func TestPanicsStayInside(t *testing.T) {
 	s := New(Options{
 		Log: journaltest.NewMemory(), Bus: live.NewLocal(0), Door: Local{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	s.handle(accessPublic, http.MethodGet, "/before", func(http.ResponseWriter, *http.Request) { panic("the inside story") })
-	s.handle(accessPublic, http.MethodGet, "/halfway", func(w http.ResponseWriter, _ *http.Request) {
+	s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: "/before"}, kindStream, func(http.ResponseWriter, *http.Request) { panic("the inside story") })
+	s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: "/halfway"}, kindStream, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("half of "))
 		panic("the inside story")
 	})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/http"
 	"net/netip"
@@ -25,6 +26,10 @@ const (
 	guessEvery = time.Second
 	// mostAddresses is how many addresses are remembered.
 	mostAddresses = 10_000
+	// mostDoubted is how many lookups there are at a time for all addresses that have guessed too often,
+	// and doubtWait how long one of them waits for its turn.
+	mostDoubted = 4
+	doubtWait   = time.Second
 )
 
 // guesses counts credentials that were not known, by the address they came from. It is a budget per
@@ -34,6 +39,8 @@ type guesses struct {
 	burst   int
 	every   time.Duration
 	proxies []netip.Prefix
+	// doubted are the lookups under way for addresses that have guessed too often.
+	doubted chan struct{}
 
 	mu      sync.Mutex
 	budgets map[string]budget
@@ -54,10 +61,25 @@ func newGuesses(g Guesses) *guesses {
 	if g.Every == 0 {
 		g.Every = guessEvery
 	}
-	return &guesses{burst: g.Burst, every: g.Every, proxies: g.Proxies, budgets: map[string]budget{}}
+	return &guesses{
+		burst: g.Burst, every: g.Every, proxies: g.Proxies, doubted: make(chan struct{}, mostDoubted), budgets: map[string]budget{},
+	}
 }
 
-// check refuses an address that has guessed too often.
+// line lets a request of an address that has guessed too often wait for its turn: those behind the
+// same address who guess nothing must get in, and those who guess must not keep the database busy.
+func (g *guesses) line(ctx context.Context) (leave func(), ok bool) {
+	turn, cancel := context.WithTimeout(ctx, doubtWait)
+	defer cancel()
+	select {
+	case g.doubted <- struct{}{}:
+		return func() { <-g.doubted }, true
+	case <-turn.Done():
+		return nil, false
+	}
+}
+
+// check complains about an address that has guessed too often.
 func (g *guesses) check(address string, now time.Time) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,12 +127,29 @@ func (g *guesses) forget(now time.Time) {
 	}
 }
 
-// address is where a request comes from: the last one on its way that is no proxy of ours. Of the
-// newer kind of address a whole network is one, because who has one of it has them all.
+// address is where a request comes from, as guesses are counted. Of the newer kind of address a whole
+// network is one, because who has one of it has them all.
 func (g *guesses) address(r *http.Request) string {
+	ip := g.origin(r)
+	if !ip.IsValid() {
+		return r.RemoteAddr
+	}
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, err := ip.WithZone("").Prefix(64)
+	if err != nil {
+		return ip.String()
+	}
+	return network.String()
+}
+
+// origin is where a request comes from: the last address on its way that is no proxy of ours. It is not
+// valid where there are no addresses, such as on a socket.
+func (g *guesses) origin(r *http.Request) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return r.RemoteAddr
+		return netip.Addr{}
 	}
 	ip := from.Addr().Unmap()
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -121,12 +160,5 @@ func (g *guesses) address(r *http.Request) string {
 		}
 		ip = before.Unmap()
 	}
-	if ip.Is4() {
-		return ip.String()
-	}
-	network, err := ip.WithZone("").Prefix(64)
-	if err != nil {
-		return ip.String()
-	}
-	return network.String()
+	return ip
 }

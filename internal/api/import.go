@@ -16,7 +16,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -63,14 +63,11 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	if err := c.settled(); err != nil {
 		return nil, err
 	}
-	before, err := s.options.Log.Snapshot(ctx, place)
-	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
-		return nil, err
-	}
-	if err := s.writeImport(ctx, file, place, caller.Name); err != nil {
-		if before.Conversation.Seq == 0 { // nothing of it is left
-			err = errors.Join(err, s.options.Log.Erase(context.WithoutCancel(ctx), place))
-		}
+	// What is there when this fails is left: the same import may have been acknowledged to somebody else,
+	// and who sends it again finishes it.
+	record := audit.Record{Action: audit.ActionImport, Conversation: place.Conversation, Digest: sum, Detail: fmt.Sprintf("entries=%d", c.tail.Seq), Key: "import/" + place.Conversation}
+	err = s.traced(ctx, record, func() error { return s.writeImport(ctx, file, place, caller.Name) })
+	if err != nil {
 		return nil, err
 	}
 	after, err := s.options.Log.Snapshot(ctx, place)

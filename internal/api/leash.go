@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -15,20 +16,29 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// lookTime is how long finding out may take.
 	lookTime = 5 * time.Second
+	// recheckEvery is how long a request goes on without being looked at again although no change was heard
+	// of, when nothing else is said.
+	recheckEvery = time.Minute
+	// lookups is how many credentials are looked up again at a time.
+	lookups = 4
 )
 
 // leash ends a request whose caller has lost what let it in, such as a stream that was opened with a
 // key which is revoked.
 type leash struct {
-	end     context.CancelFunc
+	end     context.CancelCauseFunc
 	request *http.Request
 	access  Access
 	caller  Caller
-	// seen is the last change that was known before the caller was looked up.
-	seen int64
+	// seen is the last change that was known before the caller was looked up, and looked when that was.
+	seen   int64
+	looked time.Time
 }
 
 type leashKey struct{}
+
+// errRefused ends a request whose caller would not be let in any more.
+var errRefused = errors.New("what let the request in is gone")
 
 // leashes are all requests under way that showed a credential.
 type leashes struct {
@@ -40,26 +50,28 @@ type leashes struct {
 
 // tie makes a request one that can be ended. The returned function ends it.
 func (l *leashes) tie(r *http.Request) (*http.Request, func()) {
-	ctx, end := context.WithCancel(r.Context())
+	ctx, end := context.WithCancelCause(r.Context())
 	t := &leash{end: end}
 	r = r.WithContext(context.WithValue(ctx, leashKey{}, t))
 	return r, func() {
 		l.mu.Lock()
 		delete(l.held, t)
 		l.mu.Unlock()
-		end()
+		end(nil)
 	}
 }
 
-// hold notes who a request is from, and what was known before that was found out.
-func (l *leashes) hold(r *http.Request, access Access, caller Caller, seen int64) {
+// hold notes who a request is from, and what was known before that was found out. It is called once
+// for each request, so that what it notes can be read without the lock.
+func (l *leashes) hold(r *http.Request, found leash) {
 	t, ok := r.Context().Value(leashKey{}).(*leash)
 	if !ok {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t.request, t.access, t.caller, t.seen = r, access, caller, seen
+	found.end, found.request = t.end, r
+	*t = found
 	l.held[t] = struct{}{}
 }
 
@@ -75,7 +87,8 @@ func (l *leashes) all() []*leash {
 }
 
 // watch looks again at everyone who is there whenever somebody may have lost what they had, on
-// whichever server that was, and at those whose credential ends by itself.
+// whichever server that was, at those whose credential ends by itself, and at all of them now and then:
+// changes cannot be heard of while the table that tells of them cannot be read.
 func (s *Server) watch(doors people.Doors) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -88,46 +101,55 @@ func (s *Server) watch(doors people.Doors) {
 		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 		n, err := doors.Changes(ctx)
 		cancel()
-		if err != nil {
-			continue // who asks anew is looked up anyway
+		if err == nil {
+			s.leashes.seen.Store(n)
 		}
-		s.leashes.seen.Store(n)
-		s.recheck(n, s.options.Now())
+		s.recheck(s.leashes.seen.Load(), s.options.Now())
 	}
 }
 
-// recheck ends requests that would not be let in now. Each credential is looked up once.
+// sight is what a request shows of who it is from.
+type sight struct{ header, cookie string }
+
+// recheck ends requests that would not be let in now. Each credential is looked up once, and several at
+// a time.
 func (s *Server) recheck(n int64, now time.Time) {
-	type sight struct {
-		header, cookie string
-		access         Access
-	}
-	gone := map[sight]bool{}
+	due := map[sight][]*leash{}
 	for _, t := range s.leashes.all() {
-		ended := !t.caller.Until.IsZero() && t.caller.Until.Before(now)
-		if t.seen == n && !ended {
-			continue
-		}
-		t.seen = n
-		at := sight{t.request.Header.Get("Authorization"), t.request.Header.Get("Cookie"), t.access}
-		lost, known := gone[at]
-		if !known {
-			lost = s.lost(t)
-			gone[at] = lost
-		}
-		if lost {
-			t.end()
+		if s.due(t, n, now) {
+			at := sight{t.request.Header.Get("Authorization"), t.request.Header.Get("Cookie")}
+			due[at] = append(due[at], t)
 		}
 	}
+	var all sync.WaitGroup
+	places := make(chan struct{}, lookups)
+	for _, same := range due {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			s.lookAgain(same, n, now)
+		})
+	}
+	all.Wait()
 }
 
-// lost reports whether a request would not be let in now. What cannot be found out loses nothing.
-func (s *Server) lost(t *leash) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request.Context()), lookTime)
-	defer cancel()
-	caller, err := s.options.Door.Identify(t.request.WithContext(ctx))
-	if err == nil {
-		err = t.access.allows(caller)
+// due reports whether a caller has to be looked up again.
+func (s *Server) due(t *leash, n int64, now time.Time) bool {
+	return t.seen != n || now.Sub(t.looked) >= s.options.Recheck || (!t.caller.Until.IsZero() && t.caller.Until.Before(now))
+}
+
+// lookAgain looks up the credential that requests were let in with and ends those that would not be
+// now. What cannot be found out ends nothing and is asked again.
+func (s *Server) lookAgain(same []*leash, n int64, now time.Time) {
+	r := same[0].request
+	caller, err := s.whoIs(r.WithContext(context.WithoutCancel(r.Context())))
+	if err != nil && problemOf(err).Status >= http.StatusInternalServerError {
+		return
 	}
-	return err != nil && problemOf(err).Status < http.StatusInternalServerError
+	for _, t := range same {
+		t.seen, t.looked = n, now
+		if err != nil || t.access.allows(caller) != nil || caller.Tenant != t.caller.Tenant {
+			t.end(errRefused)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +18,13 @@ type Limits struct {
 	// tenant what all its people may. As much as comes to burstSeconds may come at once.
 	CommandRate, TenantCommandRate float64
 	ReadRate, TenantReadRate       float64
-	// Streams are open at a time, for everybody together, one person and one tenant.
-	Streams, PersonStreams, TenantStreams int
+	// AddressRate is how many requests in a second may come from one address. It is counted before it is
+	// known who asks.
+	AddressRate float64
+	// Streams are open at a time, for everybody together, one person, one tenant and one address.
+	Streams, PersonStreams, TenantStreams, AddressStreams int
+	// Uploads arrive at a time, for everybody together and one tenant.
+	Uploads, TenantUploads int
 }
 
 const (
@@ -45,6 +49,9 @@ const (
 	RefusedFull    Refusal = "full"
 	RefusedStreams Refusal = "streams"
 	RefusedPressed Refusal = "pressed"
+	RefusedAddress Refusal = "address"
+	RefusedUploads Refusal = "uploads"
+	RefusedReports Refusal = "reports"
 )
 
 // gate decides, before anything is read or written, whether a request is taken on.
@@ -60,7 +67,8 @@ type gate struct {
 
 	mu      sync.Mutex
 	buckets map[string]*bucket
-	streams map[string]int
+	// held counts the streams, uploads and bodies that are open, by whose places they take.
+	held map[string]int
 }
 
 // bucket is what one may still ask for.
@@ -78,24 +86,34 @@ const (
 	kindStream  kind = "stream"
 	// kindLong is a command whose answer takes as long as a stream.
 	kindLong kind = "long"
+	// kindUpload is a command whose body takes as long to arrive.
+	kindUpload kind = "upload"
+	// kindRelease gives something up, such as a session or a key. It is let in however busy the server
+	// is: who wants to be rid of something must not have to wait for others.
+	kindRelease kind = "release"
 )
 
+// writes reports whether something may come of it that has to be written.
+func (k kind) writes() bool { return k == kindCommand || k == kindLong || k == kindUpload }
+
 // enter takes a request on, or says why not. Who was let in calls leave at the end.
-func (g *gate) enter(k kind, c Caller) (leave func(), err error) {
+func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error) {
 	if err := g.pace(k, c); err != nil {
 		return nil, err
 	}
-	if k == kindCommand || k == kindLong {
+	if k.writes() {
 		if err := g.pressure(); err != nil {
 			return nil, err
 		}
 	}
 	switch k {
 	case kindCommand:
-		return g.command()
+		return g.body(c)
 	case kindStream, kindLong:
-		return g.stream(c)
-	case kindRead:
+		return g.stream(c, address)
+	case kindUpload:
+		return g.upload(c)
+	case kindRead, kindRelease:
 	}
 	return func() {}, nil
 }
@@ -115,9 +133,12 @@ func (g *gate) pressure() error {
 // pace refuses who asks too often.
 func (g *gate) pace(k kind, c Caller) error {
 	own, all, what := g.limits.ReadRate, g.limits.TenantReadRate, "read/"
-	if k == kindCommand || k == kindLong {
-		what = "write/"
-		own, all = g.limits.CommandRate, g.limits.TenantCommandRate
+	switch k {
+	case kindCommand, kindLong, kindUpload:
+		own, all, what = g.limits.CommandRate, g.limits.TenantCommandRate, "write/"
+	case kindRelease: // what one has asked for before, or the others of a tenant, does not count
+		own, all, what = g.limits.CommandRate, 0, "release/"
+	case kindRead, kindStream:
 	}
 	if own <= 0 && all <= 0 {
 		return nil
@@ -188,49 +209,6 @@ func (g *gate) command() (func(), error) {
 		now := g.now()
 		g.width.learn(g.limits, now, now.Sub(began))
 	}, nil
-}
-
-// stream takes a place for a stream, of the person, of the tenant and of the server.
-func (g *gate) stream(c Caller) (func(), error) {
-	places := []struct {
-		name string
-		most int
-	}{
-		{"", g.limits.Streams},
-		{"person/" + c.Tenant + "/" + c.User, g.limits.PersonStreams},
-		{"tenant/" + c.Tenant, g.limits.TenantStreams},
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for i, p := range places {
-		if p.most <= 0 || g.streams[p.name] < p.most {
-			continue
-		}
-		problem := &Problem{Code: "limit", Detail: "too many streams are open", Wait: streamWait, Next: "close one, then try again"}
-		if i == 0 {
-			problem.Code, problem.Status, problem.Next = "unavailable", http.StatusServiceUnavailable, ""
-		}
-		return nil, g.refuse(RefusedStreams, problem)
-	}
-	for _, p := range places {
-		g.streams[p.name]++
-	}
-	return sync.OnceFunc(func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		for _, p := range places {
-			if g.streams[p.name]--; g.streams[p.name] == 0 {
-				delete(g.streams, p.name)
-			}
-		}
-	}), nil
-}
-
-// open is how many streams there are.
-func (g *gate) open() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.streams[""]
 }
 
 func (g *gate) refuse(why Refusal, p *Problem) error {

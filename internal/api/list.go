@@ -10,30 +10,17 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Catalogue is the roles that agents can have.
-type Catalogue interface {
-	// Roles lists the roles of a workspace that the tenant may use.
-	Roles(ctx context.Context, workspace string) ([]RoleInfo, error)
-}
-
-// RoleInfo is what people are told of a role.
-type RoleInfo struct {
-	Name          string   `json:"name"`
-	Description   string   `json:"description"`
-	Icon          string   `json:"icon,omitempty"`
-	Model         string   `json:"model,omitempty"`
-	Tools         []string `json:"tools"`
-	Delegates     []string `json:"delegates" doc:"The roles that it may ask for help."`
-	MaxIterations int      `json:"max_iterations,omitempty"`
-	MaxDuration   int64    `json:"max_duration_ms,omitempty"`
-	Prompt        string   `json:"prompt" doc:"What it is told, before anything is filled in."`
-	Source        string   `json:"source" doc:"Where it was read."`
+// ListedConversation is a conversation in a list.
+type ListedConversation struct {
+	Conversation
+	Running int    `json:"running" doc:"How many of its tasks are under way and wait for nobody."`
+	Last    string `json:"last,omitempty" enum:"completed,failed,cancelled,timed_out" doc:"How the orchestrator's last turn ended."`
 }
 
 // Conversations is a page of the list of conversations, the one last written to first.
 type Conversations struct {
-	Items  []Conversation `json:"items"`
-	Cursor string         `json:"cursor,omitempty" doc:"Asks for the next page; absent on the last."`
+	Items  []ListedConversation `json:"items"`
+	Cursor string               `json:"cursor,omitempty" doc:"Asks for the next page; absent on the last."`
 }
 
 // Waiting is something that waits for a person.
@@ -84,9 +71,6 @@ type (
 	textInput struct {
 		Hash string `path:"hash" pattern:"^[0-9a-f]{64}$"`
 	}
-	rolesInput struct {
-		Workspace string `query:"workspace" maxLength:"1024"`
-	}
 	meOutput            struct{ Body Me }
 	conversationsOutput struct{ Body Conversations }
 	inboxOutput         struct {
@@ -104,11 +88,6 @@ type (
 			Text string `json:"text"`
 		}
 	}
-	rolesOutput struct {
-		Body struct {
-			Items []RoleInfo `json:"items"`
-		}
-	}
 )
 
 func (s *Server) listRoutes() {
@@ -120,7 +99,7 @@ func (s *Server) listRoutes() {
 	register(s, accessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
 	register(s, accessRead, read("search", "/v1/search", "Messages by words", "conversations"), s.search)
 	register(s, accessRead, read("getText", "/v1/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
-	register(s, accessRead, read("listRoles", "/v1/roles", "The roles that agents can have", "roles"), s.roles)
+	s.roleRoutes()
 	s.usageRoutes()
 	s.exportRoutes()
 }
@@ -133,13 +112,18 @@ func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {
 }
 
 func (s *Server) conversations(ctx context.Context, in *listInput) (*conversationsOutput, error) {
-	list, err := s.options.Log.Conversations(ctx, callerOf(ctx).Tenant, journal.Page{
-		Limit: in.Limit, Cursor: in.Cursor, Archived: in.Archived,
-	})
+	tenant := callerOf(ctx).Tenant
+	list, err := s.options.Log.Conversations(ctx, tenant, journal.Page{Limit: in.Limit, Cursor: in.Cursor, Archived: in.Archived})
 	if err != nil {
 		return nil, err
 	}
-	out := Conversations{Items: each(list, conversationOf)}
+	lines, err := s.options.Log.Lines(ctx, tenant, each(list, func(c journal.Conversation) string { return c.ID })...)
+	if err != nil {
+		return nil, err
+	}
+	out := Conversations{Items: each(list, func(c journal.Conversation) ListedConversation {
+		return ListedConversation{Conversation: conversationOf(c), Running: lines[c.ID].Running, Last: string(lines[c.ID].Last)}
+	})}
 	if len(list) == in.Limit {
 		out.Cursor = list[len(list)-1].Cursor()
 	}
@@ -214,12 +198,5 @@ func (s *Server) text(ctx context.Context, in *textInput) (*textOutput, error) {
 	text, err := s.options.Log.Text(ctx, callerOf(ctx).Tenant, in.Hash)
 	out := &textOutput{}
 	out.Body.Text = text
-	return out, err
-}
-
-func (s *Server) roles(ctx context.Context, in *rolesInput) (*rolesOutput, error) {
-	list, err := s.options.Roles.Roles(ctx, in.Workspace)
-	out := &rolesOutput{}
-	out.Body.Items = each(list, func(r RoleInfo) RoleInfo { return r })
 	return out, err
 }

@@ -22,6 +22,7 @@ type ConversationUpdated struct {
 	Conversation Conversation `json:"conversation"`
 	Waiting      int          `json:"waiting" doc:"How many things in it wait for a person."`
 	Running      int          `json:"running" doc:"How many of its tasks are under way and wait for nobody."`
+	Last         string       `json:"last,omitempty" enum:"completed,failed,cancelled,timed_out" doc:"How the orchestrator's last turn ended."`
 }
 
 // ConversationRemoved is a conversation that is gone.
@@ -79,13 +80,13 @@ func (s *Server) streamList(ctx context.Context, in *listStreamInput) (*huma.Str
 		r, w := unwrap(h)
 		outlast(r, func() {
 			defer leave()
-			s.sendList(r, w, tenant, who)
+			s.sendList(r, w, who)
 		})
 	}}, nil
 }
 
 // sendList is the stream of a list from its beginning to its end.
-func (s *Server) sendList(r *http.Request, w http.ResponseWriter, tenant string, who arrival) {
+func (s *Server) sendList(r *http.Request, w http.ResponseWriter, who arrival) {
 	out, err := newPipe(w)
 	if err != nil || r.Method == http.MethodHead {
 		return
@@ -99,6 +100,6 @@ func (s *Server) sendList(r *http.Request, w http.ResponseWriter, tenant string,
 		first = [][]byte{bytes}
 	}
 	if out.write(first...) == nil {
-		s.pump(r.Context(), out, who.reader, who.from, func() bool { return s.still(r, tenant) })
+		s.pump(r.Context(), out, who.reader, who.from)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -76,6 +77,25 @@ func TestListStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.expect(t, "c2 is gone")
+	}
+}
+
+// TestListSaysWhatRuns reads what a list says of tasks under way, and of how turns ended.
+func TestListSaysWhatRuns(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	_, first := o.begin(t, "key-first")
+	_, second := o.begin(t, "key-second")
+	o.write(t, second, journal.Moved{In: root, Serial: 1, Status: chat.StatusCompleted},
+		journal.TurnEnded{In: root, Serial: 1, Turn: 1, Status: chat.StatusCancelled})
+	var list api.Conversations
+	o.send(t, http.MethodGet, "/v1/conversations", "", "").into(t, http.StatusOK, &list)
+	got := map[string]string{}
+	for _, c := range list.Items {
+		got[c.ID] = fmt.Sprint(c.Running, c.Last)
+	}
+	if diff := cmp.Diff(map[string]string{first.Conversation: "1", second.Conversation: "0cancelled"}, got); diff != "" {
+		t.Errorf("what runs (+) against the wanted (-):\n%s", diff)
 	}
 }
 

@@ -7,9 +7,13 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/people"
 )
@@ -56,9 +60,51 @@ func (l Login) set(w http.ResponseWriter, name, value string, life time.Duration
 }
 
 func (s *Server) loginRoutes() {
-	s.handle(accessPublic, http.MethodGet, "/login", s.alone(s.beginLogin))
-	s.handle(accessPublic, http.MethodGet, "/login/callback", s.alone(s.endLogin))
-	s.handle(accessSelf, http.MethodPost, "/logout", s.alone(s.logout))
+	refusals := []int{http.StatusNotFound}
+	s.browse(accessPublic, huma.Operation{
+		OperationID: "beginLogin", Method: http.MethodGet, Path: "/login", Errors: refusals, Tags: []string{browsersTag},
+		Summary:    "Send a browser to where people log in",
+		Parameters: []*huma.Param{query("next", "Where the login leads, on this server.")},
+		Responses:  leads("To the provider of identities, with a cookie that ties the login to this browser."),
+	}, s.alone(s.beginLogin))
+	s.browse(accessPublic, huma.Operation{
+		OperationID: "endLogin", Method: http.MethodGet, Path: "/login/callback", Errors: refusals, Tags: []string{browsersTag},
+		Summary: "Take back a browser from where people log in",
+		Parameters: []*huma.Param{
+			query("state", "What the login was begun with."), query("code", "What the provider gave."),
+			query("error", "Why the provider gave none."),
+		},
+		Responses: leads("To where the login leads, with the cookie of a session."),
+	}, s.alone(s.endLogin))
+	s.browse(accessSelf, huma.Operation{
+		OperationID: "logout", Method: http.MethodPost, Path: "/logout", Tags: []string{browsersTag}, Summary: "End the session of a browser",
+		Responses: done("The session has ended and the cookie is taken away."),
+	}, s.alone(s.logout))
+}
+
+// browsersTag marks what works with the cookies of a browser only.
+const browsersTag = "browsers"
+
+func query(name, description string) *huma.Param {
+	return &huma.Param{Name: name, In: "query", Description: description, Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+// leads describes the answer of a route that leads a browser elsewhere.
+func leads(where string) map[string]*huma.Response {
+	text := &huma.Schema{Type: huma.TypeString}
+	return map[string]*huma.Response{strconv.Itoa(http.StatusSeeOther): {
+		Description: where,
+		Headers:     map[string]*huma.Param{"Location": {Schema: text}, "Set-Cookie": {Schema: text}},
+		Content:     map[string]*huma.MediaType{"text/html": {Schema: text}},
+	}}
+}
+
+// done describes the answer of a route that changes a cookie and has nothing to say.
+func done(what string) map[string]*huma.Response {
+	return map[string]*huma.Response{strconv.Itoa(http.StatusNoContent): {
+		Description: what,
+		Headers:     map[string]*huma.Param{"Set-Cookie": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
 }
 
 // noPeople is the answer where there is one person only.
@@ -77,7 +123,7 @@ func (s *Server) alone(handle func(http.ResponseWriter, *http.Request) error) ht
 			err = handle(w, r)
 		}
 		if err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 		}
 	}
 }
@@ -106,11 +152,11 @@ func secretText() string { return rand.Text() + rand.Text() }
 
 func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
 	address, now := s.guesses.address(r), s.options.Now()
-	if err := s.guesses.check(address, now); err != nil {
+	if err := s.logins.check(address, now); err != nil {
 		return err
 	}
 	state, nonce, verifier := secretText(), secretText(), secretText()
-	s.guesses.failed(address, state, now) // each costs a row
+	s.logins.failed(address, state, now) // each costs a row
 	where, err := s.options.Login.Provider.Address(r.Context(), state, nonce, verifier)
 	if err != nil {
 		return err
@@ -144,8 +190,13 @@ func (s *Server) endLogin(w http.ResponseWriter, r *http.Request) error {
 		return badLogin()
 	}
 	login.set(w, stateCookie, "", 0)
+	address := s.guesses.address(r)
+	if err := s.returns.check(address, now); err != nil {
+		return err
+	}
 	begun, err := s.options.People.TakeLogin(ctx, digest(state), now)
 	if chat.CodeOf(err) == chat.CodeNotFound {
+		s.returns.failed(address, secretText(), now) // the same one again costs as much as another
 		return badLogin()
 	}
 	if err != nil {
@@ -161,34 +212,80 @@ func (s *Server) endLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tenants, err := s.options.People.Arrive(ctx, person, now)
+	var tenants []people.Tenant
+	home := s.entering(r, person.Home(), person.ID())
+	err = s.tracedAs(ctx, home, audit.Record{Action: audit.ActionLogin}, func() (err error) {
+		tenants, err = s.options.People.Arrive(ctx, person, now, s.joining(r, person))
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	if len(tenants) == 0 {
 		return &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "you belong to no tenant", Next: "ask an owner to add you"}
 	}
-	if err := s.startSession(w, r, tenants[0].ID, person.ID(), now.Add(people.SessionLife)); err != nil {
+	in := entrance{tenant: tenants[0].ID, person: person.ID(), until: now.Add(people.SessionLife), how: "login"}
+	if err := s.startSession(w, r, in); err != nil {
 		return err
 	}
 	http.Redirect(w, r, begun.Next, http.StatusSeeOther)
 	return nil
 }
 
+// entrance is a person who is let into a tenant, and how they came there.
+type entrance struct {
+	tenant, person string
+	until          time.Time
+	how            string
+}
+
+// joining puts on a tenant's trail that a person takes up an invitation there.
+func (s *Server) joining(r *http.Request, p people.Person) people.Taking {
+	return func(i people.Invitation, take func() error) error {
+		record := audit.Record{Action: audit.ActionMemberJoin, Object: i.Member, Key: "join/" + i.Member}
+		return s.tracedAs(r.Context(), s.entering(r, i.Tenant, p.ID()), record, take)
+	}
+}
+
+// entering is a person as the trail of the tenant names them.
+func (s *Server) entering(r *http.Request, tenant, person string) Caller {
+	return Caller{Tenant: tenant, User: person, Credential: "session:" + person, From: s.remote(r)}
+}
+
 // startSession lets a person in and ends the session that their browser had.
-func (s *Server) startSession(w http.ResponseWriter, r *http.Request, tenant, person string, until time.Time) error {
+func (s *Server) startSession(w http.ResponseWriter, r *http.Request, in entrance) error {
 	now, login := s.options.Now(), s.options.Login
-	next := people.Session{Credential: people.NewCredential(people.KindSession, tenant), Person: person, At: now, Until: until}
-	if err := s.options.People.StartSession(r.Context(), next); err != nil {
+	next := people.Session{
+		Credential: people.NewCredential(people.KindSession, in.tenant), Person: in.person, At: now, Until: in.until,
+	}
+	record := audit.Record{Action: audit.ActionSessionBegin, Detail: "by=" + in.how + " until=" + in.until.UTC().Format(time.RFC3339)}
+	err := s.tracedAs(r.Context(), s.entering(r, in.tenant, in.person), record, func() error { return s.options.People.StartSession(r.Context(), next) })
+	if err != nil {
 		return err
 	}
 	if before, ok := sessionOf(r, login.Cookie()); ok {
-		if err := s.options.People.EndSession(r.Context(), before); err != nil {
+		if err := s.endSession(r, before, in.how); err != nil {
 			return err
 		}
 	}
-	login.set(w, SessionCookie, next.Credential.Text, until.Sub(now))
+	login.set(w, SessionCookie, next.Credential.Text, in.until.Sub(now))
 	return nil
+}
+
+// endSession ends a session, if it is one, and notes it where the session was.
+func (s *Server) endSession(r *http.Request, c people.Credential, how string) error {
+	ctx := r.Context()
+	holder, err := s.options.People.Session(ctx, c, s.options.Now())
+	if chat.CodeOf(err) == chat.CodeNotFound {
+		return nil // it has ended
+	}
+	if err != nil {
+		return err
+	}
+	whose := s.entering(r, holder.Tenant, holder.Person)
+	return s.tracedAs(ctx, whose, audit.Record{Action: audit.ActionSessionEnd, Detail: "by=" + how}, func() error {
+		return s.options.People.EndSession(ctx, c)
+	})
 }
 
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) error {
@@ -196,7 +293,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return &Problem{Code: "conflict", Detail: "there is no session to end", Next: "to give up a key, revoke it"}
 	}
-	if err := s.options.People.EndSession(r.Context(), session); err != nil {
+	if err := s.endSession(r, session, "logout"); err != nil {
 		return err
 	}
 	s.options.Login.set(w, SessionCookie, "", 0)

@@ -22,6 +22,7 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/people/oidc"
@@ -59,6 +60,7 @@ func provider(t *testing.T, back string) *httptest.Server {
 type house struct {
 	*world
 	provider *httptest.Server
+	contract *apitest.Contract
 }
 
 func newHouse(t *testing.T) *house {
@@ -77,10 +79,14 @@ func newHouse(t *testing.T) *house {
 	front.Start()
 	t.Cleanup(front.Close)
 	h.server = front
+	var err error
+	if h.contract, err = apitest.Fetch(t.Context(), front.URL); err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
 
-// browser keeps cookies and stops at every redirect.
+// browser keeps cookies and stops at every redirect. What the server answers is held against its document.
 type browser struct {
 	*http.Client
 	h *house
@@ -93,7 +99,8 @@ func (h *house) browser() *browser {
 		h.t.Fatal(err)
 	}
 	return &browser{h: h, Client: &http.Client{
-		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: h.contract.Watch(http.DefaultTransport, apitest.Fail(h.t)),
+		Jar:       jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
@@ -463,7 +470,6 @@ func TestRevokedStreams(t *testing.T) {
 	id, first := w.key(owner, tenant, time.Hour, people.ScopeRead)
 	_, second := w.key(owner, tenant, time.Hour, people.ScopeRead)
 	session := w.session(viewer, tenant)
-	_, short := w.key(owner, tenant, 2*time.Second, people.ScopeRead)
 	open := func(set func(http.Header)) chan time.Time {
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, w.server.URL+"/v1/conversations/c1/events", nil)
 		if err != nil {
@@ -485,8 +491,11 @@ func TestRevokedStreams(t *testing.T) {
 	bearer := func(secret string) func(http.Header) {
 		return func(h http.Header) { h.Set("Authorization", "Bearer "+secret) }
 	}
-	revoked, kept, removed, expired := open(bearer(first)), open(bearer(second)),
-		open(func(h http.Header) { h.Set("Cookie", "rt="+session) }), open(bearer(short))
+	revoked, kept, removed := open(bearer(first)), open(bearer(second)), open(func(h http.Header) { h.Set("Cookie", "rt="+session) })
+	const life = 4 * time.Second
+	expires := time.Now().Add(life)
+	_, short := w.key(owner, tenant, life, people.ScopeRead) // it has to live until its stream is open
+	expired := open(bearer(short))
 	time.Sleep(700 * time.Millisecond) // the server has looked around once
 	ends := func(what string, stream chan time.Time, since time.Time, most time.Duration) {
 		t.Helper()
@@ -500,21 +509,19 @@ func TestRevokedStreams(t *testing.T) {
 			t.Errorf("%s goes on", what)
 		}
 	}
-	began := time.Now()
-	if err := w.people.RevokeKey(t.Context(), tenant, "", id, began); err != nil {
+	if err := w.people.RevokeKey(t.Context(), tenant, "", id, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	ends("a stream whose key was revoked", revoked, began, time.Second)
+	ends("a stream whose key was revoked", revoked, time.Now(), time.Second)
 	members, err := w.people.Members(t.Context(), tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
-	began = time.Now()
 	if err := w.people.RemoveMember(t.Context(), tenant, members[1].ID); err != nil {
 		t.Fatal(err)
 	}
-	ends("a stream whose reader was removed", removed, began, time.Second)
-	ends("a stream whose key expired", expired, began, 3*time.Second)
+	ends("a stream whose reader was removed", removed, time.Now(), time.Second)
+	ends("a stream whose key expired", expired, expires, 2*time.Second)
 	select {
 	case <-kept:
 		t.Error("a stream ended whose key is good")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -71,7 +72,7 @@ func (s *Server) memberRoutes() {
 	}, s.changeRole)
 	register(s, accessAdmin, huma.Operation{
 		OperationID: "removeMember", Method: http.MethodDelete, Path: "/v1/members/{member}", DefaultStatus: http.StatusNoContent,
-		Summary: "Take a member out, with their sessions and keys", Tags: []string{tag},
+		Summary: "Take a member out, with their sessions and keys", Tags: []string{tag}, Metadata: asKind(kindRelease),
 	}, s.removeMember)
 }
 
@@ -97,7 +98,9 @@ func (s *Server) addMember(ctx context.Context, in *addInput) (*memberOutput, er
 	m := people.Member{
 		ID: people.NewID("m"), Email: email, Role: Role(in.Body.Role), AddedBy: caller.Name, AddedAt: s.options.Now().UTC(),
 	}
-	if err := s.options.People.AddMember(ctx, caller.Tenant, m); err != nil {
+	record := audit.Record{Action: audit.ActionMemberAdd, Object: m.ID, Detail: "email=" + quoted(m.Email) + " role=" + in.Body.Role}
+	err = s.traced(ctx, record, func() error { return s.options.People.AddMember(ctx, caller.Tenant, m) })
+	if err != nil {
 		return nil, err
 	}
 	return &memberOutput{Body: memberOf(m)}, nil
@@ -107,7 +110,12 @@ func (s *Server) changeRole(ctx context.Context, in *roleInput) (*memberOutput, 
 	if s.options.People == nil {
 		return nil, noPeople()
 	}
-	m, err := s.options.People.ChangeRole(ctx, callerOf(ctx).Tenant, in.Member, Role(in.Body.Role))
+	var m people.Member
+	record := audit.Record{Action: audit.ActionMemberRole, Object: in.Member, Detail: "role=" + in.Body.Role}
+	err := s.traced(ctx, record, func() (err error) {
+		m, err = s.options.People.ChangeRole(ctx, callerOf(ctx).Tenant, in.Member, Role(in.Body.Role))
+		return err
+	})
 	return &memberOutput{Body: memberOf(m)}, err
 }
 
@@ -115,5 +123,7 @@ func (s *Server) removeMember(ctx context.Context, in *memberInput) (*struct{}, 
 	if s.options.People == nil {
 		return nil, noPeople()
 	}
-	return nil, s.options.People.RemoveMember(ctx, callerOf(ctx).Tenant, in.Member)
+	return nil, s.traced(ctx, audit.Record{Action: audit.ActionMemberRemove, Object: in.Member}, func() error {
+		return s.options.People.RemoveMember(ctx, callerOf(ctx).Tenant, in.Member)
+	})
 }

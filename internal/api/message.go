@@ -75,17 +75,30 @@ func (s *Server) say(ctx context.Context, place journal.Place, said Said) (journ
 		return journal.Entry{}, orNotFound(err)
 	}
 	first, _ := entries[0].Row.(journal.Said)
-	if journal.Words(first.Parts) != s.options.Redact(said.Text) || first.InReplyTo != said.InReplyTo || first.Decline != said.Decline {
+	if journal.Words(first.Parts) != s.recorded(said.Text) || first.InReplyTo != said.InReplyTo || first.Decline != said.Decline {
 		return journal.Entry{}, keyReused()
 	}
 	return entries[0], nil
 }
 
+// recorded is a text as the journal keeps it.
+func (s *Server) recorded(text string) string { return journal.Printable(s.options.Redact(text)) }
+
 func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, error) {
-	list, err := s.options.Log.Chat(ctx, in.place(ctx), journal.Page{Limit: in.Limit, Before: in.Before})
+	place := in.place(ctx)
+	list, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: in.Limit, Before: in.Before, Bytes: journal.PageBytes})
 	if err != nil {
 		return nil, err
 	}
 	out := page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })
-	return &messagesOutput{Body: out}, s.states(ctx, in.place(ctx), out.Items, nil)
+	if out.Before == 0 && len(list) > 0 { // it may have ended for its size
+		earlier, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: 1, Before: list[0].Seq})
+		if err != nil {
+			return nil, err
+		}
+		if len(earlier) > 0 {
+			out.Before = list[0].Seq
+		}
+	}
+	return &messagesOutput{Body: out}, s.states(ctx, place, out.Items, nil)
 }

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -30,14 +33,27 @@ func (s *Server) Mount(m Mounted) {
 	if m.Refuse != nil {
 		s.shapes[m.Method+" "+m.Path] = m.Refuse
 	}
-	s.handle(m.Access, m.Method, m.Path, m.Handle)
+	k := kindStream // an answer may take as long as one
+	if m.Access.Scope == ScopeWrite {
+		k = kindLong
+	}
+	s.handle(Route{Access: m.Access, Method: m.Method, Path: m.Path}, k, m.Handle)
 }
 
 // Refuse answers a request with what became of it, in the shape of its route.
-func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) { s.refuse(w, r, err) }
+func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	s.refuse(w, r, s.Explain(r.Context(), err))
+}
 
-// Explain makes a problem of any error, and logs what nobody else will hear of.
-func (s *Server) Explain(ctx context.Context, err error) *Problem { return s.problem(ctx, err) }
+// Explain makes a problem of what a route's handler came to. It logs what nobody else will hear of, and
+// notes on the trail that somebody who was let in may not do what they asked for.
+func (s *Server) Explain(ctx context.Context, err error) *Problem {
+	p := s.problem(ctx, err)
+	if p.Status == http.StatusForbidden {
+		s.refused(callerOf(ctx), err)
+	}
+	return p
+}
 
 // Closing is closed when the server ends its streams.
 func (s *Server) Closing() <-chan struct{} { return s.closing }
@@ -69,6 +85,45 @@ type Desk struct{ server *Server }
 // Desk is where mounted routes bring commands.
 func (s *Server) Desk() Desk { return Desk{server: s} }
 
+// The limits of what the document describes, for those that it does not bind.
+const (
+	maxText         = 200_000
+	maxNote         = 2_000
+	maxArgs         = 200_000
+	maxConversation = 128
+	maxReference    = 512
+)
+
+// tooLong refuses a text with more characters than its route would take.
+func tooLong(what, text string, most int) error {
+	if utf8.RuneCountInString(text) <= most {
+		return nil
+	}
+	return &Problem{
+		Code: "invalid", Detail: fmt.Sprintf("%s is longer than %d characters", what, most), Next: "send less",
+	}
+}
+
+// Place is where a conversation is, for the caller of the context.
+func (d Desk) Place(ctx context.Context, conversation string) (journal.Place, error) {
+	return journal.Place{Tenant: callerOf(ctx).Tenant, Conversation: conversation},
+		tooLong("the id of the conversation", conversation, maxConversation)
+}
+
+// Admit takes a place among the commands that are carried out, or says why there is none. It is left when the
+// command is recorded, and before the answer is waited for. The context ends when a command is given up.
+func (d Desk) Admit(ctx context.Context) (inner context.Context, leave func(), err error) {
+	left, err := d.server.gate.command()
+	if err != nil {
+		return ctx, func() {}, err
+	}
+	inner, cancel := context.WithTimeout(ctx, commandTime)
+	return inner, func() {
+		cancel()
+		left()
+	}, nil
+}
+
 // Begin opens a conversation. The same key opens the same one.
 func (d Desk) Begin(ctx context.Context, key string, t Talk) (journal.Place, error) {
 	in := &createInput{Keyed: Keyed{Key: "begin/" + key}} // the key itself stands for the message that follows
@@ -88,6 +143,9 @@ func (d Desk) MessageID(ctx context.Context, place journal.Place, key string) st
 
 // Say posts a message under the id of its key. InReplyTo names the question that it answers.
 func (d Desk) Say(ctx context.Context, place journal.Place, key, text, inReplyTo string) error {
+	if err := cmp.Or(tooLong("the text", text, maxText), tooLong("the question's id", inReplyTo, maxReference)); err != nil {
+		return err
+	}
 	in := &postInput{InConversation: InConversation{Conversation: place.Conversation}, Keyed: Keyed{Key: key}}
 	in.Body.Text, in.Body.InReplyTo = text, inReplyTo
 	_, err := d.server.post(ctx, in)
@@ -104,6 +162,9 @@ type Verdict struct {
 func (d Desk) Decide(ctx context.Context, place journal.Place, key string, v Verdict) error {
 	if _, ok := scopes[v.Scope]; !ok {
 		return &Problem{Code: "invalid", Detail: "scope is none of once, task and conversation"}
+	}
+	if err := cmp.Or(tooLong("the note", v.Note, maxNote), tooLong("the approval's id", v.Approval, maxReference)); err != nil {
+		return err
 	}
 	in := &decideInput{Keyed: Keyed{Key: key}}
 	in.Conversation, in.Approval = place.Conversation, v.Approval

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ type clerk struct {
 var mainTask = journal.In{Agent: "main", Task: "main"}
 
 func (s clerk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace},
+	_, err := s.log.Append(ctx, place, s.now(), journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
 		journal.Assigned{In: mainTask, Role: "main"})
 	return err
 }
@@ -40,6 +41,9 @@ func (s clerk) Say(ctx context.Context, place journal.Place, m api.Said) error {
 }
 
 func (s clerk) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	if _, code, found := strings.Cut(d.Args, `{"refuse":"`); found {
+		return &chat.Error{Code: chat.Code(strings.TrimSuffix(code, `"}`)), Message: "these arguments will not do"}
+	}
 	written, err := s.log.Append(ctx, place, s.now(), d, journal.Posted{ID: "decided:" + d.Agent + "#" + d.Call, Topic: "decided"})
 	if err != nil || !written[0].Existed {
 		return err
@@ -48,7 +52,7 @@ func (s clerk) Decide(ctx context.Context, place journal.Place, d journal.Decide
 	if err != nil {
 		return err
 	}
-	if first, _ := entries[0].Row.(journal.Decided); first.Allow != d.Allow || first.Hash != d.Hash {
+	if first, _ := entries[0].Row.(journal.Decided); first.Allow != d.Allow || first.Hash != d.Hash || first.Args != d.Args {
 		return &chat.Error{Code: chat.CodeConflict, Message: "it was decided otherwise before"}
 	}
 	return nil
@@ -64,13 +68,27 @@ func (s clerk) Archive(ctx context.Context, place journal.Place, by string) erro
 	return err
 }
 
-func (s clerk) Delete(ctx context.Context, place journal.Place, _ string) error {
+func (s clerk) Delete(ctx context.Context, place journal.Place, id, _ string) error {
+	_, err := s.log.Append(ctx, place, s.now(), journal.Posted{ID: journal.Erasure, Topic: "erase", Command: id})
+	if err != nil {
+		return err
+	}
 	return s.log.Erase(ctx, place)
 }
 
 // Roles implements api.Catalogue.
 func (s clerk) Roles(context.Context, string) ([]api.RoleInfo, error) {
 	return []api.RoleInfo{{Name: "main"}}, nil
+}
+
+// Role implements api.Catalogue. Roles have the hash of their name.
+func (s clerk) Role(_ context.Context, _, name string) (api.RoleInfo, error) {
+	if name != "main" && name != "coder" {
+		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+	}
+	return api.RoleInfo{
+		Name: name, Hash: journal.HashOf(`{"name":"` + name + `"}`), Source: name + ".md", Origins: map[string]string{"tools": name + ".md:3"},
+	}, nil
 }
 
 // office is a server with one person at its door.

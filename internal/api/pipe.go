@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -11,8 +12,6 @@ import (
 const (
 	// beatEvery is how often a quiet stream shows that it is alive.
 	beatEvery = 15 * time.Second
-	// askEvery is how many beats lie between two looks at whether the reader may still read.
-	askEvery = 4
 	// writeTime is how long a reader may take to take anything.
 	writeTime = 30 * time.Second
 	// retryTime is how long a browser waits before it comes back, and retrySpread how much longer some
@@ -57,23 +56,21 @@ func (p *pipe) cut(reason string) {
 	}
 }
 
-// pump sends what comes, beyond what the reader has seen, until the reader goes or is cut off. Allowed
-// is asked now and then whether the reader may still read.
-func (s *Server) pump(ctx context.Context, out *pipe, r *reader, seen int64, allowed func() bool) {
+// pump sends what comes, beyond what the reader has seen, until the reader goes or is cut off.
+func (s *Server) pump(ctx context.Context, out *pipe, r *reader, seen int64) {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	for beats := 1; ; {
+	for {
 		select {
 		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), errRefused) {
+				out.cut(cutRefused)
+			}
 			return
 		case <-s.closing:
 			out.cut(cutClosing)
 			return
 		case <-beat.C:
-			if beats++; beats%askEvery == 0 && !allowed() {
-				out.cut(cutRefused)
-				return
-			}
 			if out.write([]byte(": alive\n\n")) != nil {
 				return
 			}

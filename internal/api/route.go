@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -33,18 +35,33 @@ const maxBody = 1 << 20
 // register adds an operation to the document and to the router. There is no other way to add one, so
 // that none is without an access.
 func register[In, Out any](s *Server, access Access, op huma.Operation, handle func(context.Context, *In) (*Out, error)) {
-	s.describe(access, kindOf[Out](access), &op)
+	k := kindOf[Out](access, op)
+	s.describe(access, k, &op)
 	huma.Register(s.huma, op, func(ctx context.Context, in *In) (*Out, error) {
-		out, err := handle(ctx, in)
+		ctx, leave, err := s.begin(ctx, k)
 		if err != nil {
 			return nil, s.problem(ctx, err)
+		}
+		defer leave()
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.Explain(ctx, err)
 		}
 		return out, nil
 	})
 }
 
+// asKind marks an operation whose kind does not follow from who may use it.
+func asKind(k kind) map[string]any { return map[string]any{"kind": k} }
+
 // kindOf is what a route asks for, by who may use it and what comes back.
-func kindOf[Out any](access Access) kind {
+func kindOf[Out any](access Access, op huma.Operation) kind {
+	if k, marked := op.Metadata["kind"].(kind); marked {
+		return k
+	}
+	if op.RequestBody != nil { // one that is not read into memory
+		return kindUpload
+	}
 	var out *Out
 	if _, streams := any(out).(*huma.StreamResponse); streams {
 		return kindStream
@@ -61,27 +78,53 @@ func (s *Server) describe(access Access, k kind, op *huma.Operation) {
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = maxBody
 	}
-	op.Errors = []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	if !access.Public {
-		op.Security = []map[string][]string{{"key": {}}, {"session": {}}}
-		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-			http.StatusTooManyRequests)
-	}
-	if op.Method != http.MethodGet {
-		op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge,
-			http.StatusUnsupportedMediaType)
-	}
+	promise(access, op)
 	s.note(Route{Method: op.Method, Path: op.Path, Operation: op.OperationID, Access: access})
 }
 
-// handle adds a route that is not part of the document. Its answer may take as long as a stream's.
-func (s *Server) handle(access Access, method, path string, handler http.HandlerFunc) {
-	s.note(Route{Method: method, Path: path, Access: access})
-	s.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
-		k := kindStream
-		if access.Scope == ScopeWrite {
-			k = kindLong
+// promise adds how an operation may refuse, the guard before it among them, and what lets people in.
+func promise(access Access, op *huma.Operation) {
+	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests,
+		http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable)
+	if !access.Public {
+		op.Security = []map[string][]string{{"key": {}}, {"session": {}}}
+		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusNotFound)
+	}
+	if op.Method != http.MethodGet {
+		op.Errors = append(op.Errors, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+}
+
+// browse adds a route that sets cookies or leads browsers on, to the document and to the router. What it
+// answers is its own to write; parameters that it does not know are let through, since providers of
+// identities add some.
+func (s *Server) browse(access Access, op huma.Operation, handler http.HandlerFunc) {
+	promise(access, &op)
+	problem := s.schemas().Schema(reflect.TypeFor[Problem](), true, "")
+	for _, status := range op.Errors {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{"application/problem+json": {Schema: problem}},
 		}
+	}
+	s.huma.OpenAPI().AddOperation(&op)
+	s.handle(Route{Access: access, Method: op.Method, Path: op.Path, Operation: op.OperationID}, browsersKind(access), handler)
+}
+
+// browsersKind is what a route for browsers asks for: who has a session may give it up or change it however
+// busy the server is.
+func browsersKind(access Access) kind {
+	if access.Public {
+		return kindStream
+	}
+	return kindRelease
+}
+
+// handle adds a route to the router only.
+func (s *Server) handle(route Route, k kind, handler http.HandlerFunc) {
+	s.note(route)
+	access := route.Access
+	s.mux.HandleFunc(route.Method+" "+route.Path, func(w http.ResponseWriter, r *http.Request) {
 		caller, leave, err := s.enter(access, k, r)
 		if err != nil {
 			s.refuse(w, r, err)
@@ -102,13 +145,7 @@ func (s *Server) admit(access Access, k kind) func(huma.Context, func(huma.Conte
 			return
 		}
 		atEnd(r, leave)
-		inner := withCaller(ctx.Context(), caller)
-		if k != kindStream {
-			var cancel context.CancelFunc
-			inner, cancel = context.WithTimeout(inner, commandTime)
-			defer cancel()
-		}
-		next(huma.WithContext(ctx, inner))
+		next(huma.WithContext(ctx, withArrival(withCaller(ctx.Context(), caller), leave)))
 	}
 }
 
@@ -124,14 +161,14 @@ func (s *Server) enter(access Access, k kind, r *http.Request) (Caller, func(), 
 	if access.Public {
 		return caller, func() {}, nil
 	}
-	leave, err := s.gate.enter(k, caller)
+	leave, err := s.gate.enter(k, caller, s.guesses.address(r))
 	return caller, leave, err
 }
 
 // identify finds out who asks and whether they may. Who may not is noted.
 func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	if access.Public {
-		return Caller{}, nil
+		return Caller{From: s.remote(r), Route: r.Pattern}, nil
 	}
 	caller, err := s.recognise(access, r)
 	if err != nil {
@@ -141,27 +178,52 @@ func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 }
 
 func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
-	address, now := s.guesses.address(r), s.options.Now()
-	if err := s.guesses.check(address, now); err != nil {
-		return Caller{}, err
-	}
 	seen := s.leashes.seen.Load()
-	caller, err := s.options.Door.Identify(r)
+	caller, err := s.lookUp(r)
 	if err != nil {
-		if shown := r.Header.Get("Authorization") + r.Header.Get("Cookie"); shown != "" &&
-			problemOf(err).Status == http.StatusUnauthorized {
-			s.guesses.failed(address, shown, now)
-		}
 		return Caller{}, err
 	}
+	caller.From, caller.Route = s.remote(r), r.Pattern
 	if err := forged(caller, r); err != nil {
 		return caller, err
 	}
 	if err := access.allows(caller); err != nil {
 		return caller, err
 	}
-	s.leashes.hold(r, access, caller, seen)
+	s.leashes.hold(r, leash{access: access, caller: caller, seen: seen, looked: s.options.Now()})
 	return caller, nil
+}
+
+// lookUp finds out who asks. An address that has guessed too often learns nothing from guessing on and
+// waits in line with its like, but who shows something valid from there is let in.
+func (s *Server) lookUp(r *http.Request) (Caller, error) {
+	address, now := s.guesses.address(r), s.options.Now()
+	refusal := s.guesses.check(address, now)
+	if refusal != nil {
+		leave, ok := s.guesses.line(r.Context())
+		if !ok {
+			return Caller{}, refusal
+		}
+		defer leave()
+	}
+	caller, err := s.whoIs(r)
+	if err == nil || problemOf(err).Status != http.StatusUnauthorized {
+		return caller, err
+	}
+	if refusal != nil {
+		return Caller{}, refusal
+	}
+	if shown := r.Header.Get("Authorization") + r.Header.Get("Cookie"); shown != "" {
+		s.guesses.failed(address, shown, now)
+	}
+	return Caller{}, err
+}
+
+// whoIs asks the doorkeeper, who may take lookTime.
+func (s *Server) whoIs(r *http.Request) (Caller, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
+	defer cancel()
+	return s.options.Door.Identify(r.WithContext(ctx))
 }
 
 // commandHeader is a header that no page of another origin can make a browser send.

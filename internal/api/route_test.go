@@ -24,7 +24,12 @@ var public = map[string]string{
 	"GET /openapi.json":   "it describes the others and holds nothing of anybody's",
 	"GET /login":          "who logs in has no credential yet",
 	"GET /login/callback": "the same, on the way back",
+	"POST /csp-report":    "browsers send it, and nothing but a count comes of it",
 	" /":                  "it says that there is nothing here",
+	"GET /{$}":            "the web app's page, the same for everybody; what it shows is asked for with a credential",
+	"GET /new":            "the same", "GET /inbox": "the same", "GET /c/{rest...}": "the same", "GET /roles": "the same",
+	"GET /roles/{rest...}": "the same", "GET /runs": "the same", "GET /settings": "the same", "GET /settings/{rest...}": "the same",
+	"GET /assets/{file}": "the app's scripts and styles", "GET /theme.js": "the same", "GET /favicon.svg": "the same",
 }
 
 // TestRouteAccess asks every route who may use it, and whether it says so in the document.

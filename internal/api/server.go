@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -22,6 +23,8 @@ type Options struct {
 	Door     Doorkeeper
 	Commands Commands
 	Roles    Catalogue
+	// Surroundings is nil where a server tells nothing of itself.
+	Surroundings Surroundings
 	// People are those who share an installation, and Login is how they log in; on one person's machine
 	// there is neither.
 	People people.Store
@@ -32,6 +35,8 @@ type Options struct {
 	Audit Audit
 	// Webhooks is nil where nobody else is told what happens.
 	Webhooks Webhooks
+	// App is the built web app; nil where there is none.
+	App fs.FS
 	// Redact takes secrets out of a text, as the log does; nil leaves it as it is.
 	Redact func(string) string
 	// Version is the program's.
@@ -41,6 +46,9 @@ type Options struct {
 	// Poll is how often a watched conversation is looked at without being told to; zero means often
 	// enough where the bus brings notices.
 	Poll time.Duration
+	// Recheck is how long a request under way goes on although its caller has lost what let it in, when no
+	// notice of that comes; zero means a minute. With a notice it is a moment.
+	Recheck time.Duration
 	// Hosts are the names that the server goes by; a request for another is refused. None means any.
 	Hosts []string
 	// Origin is that of the address that people type, if it is not what requests name as their host.
@@ -54,6 +62,8 @@ type Options struct {
 	// Answered and Refused are told of requests, for metrics; nil means nobody is.
 	Answered func(operation string, status int, took time.Duration)
 	Refused  func(Refusal)
+	// Reported is told which directive of the policy a browser enforced; nil means nobody is.
+	Reported func(directive string)
 }
 
 // Server answers requests. It keeps nothing that another server of the installation would need.
@@ -70,11 +80,17 @@ type Server struct {
 	hub     *hub
 	gate    *gate
 	guesses *guesses
-	leashes leashes
-	cuts    atomic.Int64
-	resyncs atomic.Int64
-	closing chan struct{}
-	close   func()
+	// knocks are the requests of each address.
+	knocks  *allowance
+	reports *reports
+	// logins and returns count what an address costs that logs in: those it begins, and those it comes
+	// back from that nobody began.
+	logins, returns *guesses
+	leashes         leashes
+	cuts            atomic.Int64
+	resyncs         atomic.Int64
+	closing         chan struct{}
+	close           func()
 }
 
 // New makes a server with all its routes.
@@ -90,7 +106,7 @@ func New(o Options) *Server {
 	}
 	ownProblems()
 	config := huma.DefaultConfig("Retinue", o.Version)
-	config.Info.Description = "One chat, many agents, nothing lost. Five commands write; everything else is read."
+	config.Info.Description = "One chat, many agents, nothing lost. Five commands write to conversations; everything else about them is read."
 	config.CreateHooks = nil // they would add $schema to every answer
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
@@ -102,6 +118,9 @@ func New(o Options) *Server {
 	if o.Poll == 0 {
 		o.Poll = defaultPoll
 	}
+	if o.Recheck == 0 {
+		o.Recheck = recheckEvery
+	}
 	closing := make(chan struct{})
 	s := &Server{
 		options: o, mux: http.NewServeMux(), operations: map[string]string{},
@@ -109,14 +128,17 @@ func New(o Options) *Server {
 		hub: newHub(o.Log, o.Bus, o.Poll, o.Logger),
 		gate: &gate{
 			limits: o.Limits, now: o.Now, pressed: o.Pressed, refused: o.Refused, buckets: map[string]*bucket{},
-			streams: map[string]int{},
+			held: map[string]int{},
 		},
-		guesses: newGuesses(o.Guesses), leashes: leashes{held: map[*leash]struct{}{}},
+		guesses: newGuesses(o.Guesses), logins: newGuesses(o.Guesses), returns: newGuesses(o.Guesses),
+		knocks: newAllowance(o.Limits.AddressRate, burstSeconds), reports: newReports(), leashes: leashes{held: map[*leash]struct{}{}},
 	}
 	s.huma = humago.New(s.mux, config)
 	s.conversationRoutes()
 	s.messageRoutes()
 	s.agentRoutes()
+	s.taskRoutes()
+	s.settingsRoutes()
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
@@ -127,7 +149,9 @@ func New(o Options) *Server {
 	s.keyRoutes()
 	s.auditRoutes()
 	s.webhookRoutes()
+	s.reportRoutes()
 	s.documentRoutes()
+	s.webappRoutes()
 	s.handler = s.guard(s.mux)
 	if o.People != nil {
 		go s.watch(o.People)

@@ -158,7 +158,7 @@ func (s *Server) send(r *http.Request, w http.ResponseWriter, in sitting) {
 	}
 	switch {
 	case err == nil:
-		s.pump(r.Context(), out, in.reader, seen, func() bool { return s.still(r, in.place.Tenant) })
+		s.pump(r.Context(), out, in.reader, seen)
 	case chat.CodeOf(err) == chat.CodeNotFound:
 		out.cut(cutDeleted)
 	}
@@ -172,15 +172,6 @@ func (s *Server) reachable(ctx context.Context, place journal.Place, after, from
 	}
 	tails, err := s.options.Log.Tails(ctx, place.Tenant, place.Conversation)
 	return after <= tails[place.Conversation].Seq, err
-}
-
-// still reports whether a reader may still read. What cannot be found out now counts as yes.
-func (s *Server) still(r *http.Request, tenant string) bool {
-	caller, err := s.identify(accessRead, r)
-	if err != nil {
-		return problemOf(err).Status >= http.StatusInternalServerError
-	}
-	return caller.Tenant == tenant
 }
 
 // resync sends a reader to the snapshot. From there on its place is seq.
@@ -206,12 +197,11 @@ func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, a
 		if err != nil {
 			return err
 		}
-		var chunks [][]byte
-		for _, f := range frames {
-			chunks = f.after(after, chunks)
-		}
-		if err := out.write(chunks...); err != nil {
-			return err
+		for i, f := range frames { // one after another, so that a slow reader holds no more than is left
+			if err := out.write(f.after(after, nil)...); err != nil {
+				return err
+			}
+			frames[i] = nil
 		}
 		after = entries[len(entries)-1].Seq
 	}

@@ -261,6 +261,9 @@ func TestStreamJoins(t *testing.T) {
 				l := s.listen(t, "acme", events, last)
 				for range 1 + random.IntN(200) {
 					e := l.next(t)
+					if e.Type == "stream.cut" && e.Data["reason"] == "slow" {
+						break // who is short of a core may be cut, and comes back like the others
+					}
 					got, last = append(got, e.ID), e.ID
 					if last == strconv.Itoa(total) {
 						break
@@ -427,7 +430,7 @@ func TestSlowReader(t *testing.T) {
 	s.open(t, place)
 	quick := s.listen(t, "acme", events, "2")
 	text := strings.Repeat("x", 100_000)
-	const total = 300
+	const total = 150 // more than waits in the connection and in the server
 	stuck := s.stuck(t)
 	for n := 3; n <= total; n++ {
 		s.write(t, place, journal.Noted{In: root, Serial: n, Note: "kept", Text: text})
@@ -467,7 +470,14 @@ func (s *station) stuck(t *testing.T) *http.Response {
 		t.Fatal(err)
 	}
 	req.Header.Set("Tenant", "acme")
-	res, err := s.Client().Do(req)
+	narrow := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			err = tcp.SetReadBuffer(64 << 10) // the system's own may hold all that is written
+		}
+		return c, err
+	}}
+	res, err := narrow.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func typed(r *http.Request) error {
 	}
 }
 
-// maxDepth is how deep a document may be nested.
+// maxDepth is how many lists and objects of a document may lie in each other.
 const maxDepth = 64
 
 // strictJSON reads JSON that means one thing only.
@@ -55,9 +55,6 @@ func checkJSON(data []byte) error {
 }
 
 func checkValue(d *json.Decoder, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("the document is nested deeper than %d", maxDepth)
-	}
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -65,6 +62,9 @@ func checkValue(d *json.Decoder, depth int) error {
 	open, ok := token.(json.Delim)
 	if !ok {
 		return nil
+	}
+	if depth >= maxDepth {
+		return fmt.Errorf("the document is nested deeper than %d", maxDepth)
 	}
 	names := map[string]bool{}
 	for d.More() {

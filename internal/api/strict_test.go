@@ -13,7 +13,7 @@ func TestStrictBodies(t *testing.T) {
 	o := newOffice(t)
 	path, place := o.begin(t, "key-begin")
 	before := o.seq(t, place)
-	deep := strings.Repeat("[", 100) + strings.Repeat("]", 100)
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for what, c := range map[string]struct {
 		body   string
 		status int
@@ -22,7 +22,11 @@ func TestStrictBodies(t *testing.T) {
 		"another case":           {`{"Text":"a"}`, 422},
 		"a name twice":           {`{"text":"a","text":"b"}`, 400},
 		"something behind it":    {`{"text":"a"} {}`, 400},
-		"nesting without end":    {`{"text":` + deep + `}`, 400},
+		"nesting without end":    {`{"text":` + nested(100) + `}`, 400},
+		"nesting too deep":       {`{"text":` + nested(64) + `}`, 400},
+		"nesting deep enough":    {`{"text":` + nested(63) + `}`, 422}, // it is read, and is no text
+		"nesting of objects":     {strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65), 400},
+		"a name twice in a list": {`{"text":[{"a":1,"a":2}]}`, 400},
 		"no JSON":                {`text=a`, 400},
 		"half of it":             {`{"text":"a`, 400},
 		"no body":                {``, 400},

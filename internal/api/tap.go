@@ -181,10 +181,18 @@ func (t *tap) tail(ctx context.Context) (int64, error) {
 	return tail.Seq, err
 }
 
-// run reads until nobody watches any more. The notices are nil if the bus refused.
+// run reads until nobody watches any more.
 func (t *tap) run(ctx context.Context, notices *live.Reader) {
+	t.hub.keep(ctx, live.Topic(t.place), notices, t.follow, func(ctx context.Context) { t.catchUp(ctx, 0) })
+}
+
+// keep follows a topic until ctx ends: when its notices do, it subscribes again and looks at what was missed
+// meanwhile. The notices are nil if the bus refused.
+func (h *hub) keep(
+	ctx context.Context, topic live.Topic, notices *live.Reader, follow func(context.Context, *live.Reader), look func(context.Context),
+) {
 	for {
-		t.follow(ctx, notices)
+		follow(ctx, notices)
 		if notices != nil {
 			notices.Close()
 		}
@@ -192,11 +200,19 @@ func (t *tap) run(ctx context.Context, notices *live.Reader) {
 			return
 		}
 		var err error
-		if notices, err = t.hub.bus.Subscribe(ctx, live.Topic(t.place)); err != nil {
+		if notices, err = h.bus.Subscribe(ctx, topic); err != nil {
 			notices = nil
 		}
-		t.catchUp(ctx)
+		look(ctx)
 	}
+}
+
+// coming is where notices come, and where there are none, when to ask the bus again.
+func coming(notices *live.Reader) (come <-chan live.Notice, again <-chan time.Time) {
+	if notices == nil {
+		return nil, time.After(subscribeTime)
+	}
+	return notices.Notices(), nil
 }
 
 // at is how far the tap is, once it has begun.
@@ -216,13 +232,7 @@ func (t *tap) wake() {
 
 // follow reads until ctx or the notices end.
 func (t *tap) follow(ctx context.Context, notices *live.Reader) {
-	var come <-chan live.Notice
-	var again <-chan time.Time
-	if notices != nil {
-		come = notices.Notices()
-	} else {
-		again = time.After(subscribeTime)
-	}
+	come, again := coming(notices)
 	for {
 		select {
 		case <-ctx.Done():
@@ -230,7 +240,7 @@ func (t *tap) follow(ctx context.Context, notices *live.Reader) {
 		case <-again:
 			return
 		case <-t.woken:
-			t.catchUp(ctx)
+			t.catchUp(ctx, 0)
 		case notice, ok := <-come:
 			if !ok {
 				return
@@ -244,7 +254,7 @@ func (t *tap) notice(ctx context.Context, notice live.Notice) {
 	switch n := notice.(type) {
 	case live.Poke:
 		if n.Seq == 0 || n.Seq > t.seq { // only this goroutine moves it
-			t.catchUp(ctx)
+			t.catchUp(ctx, n.Seq)
 		}
 	case live.Resync:
 		t.hub.lookSoon()
@@ -255,8 +265,9 @@ func (t *tap) notice(ctx context.Context, notice live.Notice) {
 	}
 }
 
-// catchUp hands out all that is recorded. What cannot be read now is read after the next look.
-func (t *tap) catchUp(ctx context.Context) {
+// catchUp hands out all that is recorded, which is known to go as far as seq; zero means that nothing is
+// known. What cannot be read now is read after the next look.
+func (t *tap) catchUp(ctx context.Context, seq int64) {
 	for ctx.Err() == nil {
 		read, cancel := context.WithTimeout(ctx, readTime)
 		entries, err := t.hub.log.Entries(read, t.place, t.seq, tapPage)
@@ -276,7 +287,7 @@ func (t *tap) catchUp(ctx context.Context) {
 			return
 		}
 		t.send(frames, entries[len(entries)-1].Seq)
-		if len(entries) < tapPage {
+		if seq > 0 && t.seq >= seq && len(entries) < tapPage {
 			return
 		}
 	}

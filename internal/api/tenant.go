@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -43,7 +44,12 @@ func (s *Server) tenantRoutes() {
 		OperationID: "createTenant", Method: http.MethodPost, Path: "/v1/tenants", DefaultStatus: http.StatusCreated,
 		Summary: "Make a tenant, whose owner you are", Tags: []string{tag},
 	}, s.createTenant)
-	s.handle(accessSelf, http.MethodPost, "/v1/tenants/{tenant}/session", s.alone(s.switchTenant))
+	s.browse(accessSelf, huma.Operation{
+		OperationID: "switchTenant", Method: http.MethodPost, Path: "/v1/tenants/{tenant}/session", Tags: []string{browsersTag},
+		Summary:    "Give a browser a session in another tenant",
+		Parameters: []*huma.Param{{Name: "tenant", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}},
+		Responses:  done("The cookie is that of a session in the tenant, which lasts no longer than the one before."),
+	}, s.alone(s.switchTenant))
 }
 
 // inPerson refuses a key: it belongs to one tenant and must not lead into another.
@@ -91,7 +97,9 @@ func (s *Server) createTenant(ctx context.Context, in *newTenantInput) (*tenantO
 	}
 	t := people.Tenant{ID: people.NewID("t"), Name: in.Body.Name, Role: RoleOwner}
 	by := people.Holder{Tenant: c.Tenant, Person: c.User, Email: c.Name}
-	if err := s.options.People.MakeTenant(ctx, t.ID, t.Name, by, s.options.Now()); err != nil {
+	record := audit.Record{Action: audit.ActionTenantCreate, Object: t.ID, Detail: "name=" + quoted(t.Name)}
+	err = s.traced(ctx, record, func() error { return s.options.People.MakeTenant(ctx, t.ID, t.Name, by, s.options.Now()) })
+	if err != nil {
 		return nil, err
 	}
 	return &tenantOutput{Body: tenantOf(c)(t)}, nil
@@ -110,7 +118,7 @@ func (s *Server) switchTenant(w http.ResponseWriter, r *http.Request) error {
 	if !slices.ContainsFunc(list, func(t people.Tenant) bool { return t.ID == id }) {
 		return &Problem{Code: "not_found", Detail: "nothing is known under this id"}
 	}
-	if err := s.startSession(w, r, id, c.User, c.Until); err != nil {
+	if err := s.startSession(w, r, entrance{tenant: id, person: c.User, until: c.Until, how: "switch"}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -132,7 +133,7 @@ func (noWebhooks) Deliveries(context.Context, string, string, string, int) ([]we
 }
 
 // Replay implements webhook.Book.
-func (noWebhooks) Replay(context.Context, string, string, string, time.Time) (webhook.Delivery, error) {
+func (noWebhooks) Replay(context.Context, string, string, string, string, time.Time) (webhook.Delivery, error) {
 	return webhook.Delivery{}, journal.NotFound()
 }
 
@@ -185,7 +186,7 @@ func (s *Server) createWebhook(ctx context.Context, in *newWebhookInput) (*newWe
 	h := webhook.Hook{
 		Tenant: caller.Tenant, ID: id, URL: b.URL, Secret: b.Secret, Types: b.Types, By: caller.Name, At: s.options.Now(),
 	}
-	err := s.traced(ctx, audit.Record{Action: "webhook.create", Object: id, Key: id}, func() (err error) {
+	err := s.traced(ctx, audit.Record{Action: audit.ActionWebhookCreate, Object: id, Detail: "host=" + hostOf(b.URL), Key: id}, func() (err error) {
 		h, err = s.options.Webhooks.Add(ctx, h)
 		return err
 	})
@@ -196,6 +197,15 @@ func (s *Server) createWebhook(ctx context.Context, in *newWebhookInput) (*newWe
 		return nil, keyReused()
 	}
 	return &newWebhookOutput{Body: NewWebhook{Webhook: webhookOf(h), Secret: h.Secret}}, nil
+}
+
+// hostOf is where an address leads, without what may be a secret in it.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 func webhookOf(h webhook.Hook) Webhook {
@@ -210,7 +220,7 @@ func (s *Server) webhooks(ctx context.Context, _ *struct{}) (*webhooksOutput, er
 func (s *Server) removeWebhook(ctx context.Context, in *removeWebhookInput) (*acceptedOutput, error) {
 	caller := callerOf(ctx)
 	id := "e" + in.id(caller, in.Webhook)
-	err := s.traced(ctx, audit.Record{Action: "webhook.remove", Object: in.Webhook, Key: id}, func() error {
+	err := s.traced(ctx, audit.Record{Action: audit.ActionWebhookRemove, Object: in.Webhook, Key: id}, func() error {
 		return s.options.Webhooks.Remove(ctx, caller.Tenant, in.Webhook)
 	})
 	if err != nil {
@@ -227,9 +237,9 @@ func (s *Server) deliveries(ctx context.Context, in *deliveriesInput) (*deliveri
 func (s *Server) replay(ctx context.Context, in *replayInput) (*deliveryOutput, error) {
 	caller, object := callerOf(ctx), in.Webhook+"/"+in.Delivery
 	var d webhook.Delivery
-	record := audit.Record{Action: "webhook.replay", Object: object, Key: "r" + in.id(caller, object)}
+	record := audit.Record{Action: audit.ActionWebhookReplay, Object: object, Key: "r" + in.id(caller, object)}
 	err := s.traced(ctx, record, func() (err error) {
-		d, err = s.options.Webhooks.Replay(ctx, caller.Tenant, in.Webhook, in.Delivery, s.options.Now())
+		d, err = s.options.Webhooks.Replay(ctx, caller.Tenant, in.Webhook, in.Delivery, record.Key, s.options.Now())
 		return err
 	})
 	return &deliveryOutput{Body: deliveryOf(d)}, err

@@ -20,6 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/seal"
 	"github.com/retinue-dev/retinue/internal/webhook"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
@@ -31,6 +32,16 @@ func (anywhere) Allowed(string) error { return nil }
 
 const localKey = "rtl_test"
 
+// hookKeys seal the secrets of webhooks.
+func hookKeys(t *testing.T) *seal.Keys {
+	t.Helper()
+	keys, err := seal.NewKeys(seal.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
 // told is a server with its webhooks and its trail.
 type told struct {
 	*httptest.Server
@@ -40,23 +51,28 @@ type told struct {
 	recorder *audit.Recorder
 }
 
-func newTold(t *testing.T) *told {
+func newTold(t *testing.T) *told { return newToldWith(t, func(*api.Options) {}) }
+
+// newToldWith starts a server whose options are changed before it is made.
+func newToldWith(t *testing.T, change func(*api.Options)) *told {
 	t.Helper()
 	dir := t.TempDir()
 	trails, err := auditstore.OpenSQLite(t.Context(), filepath.Join(dir, "audit.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooks, err := webhookstore.OpenSQLite(t.Context(), filepath.Join(dir, "webhook.db"))
+	hooks, err := webhookstore.OpenSQLite(t.Context(), filepath.Join(dir, "webhook.db"), hookKeys(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &told{t: t, log: journaltest.NewMemory(), hooks: hooks, recorder: audit.NewRecorder(audit.NewTrail(trails, time.Now), time.Now)}
 	bus := live.NewLocal(0)
-	server := api.New(api.Options{
+	o := api.Options{
 		Log: s.log, Bus: bus, Door: api.Local{Tenant: "acme", User: "ann", Token: localKey}, Audit: s.recorder, Webhooks: anywhere{hooks},
 		Logger: slog.New(slog.DiscardHandler), Version: "test",
-	})
+	}
+	change(&o)
+	server := api.New(o)
 	s.Server = httptest.NewServer(server)
 	t.Cleanup(func() {
 		server.Close()

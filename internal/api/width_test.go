@@ -36,7 +36,7 @@ func TestBucketsAreBounded(t *testing.T) {
 	now := time.Unix(1, 0)
 	g := &gate{
 		limits: Limits{CommandRate: 1, TenantCommandRate: 1}, now: func() time.Time { return now }, buckets: map[string]*bucket{},
-		streams: map[string]int{},
+		held: map[string]int{},
 	}
 	for i := range 3 * mostBuckets {
 		if i%1000 == 0 {
@@ -55,7 +55,7 @@ func TestATenantSharesItsRate(t *testing.T) {
 	now := time.Unix(1, 0)
 	g := &gate{
 		limits: Limits{CommandRate: 10, TenantCommandRate: 15}, now: func() time.Time { return now }, buckets: map[string]*bucket{},
-		streams: map[string]int{},
+		held: map[string]int{},
 	}
 	taken := map[string]int{}
 	for range 100 {

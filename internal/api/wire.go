@@ -108,32 +108,6 @@ func agentOf(a journal.Agent) Agent {
 	}
 }
 
-// Task is one thing that an agent was asked to do.
-type Task struct {
-	ID         string     `json:"id"`
-	Agent      string     `json:"agent"`
-	Parent     string     `json:"parent,omitempty" doc:"The agent that asked for it."`
-	Call       string     `json:"parent_call,omitempty" doc:"The call, in that agent's transcript, that asked for it."`
-	Item       int        `json:"item,omitempty"`
-	Trigger    int64      `json:"trigger,omitempty" doc:"The number of the message that it goes back to."`
-	Background bool       `json:"background,omitempty"`
-	Seq        int64      `json:"seq"`
-	Status     string     `json:"status" enum:"queued,pending,running,waiting,completed,failed,cancelled,timed_out"`
-	Reason     string     `json:"waiting_reason,omitempty"`
-	Kind       string     `json:"error_kind,omitempty"`
-	AssignedAt time.Time  `json:"assigned_at"`
-	StartedAt  *time.Time `json:"started_at,omitempty"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"`
-}
-
-func taskOf(t journal.Task) Task {
-	return Task{
-		ID: t.ID, Agent: t.Agent, Parent: t.Parent, Call: t.Call, Item: t.Item, Trigger: t.Trigger, Background: t.Background,
-		Seq: t.Seq, Status: string(t.Status), Reason: string(t.Reason), Kind: string(t.Kind), AssignedAt: t.AssignedAt.UTC(),
-		StartedAt: moment(t.StartedAt), FinishedAt: moment(t.FinishedAt),
-	}
-}
-
 // moment leaves out a time that has not come.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
@@ -173,32 +147,6 @@ func toolCallOf(c journal.ToolCall) ToolCall {
 	}
 }
 
-// ModelCall is one attempt at a model request.
-type ModelCall struct {
-	Call       string     `json:"call"`
-	Seq        int64      `json:"seq"`
-	Agent      string     `json:"agent"`
-	Task       string     `json:"task"`
-	Type       string     `json:"type"`
-	Turn       int        `json:"turn,omitempty"`
-	Attempt    int        `json:"attempt,omitempty"`
-	Model      string     `json:"model,omitempty"`
-	Prompt     string     `json:"prompt,omitempty" doc:"The hash under which the system prompt is kept."`
-	Status     string     `json:"status" enum:"queued,pending,running,waiting,completed,failed,cancelled,timed_out"`
-	Kind       string     `json:"error_kind,omitempty"`
-	Usage      Usage      `json:"usage"`
-	StartedAt  *time.Time `json:"started_at,omitempty"`
-	FinishedAt *time.Time `json:"finished_at,omitempty"`
-}
-
-func modelCallOf(c journal.ModelCall) ModelCall {
-	return ModelCall{
-		Call: c.Call, Seq: c.Seq, Agent: c.Agent, Task: c.Task, Type: string(c.Type), Turn: c.Turn, Attempt: c.Attempt,
-		Model: c.Model, Prompt: c.Prompt, Status: string(c.Status), Kind: string(c.Kind), Usage: usageOf(c.Usage),
-		StartedAt: moment(c.StartedAt), FinishedAt: moment(c.FinishedAt),
-	}
-}
-
 // Approval is a call that a person must allow.
 type Approval struct {
 	ID      string          `json:"id" doc:"Names it in its conversation."`
@@ -214,6 +162,8 @@ type Approval struct {
 	By      string          `json:"by,omitempty"`
 	Allow   bool            `json:"allow,omitempty"`
 	Scope   string          `json:"scope,omitempty"`
+	Edited  bool            `json:"edited,omitempty" doc:"It was allowed with other arguments than the agent's."`
+	Args    json.RawMessage `json:"args,omitempty" doc:"Those arguments. Lists leave them out."`
 	At      time.Time       `json:"at"`
 	Until   *time.Time      `json:"until,omitempty"`
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -16,8 +17,10 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/audit"
 	auditstore "github.com/retinue-dev/retinue/internal/audit/store"
+	"github.com/retinue-dev/retinue/internal/bridge"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
@@ -35,24 +38,20 @@ type world struct {
 	log    *postgres.Log
 	people *store.Store
 	hooks  *webhookstore.Store
+	trails *auditstore.Store
 	bus    live.Bus
-	api    *api.Server
-	server *httptest.Server
-	count  atomic.Int64
+	// options are those of the server, which another node is made with.
+	options api.Options
+	api     *api.Server
+	server  *httptest.Server
+	count   atomic.Int64
 }
 
-// newWorld starts a server. Options can be changed before it is made.
-func newWorld(t *testing.T, change func(*api.Options)) *world {
+// newWorld starts a server, with the bridges of the program. Options can be changed before it is made,
+// and those of the bridges once more.
+func newWorld(t *testing.T, change func(*api.Options), bridged ...func(*api.Options)) *world {
 	t.Helper()
-	db, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	db := postgrestest.New(t)
 	if err := postgres.Migrate(t.Context(), db.DSN); err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +59,7 @@ func newWorld(t *testing.T, change func(*api.Options)) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, bus: live.NewLocal(0)}
+	var err error
 	if w.log, err = postgres.Open(t.Context(), postgres.Options{DSN: db.DSN, Role: postgres.Role, Connections: 6}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,20 +73,21 @@ func newWorld(t *testing.T, change func(*api.Options)) *world {
 			t.Fatal(err)
 		}
 	}
-	if w.hooks, err = webhookstore.OpenPostgres(t.Context(), db.DSN, postgres.Role); err != nil {
+	if w.hooks, err = webhookstore.OpenPostgres(t.Context(), db.DSN, postgres.Role, hookKeys(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.hooks.Close() })
-	trails, err := auditstore.OpenPostgres(t.Context(), db.DSN, postgres.Role)
-	if err != nil {
+	if w.trails, err = auditstore.OpenPostgres(t.Context(), db.DSN, postgres.Role); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = trails.Close() })
-	recorder := audit.NewRecorder(audit.NewTrail(trails, time.Now), time.Now)
+	t.Cleanup(func() { _ = w.trails.Close() })
+	trail := audit.NewTrail(w.trails, time.Now)
+	recorder := audit.NewRecorder(trail, time.Now)
 	t.Cleanup(recorder.Close)
+	log := audit.NewLog(w.log, trail, "test")
 	login := api.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
 	o := api.Options{
-		Log: w.log, Bus: w.bus, Commands: scribe{w.log}, Roles: noRoles{}, People: w.people, Login: login,
+		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Surroundings: noRoles{}, People: w.people, Login: login,
 		Audit: recorder, Webhooks: anywhere{w.hooks},
 		Door:    api.Hosted{Doors: w.people, Cookie: login.Cookie(), Now: time.Now},
 		Guesses: api.Guesses{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
@@ -94,14 +95,29 @@ func newWorld(t *testing.T, change func(*api.Options)) *world {
 	if change != nil {
 		change(&o)
 	}
-	w.api = api.New(o)
-	w.server = httptest.NewServer(w.api)
-	t.Cleanup(w.server.Close)
-	t.Cleanup(w.api.Close)
+	w.options = o
+	w.api, w.server = w.node(o, bridged...)
 	return w
 }
 
-// scribe carries commands out by writing them down: there is no engine here.
+// node starts a server on the world's database.
+func (w *world) node(o api.Options, bridged ...func(*api.Options)) (*api.Server, *httptest.Server) {
+	server := api.New(o)
+	for _, change := range bridged {
+		change(&o)
+	}
+	app.Bridges(server, o, cast{})
+	front := httptest.NewServer(server)
+	w.t.Cleanup(front.Close)
+	w.t.Cleanup(server.Close)
+	return server, front
+}
+
+// unanswered is a message that nobody answers.
+const unanswered = "wait"
+
+// scribe carries commands out by writing them down: there is no engine here. Every message is answered
+// at once, so that nobody who came over a bridge waits.
 type scribe struct{ log journal.Log }
 
 func (s scribe) write(ctx context.Context, place journal.Place, rows ...journal.Row) error {
@@ -110,11 +126,20 @@ func (s scribe) write(ctx context.Context, place journal.Place, rows ...journal.
 }
 
 func (s scribe) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	return s.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace})
+	return s.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
+		journal.Assigned{In: mainTask, Role: "main"})
 }
 
 func (s scribe) Say(ctx context.Context, place journal.Place, d api.Said) error {
-	return s.write(ctx, place, journal.Said{ID: d.ID, By: d.By, Parts: text(d.Text), InReplyTo: d.InReplyTo, Decline: d.Decline})
+	said := journal.Said{ID: d.ID, By: d.By, Parts: text(d.Text), InReplyTo: d.InReplyTo, Decline: d.Decline}
+	if d.Text == unanswered {
+		return s.write(ctx, place, said)
+	}
+	turn := int(crc32.ChecksumIEEE([]byte(d.ID)) >> 1) // what is sent again is the same rows
+	return s.write(ctx, place, said,
+		journal.Spoke{In: mainTask, Turn: turn, Message: chat.Message{ID: "u" + d.ID, Speaker: chat.User, Parts: text(d.Text)}},
+		journal.Spoke{In: mainTask, Turn: turn, Message: chat.Message{ID: "a" + d.ID, Speaker: chat.Assistant, Parts: text("Yes.")}},
+		journal.TurnEnded{In: mainTask, Serial: turn, Turn: turn, Status: chat.StatusCompleted})
 }
 
 func (s scribe) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
@@ -129,13 +154,41 @@ func (s scribe) Archive(ctx context.Context, place journal.Place, by string) err
 	return s.write(ctx, place, journal.Archived{By: by})
 }
 
-func (s scribe) Delete(ctx context.Context, place journal.Place, _ string) error {
+func (s scribe) Delete(ctx context.Context, place journal.Place, id, _ string) error {
+	_, err := s.log.Append(ctx, place, time.Now(), journal.Posted{ID: journal.Erasure, Topic: "erase", Command: id})
+	if err != nil {
+		return err
+	}
 	return s.log.Erase(ctx, place)
+}
+
+// cast is the roles that talk to people, which are everybody's.
+type cast struct{}
+
+func (cast) Speakers(context.Context, string) ([]bridge.Speaker, error) {
+	return []bridge.Speaker{{Name: "main", Title: "Main"}, {Name: "guide", Title: "Guide"}}, nil
 }
 
 type noRoles struct{}
 
 func (noRoles) Roles(context.Context, string) ([]api.RoleInfo, error) { return nil, nil }
+
+func (noRoles) Role(_ context.Context, _, name string) (api.RoleInfo, error) {
+	if name != "ours" {
+		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+	}
+	return api.RoleInfo{Name: name}, nil
+}
+
+// Settings implements api.Surroundings.
+func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
+	return api.SettingsInfo{Mode: "hosted"}, nil
+}
+
+// Files implements api.Surroundings.
+func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
+	return api.FileList{Reason: "it is elsewhere"}, nil
+}
 
 func text(words string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: words}} }
 
@@ -172,10 +225,11 @@ func (w *world) fill(tenant, conversation, word, place string) ids {
 		journal.Opened{By: word, Title: word + " title", Workspace: word},
 		journal.Said{ID: "m1", By: word, Parts: text(word + " asked")},
 		journal.Assigned{In: main, Role: word, Instruction: word},
+		journal.Spoke{In: main, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: text(word + " asked")}},
 		journal.Assigned{In: at, Parent: "main", Call: "1.0", Depth: 1, Role: word, Instruction: word, Criteria: word},
 		journal.Moved{In: at, Serial: 1, Status: chat.StatusRunning},
-		journal.Requested{In: at, Call: "c1", Type: journal.RequestDelegation, Turn: turn, Model: word},
-		journal.Responded{In: at, Call: "c1", Status: chat.StatusCompleted, Model: word},
+		journal.Requested{In: at, Call: place, Type: journal.RequestDelegation, Turn: turn, Model: word},
+		journal.Responded{In: at, Call: place, Status: chat.StatusCompleted, Model: word},
 		journal.Spoke{In: at, Turn: turn, Message: chat.Message{ID: "r1", Speaker: "assistant", Parts: []chat.Part{
 			{Kind: chat.PartText, Text: word}, {Kind: chat.PartToolUse, Call: place, Tool: word, Args: `{"a":"` + word + `"}`},
 		}}},
@@ -185,14 +239,20 @@ func (w *world) fill(tenant, conversation, word, place string) ids {
 		journal.Wanted{In: at, Call: place, Tool: word, Hash: hex.EncodeToString(approval[:]), Pattern: word, Show: show},
 		journal.Noted{In: at, Serial: 1, Note: word, Text: word},
 		journal.Finished{In: main, Status: chat.StatusCompleted, Summary: word, Message: word},
+		journal.Moved{In: main, Serial: 1, Status: chat.StatusWaiting}, // for the approval
 	}
 	if _, err := w.log.Append(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, time.Now(), rows...); err != nil {
 		w.t.Fatal(err)
 	}
+	model := "retinue/guide" // roles are everybody's: there is no other tenant's
+	if word == canary {
+		model = "retinue/none"
+	}
 	return ids{
 		"conversation": conversation, "agent": strings.ReplaceAll(sub, "/", "~"), "task": strings.ReplaceAll(task, "/", "~"),
 		"call": place, "approval": strings.ReplaceAll(sub, "/", "~") + ":" + place, "question": question,
-		"decision": hex.EncodeToString(approval[:]), "hash": journal.HashOf(whole), "words": word, "plain-task": task,
+		"decision": hex.EncodeToString(approval[:]), "hash": journal.HashOf(whole), "words": word, "plain-task": task, "role": word,
+		"errand": conversation + ".m1", "response": "resp_" + conversation + ".m1", "model": model,
 	}
 }
 
@@ -206,18 +266,24 @@ func (w *world) person(name, tenant string, role people.Role) people.Person {
 			w.t.Fatal(err)
 		}
 	}
-	if _, err := w.people.Arrive(w.t.Context(), p, time.Now()); err != nil {
+	taken := func(_ people.Invitation, take func() error) error { return take() }
+	if _, err := w.people.Arrive(w.t.Context(), p, time.Now(), taken); err != nil {
 		w.t.Fatal(err)
 	}
 	return p
 }
 
-// session lets somebody in and returns the cookie.
+// session lets somebody in for an hour and returns the cookie.
 func (w *world) session(p people.Person, tenant string) string {
+	w.t.Helper()
+	return w.sessionFor(p, tenant, time.Hour)
+}
+
+func (w *world) sessionFor(p people.Person, tenant string, life time.Duration) string {
 	w.t.Helper()
 	c := people.NewCredential(people.KindSession, tenant)
 	err := w.people.StartSession(w.t.Context(), people.Session{
-		Credential: c, Person: p.ID(), At: time.Now(), Until: time.Now().Add(time.Hour),
+		Credential: c, Person: p.ID(), At: time.Now(), Until: time.Now().Add(life),
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -34,6 +34,18 @@ type Contract struct {
 	schemas  map[string]*jsonschema.Schema
 	seen     map[string]int
 	asked    map[string]int
+	counts   Counts
+}
+
+// Counts say how much was held against a document.
+type Counts struct {
+	// Answers are all that were whole, and Events those of streams among them.
+	Answers, Events int
+}
+
+// String implements fmt.Stringer.
+func (n Counts) String() string {
+	return fmt.Sprintf("%d answers and %d events of streams were held against the served document", n.Answers, n.Events)
 }
 
 // operation is one operation of a document.
@@ -44,11 +56,18 @@ type operation struct {
 		Content map[string]any
 	}
 	Responses map[string]struct {
-		Content map[string]any
+		Content map[string]struct {
+			Schema struct {
+				Ref string `json:"$ref"`
+			}
+		}
 	}
 
-	method, path string
-	pointer      string
+	method  string
+	parts   []string
+	pointer string
+	// events are where the schema of each type of event is, for operations that stream.
+	events map[string]string
 }
 
 // parameter is one thing that an operation takes beside a body.
@@ -76,15 +95,21 @@ func NewContract(document []byte) (*Contract, error) {
 	}
 	var parsed struct {
 		Paths      map[string]map[string]*operation
-		Components struct{ Schemas map[string]any }
+		Components struct {
+			Schemas map[string]struct {
+				Discriminator struct{ Mapping map[string]string }
+			}
+		}
 	}
 	if err := json.Unmarshal(document, &parsed); err != nil {
 		return nil, err
 	}
 	for path, methods := range parsed.Paths {
 		for method, op := range methods {
-			op.method, op.path = strings.ToUpper(method), path
+			op.method, op.parts = strings.ToUpper(method), strings.Split(path, "/")
 			op.pointer = documentURL + "#/paths/" + escape(path) + "/" + method
+			stream := op.Responses["200"].Content["text/event-stream"].Schema.Ref
+			op.events = parsed.Components.Schemas[strings.TrimPrefix(stream, "#/components/schemas/")].Discriminator.Mapping
 			c.operations = append(c.operations, op)
 		}
 	}
@@ -125,47 +150,100 @@ func (c *Contract) Unasked() []string {
 	return slices.DeleteFunc(c.Operations(), func(id string) bool { return c.asked[id] > 0 })
 }
 
-// Exchange is a request with its answer.
-type Exchange struct {
-	Method   string
-	URL      *url.URL
-	Request  http.Header
-	Sent     []byte
-	Status   int
-	Response http.Header
-	Received []byte
-}
-
-// Check says what of an exchange the document does not promise. What the document does not know is
-// nobody's promise.
-func (c *Contract) Check(e Exchange) error {
-	op := c.find(e.Method, e.URL.EscapedPath())
-	if op == nil {
-		return nil
-	}
-	if err := c.answer(op, e); err != nil {
-		return fmt.Errorf("%s %s (%s) answers %d: %w", e.Method, e.URL.Path, op.ID, e.Status, err)
-	}
-	c.mu.Lock()
-	c.asked[op.ID]++
-	c.mu.Unlock()
-	if e.Status < 200 || e.Status > 299 {
-		return nil
-	}
-	if err := c.request(op, e); err != nil {
-		return fmt.Errorf("%s %s (%s) takes what it does not promise to take: %w", e.Method, e.URL.Path, op.ID, err)
-	}
+// Counts say how much was held against the document so far.
+func (c *Contract) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen[op.ID]++
+	return c.counts
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	op       *operation
+	request  *http.Request
+	sent     []byte
+	response *http.Response
+}
+
+// fail says what is wrong with an exchange.
+func (e exchange) fail(what string, err error) error {
+	return fmt.Errorf("%s %s (%s) %s: %w", e.request.Method, e.request.URL.Path, e.op.ID, what, err)
+}
+
+// head says what of an answer's status and content type, and of the request that was carried out, the
+// document does not promise.
+func (c *Contract) head(e exchange) error {
+	if err := e.op.promises(e.response); err != nil {
+		return e.fail(fmt.Sprint("answers ", e.response.StatusCode), err)
+	}
+	if e.response.StatusCode < 200 || e.response.StatusCode > 299 {
+		return nil
+	}
+	if err := c.taken(e); err != nil {
+		return e.fail("takes what it does not promise to take", err)
+	}
 	return nil
 }
 
-// find is the operation of an address, the one with the most words of its own.
+// body says what of an answer that is here whole the document does not promise.
+func (c *Contract) body(e exchange, received []byte) error {
+	kind, pointer := e.op.place(e.response)
+	var err error
+	switch {
+	case pointer == "" && len(received) > 0:
+		err = fmt.Errorf("no content is promised")
+	case strings.HasSuffix(kind, "json") && pointer != "":
+		err = c.check(pointer, received)
+	}
+	if err != nil {
+		return e.fail(fmt.Sprint("answers ", e.response.StatusCode), err)
+	}
+	return nil
+}
+
+// event says what of an event of a stream the document does not promise.
+func (c *Contract) event(e exchange, name string, data []byte) error {
+	c.mu.Lock()
+	c.counts.Events++
+	c.mu.Unlock()
+	var typed struct{ Type string }
+	err := json.Unmarshal(data, &typed)
+	schema, ok := e.op.events[typed.Type]
+	switch {
+	case err != nil:
+	case !ok:
+		err = fmt.Errorf("no such type is promised")
+	case typed.Type != name:
+		err = fmt.Errorf("it is called %q", name)
+	default:
+		err = c.check(documentURL+schema, data)
+	}
+	if err != nil {
+		return e.fail(fmt.Sprintf("sends %.300s", data), err)
+	}
+	return nil
+}
+
+// note counts an answer. Whole ones that went well are what an operation was seen by.
+func (c *Contract) note(e exchange, well bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.Answers++
+	c.asked[e.op.ID]++
+	if well && e.response.StatusCode >= 200 && e.response.StatusCode <= 299 {
+		c.seen[e.op.ID]++
+	}
+}
+
+// find is the operation of an address, the one with the most words of its own. What the document does
+// not know is nobody's promise.
 func (c *Contract) find(method, path string) (found *operation) {
-	most := -1
+	most, have := -1, strings.Split(path, "/")
 	for _, op := range c.operations {
-		if words, ok := fits(op.path, path); ok && op.method == method && words > most {
+		if op.method != method {
+			continue
+		}
+		if words, ok := fits(op.parts, have); ok && words > most {
 			found, most = op, words
 		}
 	}
@@ -173,18 +251,17 @@ func (c *Contract) find(method, path string) (found *operation) {
 }
 
 // fits reports whether a path is one of a template's, and how many of its parts are no variables.
-func fits(template, path string) (words int, ok bool) {
-	want, have := strings.Split(template, "/"), strings.Split(path, "/")
-	if len(want) != len(have) {
+func fits(template, path []string) (words int, ok bool) {
+	if len(template) != len(path) {
 		return 0, false
 	}
-	for i, part := range want {
+	for i, part := range template {
 		switch {
 		case strings.HasPrefix(part, "{"):
-			if have[i] == "" {
+			if path[i] == "" {
 				return 0, false
 			}
-		case part != have[i]:
+		case part != path[i]:
 			return 0, false
 		default:
 			words++
@@ -193,64 +270,44 @@ func fits(template, path string) (words int, ok bool) {
 	return words, true
 }
 
-// answer holds an answer against what is promised for its status.
-func (c *Contract) answer(op *operation, e Exchange) error {
-	status := strconv.Itoa(e.Status)
-	promised, ok := op.Responses[status]
+// promises refuses a status, or a content type of it, that an operation does not have.
+func (op *operation) promises(r *http.Response) error {
+	promised, ok := op.Responses[strconv.Itoa(r.StatusCode)]
 	if !ok {
 		return fmt.Errorf("no such answer is promised")
 	}
-	if len(promised.Content) == 0 {
-		if len(e.Received) > 0 {
-			return fmt.Errorf("no content is promised")
-		}
-		return nil
-	}
-	kind, _, _ := strings.Cut(e.Response.Get("Content-Type"), ";")
-	if _, ok := promised.Content[kind]; !ok {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if _, ok := promised.Content[kind]; !ok && len(promised.Content) > 0 {
 		return fmt.Errorf("the content type %q is not promised", kind)
-	}
-	pointer := op.pointer + "/responses/" + status + "/content/" + escape(kind) + "/schema"
-	switch {
-	case kind == "text/event-stream":
-		for _, data := range datas(e.Received) {
-			if err := c.check(pointer, data); err != nil {
-				return fmt.Errorf("%.200s: %w", data, err)
-			}
-		}
-		return nil
-	case strings.HasSuffix(kind, "json") && kind != "application/x-ndjson":
-		return c.check(pointer, e.Received)
 	}
 	return nil
 }
 
-// datas are the data of the events in a part of a stream.
-func datas(stream []byte) (out [][]byte) {
-	for frame := range strings.SplitSeq(string(stream), "\n\n") {
-		for line := range strings.SplitSeq(frame, "\n") {
-			if data, ok := strings.CutPrefix(line, "data: "); ok && json.Valid([]byte(data)) {
-				out = append(out, []byte(data))
-			}
-		}
+// place is where the schema of an answer's content is, empty if none is promised.
+func (op *operation) place(r *http.Response) (kind, pointer string) {
+	kind, _, _ = strings.Cut(r.Header.Get("Content-Type"), ";")
+	status := strconv.Itoa(r.StatusCode)
+	if _, ok := op.Responses[status].Content[kind]; !ok {
+		return kind, ""
 	}
-	return out
+	return kind, op.pointer + "/responses/" + status + "/content/" + escape(kind) + "/schema"
 }
 
-// request holds a request that was carried out against what the document says of it.
-func (c *Contract) request(op *operation, e Exchange) error {
-	for name := range e.URL.Query() {
+// taken holds a request that was carried out against what the document says of it.
+func (c *Contract) taken(e exchange) error {
+	op := e.op
+	for name := range e.request.URL.Query() {
 		if !slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.In == "query" && p.Name == name }) {
 			return fmt.Errorf("the query has %q", name)
 		}
 	}
 	for _, p := range op.Parameters {
-		if p.In == "header" && p.Required && e.Request.Get(p.Name) == "" {
+		if p.In == "header" && p.Required && e.request.Header.Get(p.Name) == "" {
 			return fmt.Errorf("the header %s is missing", p.Name)
 		}
 	}
 	if op.RequestBody == nil {
-		if len(e.Sent) > 0 {
+		if len(e.sent) > 0 {
 			return fmt.Errorf("it has a body")
 		}
 		return nil
@@ -258,7 +315,7 @@ func (c *Contract) request(op *operation, e Exchange) error {
 	if _, ok := op.RequestBody.Content["application/json"]; !ok {
 		return nil
 	}
-	return c.check(op.pointer+"/requestBody/content/application~1json/schema", e.Sent)
+	return c.check(op.pointer+"/requestBody/content/application~1json/schema", e.sent)
 }
 
 // check holds a value against a schema.

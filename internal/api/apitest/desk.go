@@ -38,7 +38,7 @@ func Start(t TB, change func(*api.Options)) *Server {
 	t.Helper()
 	log := journal.Log(journaltest.NewMemory())
 	options := api.Options{
-		Log: log, Bus: live.NewLocal(0), Door: api.Local{Tenant: Tenant, User: "ann", Token: Token}, Roles: noRoles{},
+		Log: log, Bus: live.NewLocal(0), Door: api.Local{Tenant: Tenant, User: "ann", Token: Token}, Roles: noRoles{}, Surroundings: noRoles{},
 		Version: "test", Poll: 20 * time.Millisecond,
 	}
 	if change != nil {
@@ -69,7 +69,29 @@ type noRoles struct{}
 
 // Roles implements api.Catalogue.
 func (noRoles) Roles(context.Context, string) ([]api.RoleInfo, error) {
-	return []api.RoleInfo{{Name: "main", Description: "Talks to people.", Tools: []string{}, Delegates: []string{}}}, nil
+	return []api.RoleInfo{{Name: "main", Description: "Talks to people.", Layer: "built-in", Hash: "h", Origins: map[string]string{"tools": "default"}}}, nil
+}
+
+// Role implements api.Catalogue.
+func (c noRoles) Role(ctx context.Context, workspace, name string) (api.RoleInfo, error) {
+	list, err := c.Roles(ctx, workspace)
+	if err != nil || name != list[0].Name {
+		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+	}
+	return list[0], nil
+}
+
+// Settings implements api.Surroundings.
+func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
+	return api.SettingsInfo{
+		Mode: "local", Providers: []api.ProviderInfo{{Name: "acme", Wire: "openai", Address: "http://127.0.0.1:1", HasKey: true, Layer: "default"}},
+		Tiers: []api.TierInfo{{Tier: "fast", Model: "acme/quick", Layer: "default"}}, Items: []api.SettingInfo{{Key: "roles.max_iterations", Value: "1", Layer: "default"}},
+	}, nil
+}
+
+// Files implements api.Surroundings.
+func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
+	return api.FileList{Items: []string{"go.mod"}, More: true}, nil
 }
 
 // Desk takes commands and records them, and tells no engine.
@@ -84,7 +106,7 @@ func (d Desk) write(ctx context.Context, place journal.Place, rows ...journal.Ro
 
 // Open implements api.Commands.
 func (d Desk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	return d.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace},
+	return d.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
 		journal.Assigned{In: root, Role: "main"})
 }
 
@@ -112,6 +134,10 @@ func (d Desk) Archive(ctx context.Context, place journal.Place, by string) error
 }
 
 // Delete implements api.Commands.
-func (d Desk) Delete(ctx context.Context, place journal.Place, _ string) error {
+func (d Desk) Delete(ctx context.Context, place journal.Place, id, _ string) error {
+	_, err := d.Log.Append(ctx, place, time.Now(), journal.Posted{ID: journal.Erasure, Topic: "erase", Command: id})
+	if err != nil {
+		return err
+	}
 	return d.Log.Erase(ctx, place)
 }

@@ -4,7 +4,6 @@ package apitest_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -33,11 +32,7 @@ func stores(t *testing.T) map[string]journal.Log {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = file.Close() })
-	database, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = database.Drop(context.WithoutCancel(t.Context())) })
+	database := postgrestest.New(t)
 	if err := postgres.Migrate(t.Context(), database.DSN); err != nil {
 		t.Fatal(err)
 	}

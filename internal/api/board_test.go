@@ -1,0 +1,170 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+)
+
+// counted counts how much of a list is read.
+type counted struct {
+	*journaltest.Memory
+	lists, lines atomic.Int64
+	filling      sync.RWMutex
+}
+
+func (c *counted) Conversations(ctx context.Context, tenant string, p journal.Page) ([]journal.Conversation, error) {
+	c.filling.RLock()
+	defer c.filling.RUnlock()
+	c.lists.Add(1)
+	return c.Memory.Conversations(ctx, tenant, p)
+}
+
+func (c *counted) Lines(ctx context.Context, tenant string, ids ...string) (map[string]journal.Line, error) {
+	c.lines.Add(int64(len(ids)))
+	return c.Memory.Lines(ctx, tenant, ids...)
+}
+
+// fill opens conversations, each later than the one before. Who looks at the list finds none of them or
+// all.
+func (c *counted) fill(t *testing.T, from, to int, at time.Time) {
+	t.Helper()
+	c.filling.Lock()
+	defer c.filling.Unlock()
+	for i := from; i < to; i++ {
+		place := journal.Place{Tenant: "a", Conversation: fmt.Sprintf("c%05d", i)}
+		if _, err := c.Append(t.Context(), place, at.Add(time.Duration(i)*time.Millisecond), journal.Opened{By: "ann", Title: "t"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *counted) touch(t *testing.T, i int, at time.Time) {
+	t.Helper()
+	place := journal.Place{Tenant: "a", Conversation: fmt.Sprintf("c%05d", i)}
+	if _, err := c.Append(t.Context(), place, at, journal.Titled{Title: fmt.Sprint("new ", at.UnixNano())}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heard counts what a stream says, by the name of the event.
+type heard struct{ updated, resync, cut atomic.Int64 }
+
+func listen(response *http.Response) *heard {
+	h := &heard{}
+	go func() {
+		in := bufio.NewScanner(response.Body)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() {
+			switch in.Text() {
+			case "event: " + string(eventUpdated):
+				h.updated.Add(1)
+			case "event: " + string(eventResync):
+				h.resync.Add(1)
+			case "event: " + string(eventCut):
+				h.cut.Add(1)
+			}
+		}
+	}()
+	return h
+}
+
+// TestALookReadsWhatIsNew changes one of many conversations without a notice: that one is told, and the
+// list is not walked for it.
+func TestALookReadsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	log := &counted{Memory: journaltest.NewMemory()}
+	log.fill(t, 0, 6000, time.Now().Add(-time.Hour))
+	s, front := insideServer(t, log, nil)
+	h := listen(open(t, front, "/v1/events"))
+	eventually(t, "the stream begins", func() bool { return h.resync.Load() == 1 })
+	before := log.lists.Load()
+	log.touch(t, 7, time.Now())
+	eventually(t, "the change is told", func() bool { return h.updated.Load() > 0 })
+	eventually(t, "some looks go by", func() bool { return log.lists.Load() >= before+5 })
+	if told, lines, cut := h.updated.Load(), log.lines.Load(), s.cuts.Load(); told != 1 || lines != 1 || cut != 0 {
+		t.Errorf("of one change %d are told, %d are read, and %d readers are cut", told, lines, cut)
+	}
+}
+
+// TestManyChangesCutNobody tells more at a time than wait for a reader, and then more than are told.
+func TestManyChangesCutNobody(t *testing.T) {
+	t.Parallel()
+	log := &counted{Memory: journaltest.NewMemory()}
+	log.fill(t, 0, 300, time.Now().Add(-time.Hour))
+	s, front := insideServer(t, log, nil)
+	h := listen(open(t, front, "/v1/events"))
+	eventually(t, "the stream begins", func() bool { return h.resync.Load() == 1 })
+	log.fill(t, 300, 700, time.Now().Add(-time.Minute))
+	eventually(t, "all that is new is told", func() bool { return h.updated.Load() >= 400 })
+	if h.resync.Load() != 1 {
+		t.Error("what can be told is not")
+	}
+	log.fill(t, 700, 5000, time.Now())
+	eventually(t, "the reader is sent to the lists", func() bool { return h.resync.Load() >= 2 })
+	before := log.lists.Load() // two looks of ten pages and the list anew: the second began after all was written
+	eventually(t, "the board has caught up", func() bool { return log.lists.Load() >= before+25 })
+	told := h.updated.Load()
+	log.touch(t, 3, time.Now().Add(time.Minute))
+	eventually(t, "what changes then is told", func() bool { return h.updated.Load() > told })
+	if cut := s.cuts.Load() + h.cut.Load(); cut != 0 {
+		t.Errorf("%d readers are cut", cut)
+	}
+}
+
+// TestABoardForgetsWithoutTellingAgain has a board know more than it remembers.
+func TestABoardForgetsWithoutTellingAgain(t *testing.T) {
+	t.Parallel()
+	log := &counted{Memory: journaltest.NewMemory()}
+	log.fill(t, 0, 200, time.Now().Add(-time.Hour))
+	b := &board{
+		hub: &hub{log: log}, tenant: "a", known: map[string]int64{}, waiting: map[string]journal.Waiting{}, dirty: map[string]bool{},
+		latest: map[string]piece{}, readers: readers{},
+	}
+	if err := b.baseline(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range boardMost + 1 {
+		b.known[fmt.Sprint("gone", i)] = 1
+	}
+	log.touch(t, 150, time.Now()) // without a notice
+	if err := b.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.known) > boardPage || len(b.dirty) != 0 {
+		t.Fatalf("%d are known and %d have to be told", len(b.known), len(b.dirty))
+	}
+	b.look(t.Context())
+	if len(b.dirty) != 1 || !b.dirty["c00150"] {
+		t.Errorf("the one that changed has to be told, and these are: %v", b.dirty)
+	}
+}
+
+// TestABoardHoldsSoMuchOnly tells large states.
+func TestABoardHoldsSoMuchOnly(t *testing.T) {
+	t.Parallel()
+	b := &board{latest: map[string]piece{}, readers: readers{}, epoch: "e"}
+	large := strings.Repeat("x", boardBytes/8)
+	for i := range 100 {
+		if err := b.tell(fmt.Sprint(i), eventRemoved, ConversationRemoved{Conversation: large}); err != nil {
+			t.Fatal(err)
+		}
+		b.publish()
+		held := 0
+		for _, p := range b.latest {
+			held += len(p.bytes)
+		}
+		if held > boardBytes+2*len(large) {
+			t.Fatalf("it holds %d bytes", held)
+		}
+	}
+}

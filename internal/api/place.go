@@ -1,0 +1,68 @@
+package api
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// uploadWait is how long to wait when too many uploads are under way.
+const uploadWait = 10 * time.Second
+
+// place is one that something takes as long as it lasts.
+type place struct {
+	name string
+	// most is how many of the name there are; zero is no bound.
+	most int
+}
+
+// stream takes a place for a stream, of the server, the person, the tenant and the address.
+func (g *gate) stream(c Caller, address string) (func(), error) {
+	return g.hold(RefusedStreams, Problem{Detail: "too many streams are open", Wait: streamWait, Next: "close one, then try again"},
+		place{"", g.limits.Streams},
+		place{"person/" + c.Tenant + "/" + c.User, g.limits.PersonStreams},
+		place{"tenant/" + c.Tenant, g.limits.TenantStreams},
+		place{"address/" + address, g.limits.AddressStreams})
+}
+
+// upload takes a place for an upload, of the server and the tenant. It is none of the places of
+// commands: whoever sends slowly would keep others from theirs.
+func (g *gate) upload(c Caller) (func(), error) {
+	return g.hold(RefusedUploads, Problem{Detail: "too many uploads are under way", Wait: uploadWait},
+		place{"upload", g.limits.Uploads}, place{"upload/tenant/" + c.Tenant, g.limits.TenantUploads})
+}
+
+// hold takes all places or none. The first is the server's own: who finds it taken did nothing wrong.
+func (g *gate) hold(why Refusal, full Problem, places ...place) (leave func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, p := range places {
+		if p.most <= 0 || g.held[p.name] < p.most {
+			continue
+		}
+		full.Code = "limit"
+		if i == 0 {
+			full.Code, full.Status, full.Next = "unavailable", http.StatusServiceUnavailable, ""
+		}
+		return nil, g.refuse(why, &full)
+	}
+	for _, p := range places {
+		g.held[p.name]++
+	}
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, p := range places {
+			if g.held[p.name]--; g.held[p.name] == 0 {
+				delete(g.held, p.name)
+			}
+		}
+	}), nil
+}
+
+// open is how many streams there are.
+func (g *gate) open() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held[""]
+}
