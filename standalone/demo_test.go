@@ -16,7 +16,7 @@ import (
 func TestDemoAddsAFeature(t *testing.T) {
 	w := newWorkshop(t, "answer")
 	up := w.retinue("up", "--demo", "--set", "sandbox.allow_root=true")
-	rest := waiting(t, up, "Ctrl-C ends it")
+	rest := waiting(t, up)
 	tty := onTerminal(t, w.retinue("run", "--demo", "Add a discount to the shop, with tests"))
 	for _, call := range []string{"edit_file", "write_file", "shell"} {
 		tty.until("[n]o: ")

@@ -20,8 +20,9 @@ import (
 // asProgram makes this binary the program instead of its test.
 const asProgram = "AS_RETINUE_PROGRAM"
 
-// programTimeout ends a program that should have ended by itself.
-const programTimeout = time.Minute
+// programTimeout ends a program that should have ended by itself. What it has to do may be to compile Go's
+// standard library.
+const programTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	// The first process of a sandbox is the program too, and has no such variable.

@@ -151,7 +151,7 @@ func TestExitCodes(t *testing.T) {
 		}},
 		{"failed", "refused", []string{"run", "What is it?"}, said{exitFailed, "", "*auth*"}},
 		{"called wrongly", "answer", []string{"run", "--output-format", "xml", "What is it?"}, said{
-			exitUsage, "", "retinue: --output-format xml: it is text, json or stream-json\nTry 'retinue --help'.\n",
+			exitUsage, "", "retinue: --output-format xml: it is text, json or stream-json\nTry 'retinue run --help'.\n",
 		}},
 		{"no task", "answer", []string{"run", " "}, said{
 			exitUsage, "", "retinue: there is nothing to do: write a task as the argument, or - to read it from the standard input\n",
@@ -194,13 +194,34 @@ const (
 	exitCancelled = 130
 )
 
-// waiting starts a command and returns when its standard output holds a text. What it returns waits
-// for the end.
-func waiting(t *testing.T, cmd *exec.Cmd, until string) (rest func() said) {
+// waiting starts a program that runs until it is ended, and returns when it says that it is ready. What it
+// returns waits for the end.
+func waiting(t *testing.T, cmd *exec.Cmd) (rest func() said) {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	pipe, err := cmd.StdoutPipe()
+	h := overhear(t, cmd)
+	h.until(ready)
+	return h.rest
+}
+
+// overheard is a command that is listened to while it runs.
+type overheard struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *bufio.Reader
+	stdout string
+	// complaints are sent a line each, and stderr has those that were received.
+	complaints chan string
+	stderr     string
+}
+
+// overhear starts a command.
+func overhear(t *testing.T, cmd *exec.Cmd) *overheard {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	complaints, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,22 +229,54 @@ func waiting(t *testing.T, cmd *exec.Cmd, until string) (rest func() said) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended long since when all is well
-	reader := bufio.NewReader(pipe)
-	stdout := ""
-	for !strings.Contains(stdout, until) {
-		line, err := reader.ReadString('\n')
-		if stdout += line; err != nil {
-			t.Fatalf("it ended before it said %q: %v\n%s%s", until, err, stdout, &stderr)
+	h := &overheard{t: t, cmd: cmd, out: bufio.NewReader(out), complaints: make(chan string, 10_000)}
+	go func() {
+		defer close(h.complaints)
+		reader := bufio.NewReader(complaints)
+		for {
+			line, err := reader.ReadString('\n')
+			if h.complaints <- line; err != nil {
+				return
+			}
+		}
+	}()
+	return h
+}
+
+// until reads its standard output until that holds a text.
+func (h *overheard) until(text string) {
+	h.t.Helper()
+	for !strings.Contains(h.stdout, text) {
+		line, err := h.out.ReadString('\n')
+		if h.stdout += line; err != nil {
+			h.t.Fatalf("it ended before it said %q: %v\n%+v", text, err, h.rest())
 		}
 	}
-	return func() said {
-		left, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatal(err)
+}
+
+// warned reads its standard error until that holds a text.
+func (h *overheard) warned(text string) {
+	h.t.Helper()
+	for !strings.Contains(h.stderr, text) {
+		line, more := <-h.complaints
+		if h.stderr += line; !more {
+			h.t.Fatalf("it ended before it said %q: %+v", text, h.rest())
 		}
-		_ = cmd.Wait() // the exit code says it
-		return said{cmd.ProcessState.ExitCode(), steady(stdout + string(left)), steady(stderr.String())}
 	}
+}
+
+// rest waits for its end.
+func (h *overheard) rest() said {
+	h.t.Helper()
+	left, err := io.ReadAll(h.out)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for line := range h.complaints {
+		h.stderr += line
+	}
+	_ = h.cmd.Wait() // the exit code says it
+	return said{h.cmd.ProcessState.ExitCode(), steady(h.stdout + string(left)), steady(h.stderr)}
 }
 
 // stopLimit is how long an interrupted run may take to end.
@@ -232,15 +285,18 @@ const stopLimit = 8 * time.Second
 func TestInterruptStopsAgentsAndWaits(t *testing.T) {
 	w := newWorkshop(t, "slow")
 	cmd := w.retinue("run", "--output-format", "stream-json", "What is it?")
-	rest := waiting(t, cmd, `"type":"agent.started"`)
+	h := overhear(t, cmd)
+	h.until(`"type":"agent.started"`)
 	begun := time.Now()
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	got := rest()
+	h.until(`"type":"turn.cancelled"`)
+	stopped := time.Since(begun)
+	got := h.rest()
 	took := time.Since(begun)
-	t.Logf("ended %v after Ctrl-C", took.Round(time.Millisecond))
-	if got.Code != exitCancelled || !strings.Contains(got.Stdout, `"type":"turn.cancelled"`) || took > stopLimit {
+	t.Logf("stopped %v and ended %v after Ctrl-C", stopped.Round(time.Millisecond), took.Round(time.Millisecond))
+	if got.Code != exitCancelled || took > stopLimit {
 		t.Errorf("exit code %d after %v\n%s\n%s", got.Code, took, got.Stdout, got.Stderr)
 	}
 }
@@ -249,14 +305,19 @@ func TestSecondInterruptLeaves(t *testing.T) {
 	// Without a worker nobody stops the agents, so that only the second interrupt ends it.
 	w := newWorkshop(t, "slow")
 	cmd := w.retinue("run", "--worker=false", "--output-format", "stream-json", "What is it?")
-	rest := waiting(t, cmd, `"type":"message.received"`)
-	for range 2 {
+	h := overhear(t, cmd)
+	h.until(`"type":"message.received"`)
+	interrupt := func() {
 		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(300 * time.Millisecond) // two signals at once are one
 	}
-	got := rest()
+	interrupt()
+	h.warned("stopping all agents") // two signals at once are one
+	interrupt()
+	got := h.rest()
+	// After ten seconds a reason is offered for why nothing happens.
+	got.Stderr = regexp.MustCompile(`(?m)^nothing has happened yet: .*\n`).ReplaceAllString(got.Stderr, "")
 	want := "stopping all agents; Ctrl-C again to leave at once\n" +
 		"left at once: the agents were told to stop, and do so by themselves\n" +
 		"look at it later with: retinue run --continue ID \"How far did you get?\"\n"

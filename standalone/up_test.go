@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +18,7 @@ func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
 	w := newWorkshop(t, "answer")
 	begun := time.Now()
 	up := w.retinue("up", "--demo")
-	rest := waiting(t, up, "Ctrl-C ends it")
+	rest := waiting(t, up)
 	ready := time.Since(begun)
 	got := finish(t, w.retinue("run", "--demo", "Compare apples, pears and plums"))
 	took := time.Since(begun)
@@ -51,26 +49,19 @@ func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
 func TestRunGoesOnWhenUpIsKilled(t *testing.T) {
 	w := newWorkshop(t, "unhurried")
 	up := w.retinue("up")
-	ended := waiting(t, up, "Ctrl-C ends it")
+	ended := waiting(t, up)
 	// The run works itself, so that somebody does when up is gone.
-	run := w.retinue("run", "--worker", "--output-format", "json", "What is it?")
-	var stdout, stderr bytes.Buffer
-	run.Stdout, run.Stderr = &stdout, &stderr
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2 * time.Second) // long enough to have begun, too short to have an answer
+	run := overhear(t, w.retinue("run", "--worker", "--output-format", "stream-json", "What is it?"))
+	run.until(`"type":"agent.started"`)
 	if err := up.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	ended()
 	begun := time.Now()
-	if err := run.Wait(); err != nil {
-		t.Errorf("%v\n%s%s", err, &stdout, &stderr)
-	}
+	got := run.rest()
 	t.Logf("answered %v after up was killed", time.Since(begun).Round(time.Millisecond))
-	var told struct{ Status, Result string }
-	if err := json.Unmarshal(stdout.Bytes(), &told); err != nil || told.Status != "completed" || told.Result != "In good time." {
-		t.Errorf("%v\n%s", err, &stdout)
+	told := resultOf(t, lastLine(got.Stdout))
+	if got.Code != exitDone || told.Status != "completed" || told.Result != "In good time." {
+		t.Errorf("%+v\n%+v", told, got)
 	}
 }

@@ -13,18 +13,25 @@ import (
 )
 
 // Bridge lets programs in that speak other wires. The server is one that was made with the options.
-func (n *Node) Bridge(server *api.Server, o api.Options) {
+func (n *Node) Bridge(server *api.Server, o api.Options) { Bridges(server, o, n.catalog) }
+
+// Bridges mounts all bridges there are. Whoever tests what a server serves mounts them the same way, so
+// that none is left out.
+func Bridges(server *api.Server, o api.Options, cast bridge.Cast) {
 	hall := bridge.New(bridge.Options{
-		Server: server, Log: o.Log, Bus: o.Bus, Cast: n.catalog, Poll: o.Poll, Now: o.Now,
+		Server: server, Log: o.Log, Bus: o.Bus, Cast: cast, Poll: o.Poll, Now: o.Now,
 	})
 	openai.Mount(hall)
-	a2a.Mount(hall, a2a.Options{Version: o.Version})
+	a2a.Mount(hall, a2a.Options{URL: o.Origin, Version: o.Version})
 }
 
 // Commands is where a server's commands lead to. Workspace is what conversations get that name none.
 func (n *Node) Commands(workspace string) api.Commands {
 	return commands{node: n, workspace: workspace}
 }
+
+// Catalogue are the roles that a server tells of.
+func (n *Node) Catalogue() api.Catalogue { return n.catalog }
 
 // Speakers implements bridge.Cast.
 func (c *catalog) Speakers(_ context.Context, workspace string) ([]bridge.Speaker, error) {

@@ -32,7 +32,9 @@ type catalog struct {
 	vault *secret.Vault
 	grove *grove
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// known is by folder, of which there are as many as this machine serves. What a caller calls a
+	// workspace may be anything.
 	known map[string]registry
 	// denials are what whoever runs the machine denied when they were read.
 	denials     []config.Rule
@@ -58,14 +60,15 @@ func newCatalog(loaded config.Loaded, folder func(string) string, g *grove, vaul
 func (c *catalog) roles(workspace string) (registry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r, ok := c.known[workspace]; ok && time.Since(r.read) < rolesFor {
+	folder := c.folder(workspace)
+	if r, ok := c.known[folder]; ok && time.Since(r.read) < rolesFor {
 		return r, nil
 	}
 	sources, err := c.loaded.Sources()
 	if err != nil {
 		return registry{}, err
 	}
-	if folder := c.folder(workspace); folder != "" && folder != sources.Project {
+	if folder != "" && folder != sources.Project {
 		sources.Project, sources.Trusted = folder, slices.Contains(c.loaded.Settings.Trust, folder)
 	}
 	loaded, err := config.Load(sources)
@@ -73,7 +76,7 @@ func (c *catalog) roles(workspace string) (registry, error) {
 		return registry{}, err
 	}
 	r := registry{Registry: loaded, sources: sources, read: time.Now()}
-	c.known[workspace] = r
+	c.known[folder] = r
 	return r, nil
 }
 

@@ -1,8 +1,11 @@
 package app
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,5 +49,28 @@ func TestAVerdictIsTodays(t *testing.T) {
 		if got != step.want || (err != nil) != step.fails {
 			t.Errorf("%q: %q, %v", step.managed, got, err)
 		}
+	}
+}
+
+// TestUnknownWorkspacesAreOne asks for the roles of workspaces that this machine does not have.
+func TestUnknownWorkspacesAreOne(t *testing.T) {
+	loaded, err := config.LoadSettings(config.Inputs{Managed: t.TempDir(), Home: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := t.TempDir()
+	c, err := newCatalog(loaded, func(w string) string { return map[string]string{"here": here}[w] }, nil, secret.New(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		for _, workspace := range []string{"here", fmt.Sprint("nowhere-", i)} {
+			if _, err := c.Roles(t.Context(), workspace); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(c.known)); !slices.Equal(got, []string{"", here}) {
+		t.Errorf("%d workspaces are remembered: %q", len(got), got)
 	}
 }

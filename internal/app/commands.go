@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -34,6 +33,7 @@ func (c commands) Open(ctx context.Context, place journal.Place, t api.Talk) err
 	}
 	return c.node.Open(ctx, place, Talk{
 		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
+		Time: t.Time, Command: t.Command,
 	})
 }
 
@@ -65,29 +65,9 @@ func (c commands) Archive(ctx context.Context, place journal.Place, by string) e
 }
 
 // Delete implements api.Commands.
-func (c commands) Delete(ctx context.Context, place journal.Place, by string) error {
+func (c commands) Delete(ctx context.Context, place journal.Place, id, by string) error {
 	if err := c.leave(ctx, place); err != nil {
 		return err
 	}
-	return c.node.Client.Delete(ctx, place, by)
-}
-
-// Roles implements api.Catalogue.
-func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, error) {
-	roles, err := c.roles(workspace)
-	if err != nil {
-		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
-	}
-	var out []api.RoleInfo
-	for _, r := range roles.Roles() {
-		if r.Hidden {
-			continue
-		}
-		out = append(out, api.RoleInfo{
-			Name: r.Name, Description: r.Description, Icon: r.Icon, Model: r.Model, Tools: append([]string{}, r.Tools...),
-			Delegates: append([]string{}, r.Delegates...), MaxIterations: r.Limits.Iterations, MaxDuration: r.Limits.Time,
-			Prompt: r.Prompt, Source: r.File,
-		})
-	}
-	return out, nil
+	return c.node.Client.Delete(ctx, place, id, by)
 }

@@ -15,6 +15,9 @@ import (
 // DemoLabel is shown wherever the demo is.
 const DemoLabel = "DEMO: scripted model, no real model is asked"
 
+// demoFlag is where the demo's settings come from.
+const demoFlag = "--demo"
+
 // demoKey is the variable that the demo's provider finds its key in. The key is worth nothing.
 const demoKey = "RETINUE_DEMO_KEY"
 
@@ -75,12 +78,18 @@ func furnish(dir string) error {
 	return nil
 }
 
+// DemoWorkspace is the folder of the demo's files, in its data folder.
+const DemoWorkspace = "workspace"
+
+// DemoFolder is the data folder of the demo.
+func DemoFolder(s config.Settings) string { return filepath.Join(s.DataDir, "demo") }
+
 // StartDemo starts the scripted model and makes a folder for the demo below the data folder of the
 // settings. Nothing else of the person's is read or written: not their settings, keys or roles.
 // Flags are those of the command line.
 func StartDemo(s config.Settings, flags []config.Flag) (*Demo, error) {
-	dir := filepath.Join(s.DataDir, "demo")
-	d := &Demo{Workspace: filepath.Join(dir, "workspace")}
+	dir := DemoFolder(s)
+	d := &Demo{Workspace: filepath.Join(dir, DemoWorkspace)}
 	if err := furnish(d.Workspace); err != nil {
 		return nil, err
 	}
@@ -107,7 +116,7 @@ func StartDemo(s config.Settings, flags []config.Flag) (*Demo, error) {
 		{Key: "tiers.strong", Value: "demo/strong"},
 	}
 	for i := range own {
-		own[i].Name = "--demo"
+		own[i].Name = demoFlag
 	}
 	d.Loaded, err = config.LoadSettings(config.Inputs{
 		DataHome: dir, Project: d.Workspace, Environ: []string{}, Flags: append(flags, own...),

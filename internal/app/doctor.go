@@ -65,8 +65,12 @@ func Doctor(ctx context.Context, in config.Inputs) []Finding {
 	d.checkRoles()
 	d.checkProviders(ctx)
 	d.checkServers(ctx)
+	d.checkServe(ctx)
 	d.checkWeb()
 	d.checkDataDir()
+	if d.settings.Journal.DSN.IsZero() {
+		d.checkWebhooks(ctx)
+	}
 	d.checkPrograms()
 	d.checkSandbox(ctx)
 	return d.found
@@ -176,7 +180,9 @@ func (d *doctor) checkServers(ctx context.Context) {
 			d.say(LevelFail, server.name, err.Error(), "set it, or change "+server.key)
 			continue
 		}
-		d.reach(ctx, server.name, address, "start the server, or change "+server.key)
+		if d.reach(ctx, server.name, address, "start the server, or change "+server.key) && server.key == "journal.dsn" {
+			d.checkJournal(ctx)
+		}
 	}
 	if at := d.settings.Engine.Temporal; at == "" {
 		d.say(LevelOK, "temporal", "not configured; the standalone program brings its own", "")
@@ -185,21 +191,53 @@ func (d *doctor) checkServers(ctx context.Context) {
 	}
 }
 
-// reach opens a connection to an address and closes it again.
-func (d *doctor) reach(ctx context.Context, check, address, advice string) {
+// checkJournal opens the journal as servers and workers do, who refuse a role that could pass by the
+// policies and a database that is not up to date.
+func (d *doctor) checkJournal(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	log, done, err := openJournal(ctx, d.settings, d.lookup)
+	if err == nil {
+		if migrated, ok := log.(interface{ Ready(context.Context) error }); ok {
+			err = migrated.Ready(ctx)
+		}
+		err = errors.Join(err, done())
+	}
+	if err != nil {
+		d.say(LevelFail, "journal", said(err), "correct journal.dsn, or run 'retinue migrate' as the owner; see docs/operating.md")
+		return
+	}
+	d.say(LevelOK, "journal", "can be opened and is up to date", "")
+	d.checkWebhooks(ctx)
+}
+
+// checkServe looks at what 'retinue serve' would begin with.
+func (d *doctor) checkServe(ctx context.Context) {
+	s := d.settings.Serve
+	if _, err := certificate(s.TLS); err != nil {
+		d.say(LevelFail, "serve", err.Error(), "correct serve.tls.cert and serve.tls.key, or leave both out")
+	}
+	if s.OIDC.Issuer != "" {
+		d.reach(ctx, "login", s.OIDC.Issuer, "check serve.oidc.issuer and the network")
+	}
+}
+
+// reach opens a connection to an address, closes it again and reports whether it could.
+func (d *doctor) reach(ctx context.Context, check, address, advice string) bool {
 	network, at, err := endpoint(address)
 	if err != nil {
 		d.say(LevelFail, check, err.Error(), advice)
-		return
+		return false
 	}
 	dialer := net.Dialer{Timeout: dialTimeout}
 	conn, err := dialer.DialContext(ctx, network, at)
 	if err != nil {
 		d.say(LevelFail, check, "cannot reach "+at+": "+reason(err), advice)
-		return
+		return false
 	}
 	_ = conn.Close() // that it opened is all we wanted to know
 	d.say(LevelOK, check, at+" accepts connections", "")
+	return true
 }
 
 // reason is the innermost part of a network error, which has the address in all the others.

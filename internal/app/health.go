@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/telemetry"
@@ -26,6 +27,7 @@ const (
 // readiness finds out whether everything that a server needs is there, at most once in a while.
 type readiness struct {
 	checks map[string]func(context.Context) error
+	now    func() time.Time
 
 	mu    sync.Mutex
 	at    time.Time
@@ -41,8 +43,8 @@ func (r *readiness) look(ctx context.Context) (map[string]string, bool) {
 	if r.closing {
 		return map[string]string{"server": "stops"}, false
 	}
-	if time.Since(r.at) > readyFor {
-		r.found, r.at = r.check(ctx), time.Now()
+	if r.now().Sub(r.at) > readyFor {
+		r.found, r.at = r.check(ctx), r.now()
 	}
 	ready := true
 	for _, fault := range r.found {
@@ -92,6 +94,9 @@ type health struct {
 func openHealth(ctx context.Context, address string, r *readiness, m *telemetry.Metrics, profile profiling) (*health, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, taken("serve.health", address)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("serve.health: %w", err)
 	}

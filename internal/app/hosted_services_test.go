@@ -3,7 +3,6 @@
 package app
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,15 +19,7 @@ import (
 // TestSharedServerIsWired makes a server for several people from settings: the local token is worth
 // nothing there, and a login leads to the provider.
 func TestSharedServerIsWired(t *testing.T) {
-	db, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Drop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	db := postgrestest.New(t)
 	provider := httptest.NewServer(nil)
 	t.Cleanup(provider.Close)
 	provider.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

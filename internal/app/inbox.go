@@ -37,7 +37,7 @@ func (n *Node) Inbox(ctx context.Context) ([]InboxItem, error) {
 	var out []InboxItem
 	for _, w := range waiting {
 		item := InboxItem{
-			ID: journal.HashOf(w.Conversation + "\n" + w.Key)[:inboxID], Conversation: w.Conversation, At: w.At,
+			ID: inboxIDOf(w.Conversation, w.Key), Conversation: w.Conversation, At: w.At,
 			Pending: progress.Pending{Agent: w.Agent, Task: w.Task},
 		}
 		if w.Until > 0 {
@@ -61,19 +61,20 @@ func (i *InboxItem) learn(row journal.Row) {
 	case journal.Asked:
 		i.Question, i.Text, i.Options = r.Question, r.Text, r.Options
 	case journal.Wanted:
-		i.Call, i.Hash, i.Tool, i.Text, i.Pattern = r.Call, r.Hash, r.Tool, string(r.Show), r.Pattern
+		i.Call, i.Hash, i.Tool, i.Text, i.Pattern = r.Call, r.Hash, r.Tool, progress.Literal(r.Show), r.Pattern
 	case journal.Assigned:
 		i.Role = r.Role
 	default: // nothing else was asked for
 	}
 }
 
-// InboxItem finds what waits under an id, or the beginning of one.
-func (n *Node) InboxItem(ctx context.Context, id string) (InboxItem, error) {
-	items, err := n.Inbox(ctx)
-	if err != nil {
-		return InboxItem{}, err
-	}
+// inboxIDOf is the id of what waits under a key of a conversation.
+func inboxIDOf(conversation, key string) string {
+	return journal.HashOf(conversation + "\n" + key)[:inboxID]
+}
+
+// FindInInbox finds what waits under an id, or the beginning of one.
+func FindInInbox(items []InboxItem, id string) (InboxItem, error) {
 	var found []InboxItem
 	for _, item := range items {
 		if id != "" && strings.HasPrefix(item.ID, id) {

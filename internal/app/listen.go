@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
@@ -41,21 +42,30 @@ func newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// listenOn opens the address. When nothing is said and the usual one is taken, any other will do.
-func listenOn(ctx context.Context, address string) (net.Listener, error) {
+// listenOn opens the address, or the usual one when nothing is said. A server that may move takes any
+// other when the usual one is taken.
+func listenOn(ctx context.Context, address, usual string, moves bool) (net.Listener, error) {
 	var config net.ListenConfig
-	usual := address == ""
-	if usual {
-		address = ServeAddress
+	moves = moves && address == ""
+	if address == "" {
+		address = usual
 	}
 	l, err := config.Listen(ctx, "tcp", address)
-	if err != nil && usual {
+	if err != nil && moves {
 		l, err = config.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, taken("serve.address", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serve.address: %w", err)
 	}
 	return l, nil
+}
+
+// taken is the error of an address that something else listens on.
+func taken(setting, address string) error {
+	return fmt.Errorf("%s: %s is taken: end what listens there, or choose another by --set %s=127.0.0.1:PORT", setting, address, setting)
 }
 
 // loopbackOnly refuses an address that others than this machine can reach.
@@ -82,7 +92,11 @@ func certificate(s config.TLS) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve.tls: %w", err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+	// The protocols are named because the server also listens on a socket without TLS: whichever of the two
+	// began first would decide whether it understands HTTP/2, while clients were promised it in any case.
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}, nil
 }
 
 // openSocket listens where only the user that this process runs as comes in. It is nil where the path

@@ -170,7 +170,9 @@ func (e *LocalEngine) Close() error {
 	if e.release == nil {
 		return nil
 	}
-	return e.release()
+	release := e.release
+	e.release = nil // a second time there is nothing left
+	return release()
 }
 
 // tryLock takes a file for this process alone. It returns nil if another has it. The kernel frees it

@@ -274,6 +274,7 @@ func (n *Node) Close() error {
 	for _, c := range slices.Backward(n.closers) {
 		errs = errors.Join(errs, c())
 	}
+	n.worker, n.closers = nil, nil // a second time there is nothing left
 	return errs
 }
 
@@ -290,6 +291,8 @@ type Talk struct {
 	// the role says.
 	Cost int64
 	Time time.Duration
+	// Command is a hash of what a client asked for, empty where nothing is sent twice.
+	Command string
 }
 
 // Open begins a conversation under an id.
@@ -319,6 +322,6 @@ func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
 		brief.Limits.Time = t.Time.Milliseconds()
 	}
 	return n.Client.Open(ctx, place, durable.New{
-		By: t.By, Title: t.Title, Workspace: t.Workspace, Brief: brief, Snapshot: casting.Snapshot,
+		By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, Brief: brief, Snapshot: casting.Snapshot,
 	})
 }

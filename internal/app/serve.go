@@ -18,6 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/telemetry"
+	"github.com/retinue-dev/retinue/web"
 )
 
 const (
@@ -38,6 +39,8 @@ type Front struct {
 	Health string
 	// Socket is where the same user comes in without a token; empty if there is none.
 	Socket string
+	// Failed is closed when the server can no longer be reached; Close says why.
+	Failed <-chan struct{}
 
 	api      *api.Server
 	server   *http.Server
@@ -48,6 +51,7 @@ type Front struct {
 	stop     context.CancelFunc
 	serves   sync.WaitGroup
 	mu       sync.Mutex
+	fail     func()
 	failed   error
 }
 
@@ -58,12 +62,15 @@ type FrontOptions struct {
 	Version   string
 	// Health is where it tells how it is when the settings do not say; empty means nowhere.
 	Health string
+	// Moves lets it take any port when the usual one is taken and the settings name none.
+	Moves bool
 }
 
 // Serve lets people and programs in.
 func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) {
 	settings := n.options.Loaded.Settings
-	f = &Front{stop: func() {}}
+	failed := make(chan struct{})
+	f = &Front{stop: func() {}, Failed: failed, fail: sync.OnceFunc(func() { close(failed) })}
 	if !settings.Shared() {
 		if err := loopbackOnly(settings.Serve.Address); err != nil {
 			return nil, err
@@ -76,13 +83,14 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listenOn(ctx, settings.Serve.Address)
+	listener, err := listenOn(ctx, settings.Serve.Address, ServeAddress, o.Moves)
 	if err != nil {
 		return nil, err
 	}
+	opened := f
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, listener.Close())
+			err = errors.Join(err, listener.Close(), opened.closeParts())
 		}
 	}()
 	f.URL = "http://" + listener.Addr().String()
@@ -113,7 +121,7 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	var socket net.Listener
 	if !settings.Shared() {
 		if socket, err = openSocket(ctx, settings.DataDir); err != nil {
-			return nil, errors.Join(err, f.closeHealth())
+			return nil, err
 		}
 	}
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -134,22 +142,17 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 // frontOptions are what the server is made of.
 func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (api.Options, error) {
 	settings := n.options.Loaded.Settings
-	limits := settings.Serve.Limits
 	proxies, err := n.proxies()
 	if err != nil {
 		return api.Options{}, err
 	}
 	options := api.Options{
 		Log: n.Log, Bus: n.Bus, Door: api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token},
-		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog, Redact: n.options.Vault.Redact,
-		Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
-		Limits: api.Limits{
-			Commands: limits.Commands, Latency: time.Duration(limits.Latency) * time.Millisecond, CommandRate: float64(limits.CommandRate), TenantCommandRate: float64(limits.TenantRate),
-			ReadRate: float64(limits.ReadRate), TenantReadRate: float64(limits.TenantReads), Streams: limits.Streams,
-			PersonStreams: limits.PersonStreams, TenantStreams: limits.TenantStreams,
-		},
-		Pressed: n.pressure.pressed, Answered: metrics.Answered,
-		Refused: func(why api.Refusal) { metrics.Refused(string(why)) },
+		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
+		Surroundings: surroundings{node: n, workspace: o.Workspace}, Redact: n.options.Vault.Redact,
+		App: web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
+		Limits: limitsOf(settings), Pressed: n.pressure.pressed, Answered: metrics.Answered,
+		Refused: func(why api.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
 	}
 	if settings.Live.NATS.IsZero() {
 		options.Poll = localPoll
@@ -172,12 +175,14 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 // openHealth tells how the server is, on a port of its own.
 func (n *Node) openHealth(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (err error) {
 	settings := n.options.Loaded.Settings.Serve
-	f.ready = &readiness{checks: map[string]func(context.Context) error{"journal": n.journalReady, "engine": n.engineReady}}
+	f.ready = &readiness{
+		checks: map[string]func(context.Context) error{"journal": n.journalReady, "engine": n.engineReady}, now: time.Now,
+	}
 	n.pressure.tell(metrics.Appended)
 	n.figures(metrics, f.api)
-	address, usual := settings.Health, false
+	address := settings.Health
 	if address == "" {
-		address, usual = o.Health, true
+		address = o.Health
 	}
 	if address == "" {
 		return nil
@@ -187,9 +192,6 @@ func (n *Node) openHealth(ctx context.Context, f *Front, o FrontOptions, metrics
 		profile = profileOn
 	}
 	f.health, err = openHealth(ctx, address, f.ready, metrics, profile)
-	if err != nil && usual {
-		f.health, err = openHealth(ctx, "127.0.0.1:0", f.ready, metrics, profile)
-	}
 	if err == nil {
 		f.Health = f.health.URL
 	}
@@ -203,6 +205,7 @@ func (f *Front) serve(serve func() error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.failed = errors.Join(f.failed, err)
+			f.fail()
 		}
 	})
 }
@@ -221,19 +224,21 @@ func (f *Front) Close() error {
 	f.serves.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err = errors.Join(err, f.failed, f.closeHealth())
+	return errors.Join(err, f.failed, f.closeParts())
+}
+
+// closeParts lets go of what stands beside the server, as far as it was opened.
+func (f *Front) closeParts() (err error) {
+	if f.health != nil {
+		err = f.health.Close()
+	}
 	if f.recorder != nil {
 		f.recorder.Close()
+	}
+	if f.hooks != nil {
 		err = errors.Join(err, f.hooks.Close())
 	}
 	return err
-}
-
-func (f *Front) closeHealth() error {
-	if f.health == nil {
-		return nil
-	}
-	return f.health.Close()
 }
 
 // localToken is what lets a person of this machine in. It is made once and kept where only they can

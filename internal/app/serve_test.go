@@ -86,7 +86,7 @@ func (v *visitor) begin() (int, string, string) {
 }
 
 func TestMoreThanTheRateIsRefused(t *testing.T) {
-	f, n := localFront(t, "serve.limits.command_rate", "3")
+	f, n := localFront(t, "serve.limits.command_rate", "1")
 	v := newVisitor(t, f)
 	taken, refused := 0, 0
 	for range 20 {
@@ -100,7 +100,7 @@ func TestMoreThanTheRateIsRefused(t *testing.T) {
 		}
 	}
 	list, err := n.Log.Conversations(t.Context(), LocalTenant, journal.Page{})
-	if err != nil || len(list) != taken || taken < 6 || refused == 0 {
+	if err != nil || len(list) != taken || taken < 2 || refused == 0 {
 		t.Errorf("%d taken, %d refused, %d in the journal, %v", taken, refused, len(list), err)
 	}
 	if answer, _ := v.do(http.MethodGet, "/v1/me", ""); answer.StatusCode != http.StatusOK {
@@ -124,7 +124,7 @@ func TestStreamsAreCounted(t *testing.T) {
 		t.Errorf("%d streams are open", open)
 	}
 	_ = first.Body.Close()
-	for deadline := time.Now().Add(5 * time.Second); f.api.Counts().Streams == 2 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); f.api.Counts().Streams == 2 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		continue
 	}
 	if fourth, _ := v.do(http.MethodGet, events, ""); fourth.StatusCode != http.StatusOK {
@@ -162,7 +162,7 @@ func TestAnEngineThatIsBehindIsGivenTime(t *testing.T) {
 	await := func(want int) {
 		t.Helper()
 		status := 0
-		for deadline := time.Now().Add(5 * time.Second); status != want && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(20 * time.Second); status != want && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			status, _, _ = v.begin()
 		}
 		if status != want {
@@ -209,7 +209,8 @@ func TestBodiesAreBounded(t *testing.T) {
 
 func TestHealthHasAPortOfItsOwn(t *testing.T) {
 	f, _ := localFront(t)
-	asked, fault := atomic.Int64{}, error(nil)
+	asked, fault, now := atomic.Int64{}, error(nil), time.Now()
+	f.ready.now = func() time.Time { return now }
 	f.ready.checks = map[string]func(context.Context) error{"engine": func(context.Context) error { asked.Add(1); return fault }}
 	get := func(base, path string, headers ...string) (int, string) {
 		t.Helper()
@@ -229,7 +230,7 @@ func TestHealthHasAPortOfItsOwn(t *testing.T) {
 		t.Errorf("the engine was asked %d times within a second", n)
 	}
 	fault = errors.New("gone")
-	time.Sleep(readyFor + 50*time.Millisecond)
+	now = now.Add(readyFor + time.Nanosecond)
 	if status, text := get(f.Health, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, `"engine":"gone"`) {
 		t.Errorf("readyz without an engine: %d %s", status, text)
 	}
@@ -382,5 +383,15 @@ func TestTLS(t *testing.T) {
 	}
 	if most, ok := settings.Value(http2.SettingMaxConcurrentStreams); !ok || most != mostStreams {
 		t.Errorf("a connection may have %d streams", most)
+	}
+}
+
+// TestTheCardNamesTheAddressFromOutside asks a server behind a proxy that ends TLS.
+func TestTheCardNamesTheAddressFromOutside(t *testing.T) {
+	f, _ := localFront(t, "serve.url", "https://retinue.example.org/")
+	answer, text := newVisitor(t, f).do(http.MethodGet, "/.well-known/agent-card.json", "")
+	if answer.StatusCode != http.StatusOK || !strings.Contains(text, `"https://retinue.example.org/`) || strings.Contains(text, `"http://`) ||
+		strings.Contains(text, `org//`) {
+		t.Errorf("%s: %s", answer.Status, text)
 	}
 }

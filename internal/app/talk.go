@@ -31,9 +31,9 @@ func here(conversation string) journal.Place {
 	return journal.Place{Tenant: LocalTenant, Conversation: conversation}
 }
 
-// Begin opens a conversation under an id.
-func (n *Node) Begin(ctx context.Context, conversation string, t Talk) error {
-	return n.Open(onThisMachine(ctx, t.By), here(conversation), t)
+// Begin opens a conversation under an id, and returns it.
+func (n *Node) Begin(ctx context.Context, conversation string, t Talk) (string, error) {
+	return conversation, n.Open(onThisMachine(ctx, t.By), here(conversation), t)
 }
 
 // Standing is what must be known of a conversation before it is gone on with.
@@ -66,9 +66,9 @@ func (n *Node) Find(ctx context.Context, conversation string) (Standing, error) 
 	return Standing{By: c.By, Workspace: c.Workspace, Seq: c.Seq, Headless: brief.Headless}, nil
 }
 
-// Say says something in a conversation. The id is the caller's own.
-func (n *Node) Say(ctx context.Context, conversation, id, by, text string) error {
-	return n.say(ctx, conversation, durable.Message{ID: id, By: by, Parts: words(text)})
+// Say says something in a conversation. The id is the caller's own, and is returned.
+func (n *Node) Say(ctx context.Context, conversation, id, by, text string) (string, error) {
+	return id, n.say(ctx, conversation, durable.Message{ID: id, By: by, Parts: words(text)})
 }
 
 // Answer answers a question.
@@ -76,10 +76,13 @@ func (n *Node) Answer(ctx context.Context, conversation, question, by, text stri
 	return n.say(ctx, conversation, durable.Message{ID: "answer-" + question, By: by, Parts: words(text), InReplyTo: question})
 }
 
+// declined is what is said in the place of an answer.
+const declined = "I will not answer this."
+
 // Decline says that a question will not be answered.
 func (n *Node) Decline(ctx context.Context, conversation, question, by string) error {
 	return n.say(ctx, conversation, durable.Message{
-		ID: "answer-" + question, By: by, Parts: words("I will not answer this."), InReplyTo: question, Decline: true,
+		ID: "answer-" + question, By: by, Parts: words(declined), InReplyTo: question, Decline: true,
 	})
 }
 

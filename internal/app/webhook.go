@@ -14,6 +14,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/egress"
 	"github.com/retinue-dev/retinue/internal/webhook"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
@@ -52,12 +53,16 @@ func (n *Node) openHooks(ctx context.Context, version string) (h *hooks, err err
 	if h.gate, err = egress.New(policy); err != nil {
 		return nil, err
 	}
+	keys, err := n.sealingKeys()
+	if err != nil {
+		return nil, err
+	}
 	if settings.Journal.DSN.IsZero() {
-		h.Store, err = webhookstore.OpenSQLite(ctx, filepath.Join(settings.DataDir, "webhook.db"))
+		h.Store, err = webhookstore.OpenSQLite(ctx, webhooksPath(settings), keys)
 	} else {
 		var dsn string
 		if dsn, err = settings.Journal.DSN.Reveal(n.options.Lookup); err == nil {
-			h.Store, err = webhookstore.OpenPostgres(ctx, dsn, "")
+			h.Store, err = webhookstore.OpenPostgres(ctx, dsn, "", keys)
 		}
 	}
 	if err != nil {
@@ -76,6 +81,9 @@ func (n *Node) openHooks(ctx context.Context, version string) (h *hooks, err err
 	h.group.Go(func() { sender.Run(run) })
 	return h, nil
 }
+
+// webhooksPath is where webhooks are kept beside a journal in a file.
+func webhooksPath(s config.Settings) string { return filepath.Join(s.DataDir, "webhook.db") }
 
 // Allowed implements api.Webhooks.
 func (h *hooks) Allowed(address string) error {

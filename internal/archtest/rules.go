@@ -26,6 +26,7 @@ var (
 	support = slices.Concat(coreSupport, []string{
 		"./internal/api/apitest/...", "./internal/durable/history/...", "./internal/journal/journaltest/...",
 		"./internal/journal/postgres/postgrestest/...", "./internal/live/livetest/...",
+		"./internal/porttest/...",
 	})
 
 	// adapters are the folders that each know one technology.
@@ -211,7 +212,7 @@ var outerRules = []Rule{
 		Name:  "stores beside the journal see their port",
 		From:  []string{"./internal/audit/*", "./internal/webhook/*"},
 		Deny:  []string{"./..."},
-		Allow: []string{"./internal/audit", "./internal/chat", "./internal/database", "./internal/webhook"},
+		Allow: []string{"./internal/audit", "./internal/chat", "./internal/database", "./internal/seal", "./internal/webhook"},
 		Why:   "adapters that do not know each other can be replaced one at a time",
 	},
 	{
@@ -243,6 +244,15 @@ var outerRules = []Rule{
 		Why: "what people are shown is a fold of what is recorded; of the core it takes names, and it decides nothing",
 	},
 	{
+		Name: "remote reads a server as its journal",
+		From: []string{"./internal/remote/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./client", "./internal/chat", "./internal/journal", "./internal/live", "./internal/progress",
+		},
+		Why: "what is shown of a server goes through the one API and the one fold; it links no part of a server",
+	},
+	{
 		Name:  "sandbox and egress see only chat",
 		From:  []string{"./internal/sandbox/...", "./internal/egress/..."},
 		Deny:  []string{"./..."},
@@ -260,6 +270,12 @@ var outerRules = []Rule{
 		From: []string{"./internal/secret/..."},
 		Deny: []string{"./...", "other"},
 		Why:  "what takes secrets out of texts must be usable by whoever has one, and readable alone",
+	},
+	{
+		Name: "seal sees nothing",
+		From: []string{"./internal/seal/..."},
+		Deny: []string{"./...", "other"},
+		Why:  "how secrets are kept must be readable alone, and made of the standard library only",
 	},
 	{
 		Name:  "config is plain data",

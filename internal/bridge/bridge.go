@@ -75,12 +75,19 @@ type Message struct {
 	Answers bool
 }
 
-// Post says something and returns what comes of it. What was posted before under the same key is
-// found again.
-func (h *Hall) Post(ctx context.Context, m Message) (*Errand, error) {
-	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: m.Conversation}
+// Post says something and returns what comes of it, which is heard from then on until the request
+// ends. What was posted before under the same key is found again.
+func (h *Hall) Post(request context.Context, m Message) (*Errand, error) {
+	ctx, leave, err := h.desk.Admit(request)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	place, err := h.desk.Place(ctx, m.Conversation)
+	if err != nil {
+		return nil, err
+	}
 	if m.Conversation == "" {
-		var err error
 		if place, err = h.desk.Begin(ctx, m.Key, api.Talk{Role: m.Role, Workspace: m.Workspace}); err != nil {
 			return nil, err
 		}
@@ -98,15 +105,24 @@ func (h *Hall) Post(ctx context.Context, m Message) (*Errand, error) {
 	if said.ID == "" && m.Answers {
 		question = firstQuestion(state)
 	}
+	reader := h.listen(request, place)
 	if err := h.desk.Say(ctx, place, m.Key, m.Text, question); err != nil {
 		return nil, err
 	}
-	return h.errand(ctx, place, id, state)
+	x, err := h.errand(ctx, place, id, state)
+	if err != nil {
+		return nil, err
+	}
+	x.reader = reader
+	return x, nil
 }
 
 // Find returns the errand that a message began.
 func (h *Hall) Find(ctx context.Context, name Name) (*Errand, error) {
-	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: name.Conversation}
+	place, err := h.desk.Place(ctx, name.Conversation)
+	if err != nil {
+		return nil, err
+	}
 	state, err := h.Log.Snapshot(ctx, place)
 	if err != nil {
 		return nil, err
@@ -115,13 +131,24 @@ func (h *Hall) Find(ctx context.Context, name Name) (*Errand, error) {
 }
 
 // Decide allows or denies a call that an errand waits for.
-func (h *Hall) Decide(ctx context.Context, x *Errand, key string, v api.Verdict) error {
+func (h *Hall) Decide(request context.Context, x *Errand, key string, v api.Verdict) error {
+	ctx, leave, err := h.desk.Admit(request)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	x.listen(request)
 	return h.desk.Decide(ctx, x.place, key, v)
 }
 
 // Answer says something in an errand that is under way: the answer to its oldest question, if it
 // has asked one.
-func (h *Hall) Answer(ctx context.Context, x *Errand, key, text string) error {
+func (h *Hall) Answer(request context.Context, x *Errand, key, text string) error {
+	ctx, leave, err := h.desk.Admit(request)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	state, err := h.Log.Snapshot(ctx, x.place)
 	if err != nil {
 		return err
@@ -134,6 +161,7 @@ func (h *Hall) Answer(ctx context.Context, x *Errand, key, text string) error {
 	if said.ID == "" {
 		question = firstQuestion(state)
 	}
+	x.listen(request)
 	return h.desk.Say(ctx, x.place, key, text, question)
 }
 
@@ -145,7 +173,10 @@ func (h *Hall) Said(ctx context.Context, x *Errand, key string) bool {
 
 // Names lists the errands of a conversation, the last first.
 func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Name, error) {
-	place := journal.Place{Tenant: api.CallerOf(ctx).Tenant, Conversation: conversation}
+	place, err := h.desk.Place(ctx, conversation)
+	if err != nil {
+		return nil, err
+	}
 	list, err := h.Log.Chat(ctx, place, journal.Page{Limit: journal.PageMaxLimit})
 	if err != nil {
 		return nil, err
@@ -161,6 +192,11 @@ func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Nam
 
 // Cancel stops everything in the errand's conversation.
 func (h *Hall) Cancel(ctx context.Context, x *Errand, key string) error {
+	ctx, leave, err := h.desk.Admit(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return h.desk.Cancel(ctx, x.place, key)
 }
 

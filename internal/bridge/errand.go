@@ -10,6 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
@@ -23,7 +24,9 @@ type Errand struct {
 	hall  *Hall
 	place journal.Place
 	after int64
-	tree  *progress.Tree
+	// reader hears what came of a command since before it was given; nil if Watch begins to hear.
+	reader *live.Reader
+	tree   *progress.Tree
 	// order and texts are what the orchestrator said and is on record; sent is what was told of what
 	// is not.
 	order []string
@@ -123,7 +126,7 @@ func (x *Errand) Watch(ctx context.Context, tell func(News) error) (Result, erro
 	if r, err := x.catchUp(ctx, tell); err != nil || r.State != StateRuns {
 		return r, err
 	}
-	updates := progress.FollowEvery(run, x.hall.Log, x.hall.Bus, x.place, x.after, x.hall.Poll)
+	updates := progress.FollowEvery(run, x.hall.Log, x.heard(), x.place, x.after, x.hall.Poll)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	beat := time.NewTicker(beatEvery)
@@ -175,7 +178,7 @@ func (x *Errand) catchUp(ctx context.Context, tell func(News) error) (Result, er
 				return r, nil
 			}
 		}
-		if len(entries) < pageSize {
+		if len(entries) == 0 {
 			break
 		}
 	}
@@ -307,13 +310,17 @@ func (x *Errand) note(row journal.Row) {
 		if journal.Depth(r.Agent) == 0 && r.Turn > 0 {
 			x.quiet = r.Type == journal.RequestCompaction
 		}
+		if x.quiet {
+			x.unhear() // the summary may be over before what was heard of it is told
+		}
 	case journal.Voided:
 		if journal.Depth(r.Agent) == 0 {
 			x.void(r)
 		}
 	case journal.Opened, journal.Titled, journal.Archived, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished,
 		journal.Patched, journal.Stepped, journal.Noted, journal.Spoke, journal.Responded, journal.Started, journal.Resulted,
-		journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed, journal.Granted:
+		journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed, journal.Granted,
+		journal.Proposed:
 	}
 }
 

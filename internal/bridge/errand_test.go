@@ -24,7 +24,10 @@ type listened struct {
 // Subscribe implements live.Bus.
 func (l listened) Subscribe(ctx context.Context, topic live.Topic) (*live.Reader, error) {
 	r, err := l.Local.Subscribe(ctx, topic)
-	l.joined <- struct{}{}
+	select {
+	case l.joined <- struct{}{}:
+	default: // it is known
+	}
 	return r, err
 }
 

@@ -52,7 +52,8 @@ func (h *Hall) Gone(r *http.Request, x *Errand) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), disconnectTime)
 	defer cancel()
-	if err := h.Cancel(ctx, x, "disconnect-"+x.Message); err != nil {
+	// It is carried out however much there is to do: nobody is left who could send it again.
+	if err := h.desk.Cancel(ctx, x.place, "disconnect-"+x.Message); err != nil {
 		_ = h.Server.Explain(ctx, err) // it is logged there, and nobody is left to be told
 	}
 }

@@ -49,9 +49,9 @@ func (e *errand) decline(ctx context.Context, p progress.Pending) {
 	e.declined++
 	var err error
 	if p.Question != "" {
-		err = e.site.Decline(ctx, e.conversation, p.Question, e.by)
+		err = e.site.desk.Decline(ctx, e.conversation, p.Question, e.by)
 	} else {
-		err = e.site.Decide(ctx, e.conversation, e.by, p, app.VerdictNo)
+		err = e.site.desk.Decide(ctx, e.conversation, e.by, p, app.VerdictNo)
 	}
 	e.complain(err)
 }
@@ -69,17 +69,17 @@ func (e *errand) typed(ctx context.Context, line string) {
 			return
 		}
 		e.asked = nil
-		e.complain(e.site.Decide(ctx, e.conversation, e.by, p, verdict))
+		e.complain(e.site.desk.Decide(ctx, e.conversation, e.by, p, verdict))
 		e.attend(ctx)
 		return
 	}
 	e.asked = nil
 	if line == "" {
-		e.complain(e.site.Decline(ctx, e.conversation, p.Question, e.by))
+		e.complain(e.site.desk.Decline(ctx, e.conversation, p.Question, e.by))
 		e.attend(ctx)
 		return
 	}
-	e.complain(e.site.Answer(ctx, e.conversation, p.Question, e.by, chosen(p, line)))
+	e.complain(e.site.desk.Answer(ctx, e.conversation, p.Question, e.by, chosen(p, line)))
 	e.attend(ctx)
 }
 

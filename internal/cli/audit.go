@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -34,13 +37,13 @@ func auditCommand() *cobra.Command {
 			"somewhere else: run 'retinue audit head' every day and keep what it prints.",
 	}
 	flags.add(cmd)
-	cmd.PersistentFlags().StringVar(&flags.tenant, "tenant", app.LocalTenant, "whose trail")
+	cmd.PersistentFlags().StringVar(&flags.tenant, "tenant", "", "whose trail (default all)")
 	cmd.AddCommand(auditHead(flags), auditShow(flags), auditVerify(flags))
 	return cmd
 }
 
-// with opens the trails for a command.
-func (f *auditFlags) with(cmd *cobra.Command, do func(*app.Auditor) error) error {
+// each opens the trails for a command, and hands it those that are meant, one after another.
+func (f *auditFlags) each(cmd *cobra.Command, heads []string, do func(a *app.Auditor, tenant string) error) error {
 	loaded, err := f.load(cmd)
 	if err != nil {
 		return err
@@ -49,18 +52,22 @@ func (f *auditFlags) with(cmd *cobra.Command, do func(*app.Auditor) error) error
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(auditor), auditor.Close())
+	tenants, err := auditor.Tenants(cmd.Context(), f.tenant, heads)
+	for _, tenant := range tenants { // one that is broken does not hide the others
+		err = errors.Join(err, do(auditor, tenant))
+	}
+	return errors.Join(err, auditor.Close())
 }
 
 func auditHead(flags *auditFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:     "head",
-		Short:   "Verify the trail and print its head, signed, on one line",
+		Short:   "Verify each trail and print its head, signed, on one line",
 		Example: "  retinue audit head >> /mnt/elsewhere/audit-heads",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return flags.with(cmd, func(a *app.Auditor) error {
-				line, err := a.Head(cmd.Context(), flags.tenant)
+			return flags.each(cmd, nil, func(a *app.Auditor, tenant string) error {
+				line, err := a.Head(cmd.Context(), tenant)
 				if err != nil {
 					return err
 				}
@@ -75,8 +82,8 @@ func auditVerify(flags *auditFlags) *cobra.Command {
 	var heads string
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Compute the trail again and hold the journal against it",
-		Long: "Compute every hash of the trail again, compare it with heads that were kept, and look for decisions\n" +
+		Short: "Compute each trail again and hold the journal against it",
+		Long: "Compute every hash of each trail again, compare it with heads that were kept, and look for decisions\n" +
 			"and effects in the journal that have no entry. It ends with 0 if all is as it should be.",
 		Example: "  retinue audit verify --heads /mnt/elsewhere/audit-heads",
 		Args:    cobra.NoArgs,
@@ -85,10 +92,10 @@ func auditVerify(flags *auditFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return flags.with(cmd, func(a *app.Auditor) error {
-				report, err := a.Verify(cmd.Context(), flags.tenant, lines)
+			return flags.each(cmd, lines, func(a *app.Auditor, tenant string) error {
+				report, err := a.Verify(cmd.Context(), tenant, lines)
 				if err != nil {
-					return err
+					return fmt.Errorf("tenant %s: %w", tenant, err)
 				}
 				return sayVerified(cmd.OutOrStdout(), report)
 			})
@@ -127,7 +134,7 @@ func sayVerified(out io.Writer, r app.AuditReport) error {
 		fmt.Fprintln(out, "not on the trail:", gap)
 	}
 	if len(r.Gaps) > 0 {
-		return fmt.Errorf("the journal has %d decisions or effects that are not on the trail", len(r.Gaps))
+		return fmt.Errorf("the journal has %d decisions or effects that are not on the trail of %s", len(r.Gaps), r.Tenant)
 	}
 	against := "no kept head to compare with: the end may have been cut off"
 	if r.Heads > 0 {
@@ -140,8 +147,9 @@ func sayVerified(out io.Writer, r app.AuditReport) error {
 
 // auditLine is an entry as programs read it.
 type auditLine struct {
+	Tenant       string    `json:"tenant"`
 	Seq          int64     `json:"seq"`
-	At           time.Time `json:"at"`
+	At           time.Time `json:"ts"`
 	Action       string    `json:"action"`
 	Outcome      string    `json:"outcome"`
 	User         string    `json:"user,omitempty"`
@@ -154,23 +162,59 @@ type auditLine struct {
 	Hash         string    `json:"hash"`
 }
 
+// writeEntries prints entries for people: when, what, who, to what, and the details.
+func writeEntries(out io.Writer, entries []app.AuditEntry) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		action := string(e.Action)
+		if e.Outcome != "accepted" {
+			action += " (" + string(e.Outcome) + ")"
+		}
+		who := cmp.Or(e.Actor.User, "-")
+		if e.Actor.Credential != "" && e.Actor.Credential != "session:"+e.Actor.User {
+			who += " by " + e.Actor.Credential
+		}
+		what := strings.Trim(e.Conversation+" "+e.Object, " ")
+		_, err := fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", e.Seq, e.At.Local().Format(time.DateTime), printable(action),
+			printable(who), cmp.Or(printable(what), "-"), printable(e.Detail))
+		if err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
+
+// printable keeps what somebody chose from moving the cursor or making up lines.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
 func auditShow(flags *auditFlags) *cobra.Command {
 	var after int64
 	var limit int
+	var text bool
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Print the entries of the trail as JSON, one on each line",
+		Short: "Print the entries of the trail, as JSON or as text, one on each line",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return flags.with(cmd, func(a *app.Auditor) error {
-				entries, err := a.Show(cmd.Context(), flags.tenant, after, limit)
+			return flags.each(cmd, nil, func(a *app.Auditor, tenant string) error {
+				entries, err := a.Show(cmd.Context(), tenant, after, limit)
 				if err != nil {
 					return err
+				}
+				if text {
+					return writeEntries(cmd.OutOrStdout(), entries)
 				}
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				for _, e := range entries {
 					err = errors.Join(err, encoder.Encode(auditLine{
-						Seq: e.Seq, At: e.At, Action: string(e.Action), Outcome: string(e.Outcome), User: e.Actor.User,
+						Tenant: tenant, Seq: e.Seq, At: e.At, Action: string(e.Action), Outcome: string(e.Outcome), User: e.Actor.User,
 						Credential: e.Actor.Credential, Source: e.Actor.Source, Conversation: e.Conversation, Object: e.Object,
 						Digest: e.Digest, Detail: e.Detail, Hash: hex.EncodeToString(e.Hash[:]),
 					}))
@@ -179,7 +223,8 @@ func auditShow(flags *auditFlags) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Int64Var(&after, "after", 0, "print what comes after this entry")
-	cmd.Flags().IntVar(&limit, "limit", 1000, "print at most this many")
+	cmd.Flags().BoolVar(&text, "text", false, "print for people: when, what, who, to what")
+	cmd.Flags().Int64Var(&after, "after", 0, "print what comes after this entry of a trail")
+	cmd.Flags().IntVar(&limit, "limit", 1000, "print at most this many of a trail")
 	return cmd
 }

@@ -142,7 +142,7 @@ func (e *errand) show(end ending) error {
 	}
 	if end.left {
 		_, err := fmt.Fprintf(e.err, "look at it later with: retinue run%s --continue %s \"How far did you get?\"\n",
-			demoFlag(e.flags.demo), e.conversation)
+			demoFlag(e.flags.demo)+serverFlag(e.flags.address), e.conversation)
 		return err
 	}
 	return nil
@@ -153,6 +153,13 @@ func demoFlag(demo bool) string {
 		return " --demo"
 	}
 	return ""
+}
+
+func serverFlag(address string) string {
+	if address == "" {
+		return ""
+	}
+	return " --server " + address
 }
 
 // summary says in a line or two how it ended, and what to do if it did not end well.

@@ -19,6 +19,8 @@ const (
 	hintAfter = 10 * time.Second
 	// stopPatience is how long agents that were told to stop are waited for.
 	stopPatience = 30 * time.Second
+	// partingPatience is how long whoever leaves at once waits to be sure that the agents were told.
+	partingPatience = 2 * time.Second
 	// overdue is how much longer than its timeout a run is waited for; the agents themselves stop at
 	// the timeout.
 	overdue = 30 * time.Second
@@ -45,8 +47,11 @@ type errand struct {
 	// declined counts what this process declined because nobody is there.
 	declined int
 	stopping time.Time
-	hinted   bool
-	warned   string
+	// told brings what came of telling the agents to stop, and stopped means that they know.
+	told    <-chan error
+	stopped bool
+	hinted  bool
+	warned  string
 }
 
 // run says the prompt and waits for the end of the turn.
@@ -57,52 +62,61 @@ func (e *errand) run(ctx context.Context, prompt string) (ending, error) {
 	if err != nil {
 		return ending{}, err
 	}
+	e.message, err = e.site.desk.Say(ctx, e.conversation, app.NewID(e.began), e.by, prompt)
+	if err != nil {
+		return ending{}, err
+	}
 	e.tree = progress.New(e.conversation, e.message)
 	e.known = map[string]bool{}
 	e.view = e.newView()
 	if !e.flags.headless {
 		e.lines = readLines(e.in)
 	}
-	updates := e.site.Follow(ctx, e.conversation, after)
-	if err := e.site.Say(ctx, e.conversation, e.message, e.by, prompt); err != nil {
-		return ending{}, err
+	end, err := e.follow(ctx, e.site.desk.Follow(ctx, e.conversation, after))
+	if err != nil {
+		return end, err
 	}
-	end := e.follow(ctx, updates)
 	return end, e.show(end)
 }
 
 // begin opens the conversation, or finds the one to go on with, and says after which entry the news
 // begins.
 func (e *errand) begin(ctx context.Context, prompt string) (int64, error) {
-	e.message = app.NewID(e.began)
 	if e.conversation == "" {
-		e.conversation = app.NewID(e.began)
-		return 0, e.site.Begin(ctx, e.conversation, e.flags.talk(e.site, e.by, prompt))
+		var err error
+		e.conversation, err = e.site.desk.Begin(ctx, app.NewID(e.began), e.flags.talk(e.site, e.by, prompt))
+		return 0, err
 	}
-	standing, err := e.site.Find(ctx, e.conversation)
+	standing, err := e.site.desk.Find(ctx, e.conversation)
 	if err != nil {
 		return 0, fmt.Errorf("continue %s: %w", e.conversation, err)
 	}
-	if standing.Workspace != e.site.workspace {
+	// Whoever names a server need not know where its conversations work.
+	if standing.Workspace != e.site.workspace && (e.flags.address == "" || e.site.workspace != "") {
 		return 0, misused("conversation %s works in %q: add --workspace %s", e.conversation, standing.Workspace, standing.Workspace)
 	}
 	return standing.Seq, nil
 }
 
 // follow waits for the end, shows what happens until then, and passes on what the person wants.
-func (e *errand) follow(ctx context.Context, updates <-chan progress.Update) ending {
+func (e *errand) follow(ctx context.Context, updates <-chan progress.Update) (ending, error) {
 	ticker := time.NewTicker(redrawEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case u := <-updates:
+		case u, ok := <-updates:
+			if !ok {
+				return ending{}, e.cutOff()
+			}
 			e.news(u)
 			e.attend(ctx)
 		case <-e.signals:
 			if !e.stopping.IsZero() {
-				return e.leave("left at once: the agents were told to stop, and do so by themselves")
+				return e.leave(e.parting()), nil
 			}
 			e.stop(ctx)
+		case err := <-e.told:
+			e.heard(err)
 		case line, ok := <-e.lines:
 			if !ok {
 				e.lines = nil
@@ -117,10 +131,10 @@ func (e *errand) follow(ctx context.Context, updates <-chan progress.Update) end
 		}
 		now := time.Now()
 		if end, over := e.tree.Ended(now); over {
-			return e.ended(end)
+			return e.ended(end), nil
 		}
 		if !e.stopping.IsZero() && now.Sub(e.stopping) > stopPatience {
-			return e.leave("left: nobody confirms that the agents have stopped")
+			return e.leave("left: nobody confirms that the agents have stopped"), nil
 		}
 		if limit := e.flags.timeout; limit > 0 && e.flags.headless && e.stopping.IsZero() && now.Sub(e.began) > limit+overdue {
 			e.stop(ctx)
@@ -131,7 +145,7 @@ func (e *errand) follow(ctx context.Context, updates <-chan progress.Update) end
 func (e *errand) news(u progress.Update) {
 	if u.Err != nil && u.Err.Error() != e.warned {
 		e.warned = u.Err.Error()
-		e.view.note("the journal cannot be read just now, trying again: " + e.warned)
+		e.view.note(e.trouble())
 	}
 	for _, entry := range u.Entries {
 		for _, event := range e.tree.Apply(entry) {
@@ -143,14 +157,55 @@ func (e *errand) news(u progress.Update) {
 	}
 }
 
-// stop cancels everything that is under way.
+// trouble says that no news comes, and what can be done.
+func (e *errand) trouble() string {
+	if e.site.server == nil {
+		return "the journal cannot be read just now, trying again: " + e.warned
+	}
+	text := "the server cannot be reached just now, trying again: " + e.warned
+	if e.flags.address == "" {
+		text += "\nwhat is recorded stays: start 'retinue up" + demoFlag(e.flags.demo) + "' again and it goes on, or leave with Ctrl-C"
+	}
+	return text
+}
+
+// cutOff is why nothing more will come.
+func (e *errand) cutOff() error {
+	return fmt.Errorf("conversation %s can no longer be followed: %s", e.conversation, e.warned)
+}
+
+// stop cancels everything that is under way. It does not wait until that has arrived, so that a second
+// Ctrl-C is heard.
 func (e *errand) stop(ctx context.Context) {
 	e.stopping = time.Now()
 	e.asked = nil
 	e.view.note("stopping all agents; Ctrl-C again to leave at once")
-	if err := e.site.Cancel(ctx, e.conversation, app.NewID(e.stopping), e.by); err != nil {
+	told, id := make(chan error, 1), app.NewID(e.stopping)
+	e.told = told
+	go func() { told <- e.site.desk.Cancel(ctx, e.conversation, id, e.by) }()
+}
+
+// heard takes what came of telling the agents to stop.
+func (e *errand) heard(err error) {
+	e.stopped = err == nil
+	if err != nil {
 		e.view.note("the agents could not be told: " + err.Error())
 	}
+}
+
+// parting is what is said when the agents are not waited for.
+func (e *errand) parting() string {
+	if !e.stopped {
+		select {
+		case err := <-e.told:
+			e.heard(err)
+		case <-time.After(partingPatience):
+		}
+	}
+	if e.stopped {
+		return "left at once: the agents were told to stop, and do so by themselves"
+	}
+	return "left at once: nobody confirms that the agents were told to stop; they may go on"
 }
 
 // hint offers a reason when nothing happens.
@@ -160,6 +215,9 @@ func (e *errand) hint() {
 	}
 	e.hinted = true
 	switch {
+	case e.site.server != nil:
+		e.view.note("nothing has happened yet: the server at " + e.site.server.Address + " may be busy, or have no worker for workspace " +
+			orNone(e.site.workspace))
 	case e.site.Works:
 		e.view.note("nothing has happened yet: the engine at " + e.site.Address + " may be busy or out of reach")
 	case e.site.workspace == "":

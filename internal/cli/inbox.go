@@ -22,7 +22,9 @@ func inboxCommand(start app.EngineStarter) *cobra.Command {
 		Short: "List what waits for you, and decide it",
 		Long: "List the questions and approvals that wait for a person, in all conversations. Decide one by its\n" +
 			"id, or by the beginning of it. A decision is recorded at once; agents go on as soon as somebody\n" +
-			"carries them on: 'retinue up', 'retinue run' or 'retinue worker'.",
+			"carries them on: 'retinue up', 'retinue run' or 'retinue worker'.\n\n" +
+			"It asks the server that --server names, else the one that runs on the data folder ('retinue up'),\n" +
+			"else the journal itself.",
 		Example: "  retinue inbox\n  retinue inbox allow 3f9a\n  retinue inbox allow 3f9a --scope conversation\n" +
 			"  retinue inbox deny 3f9a\n  retinue inbox answer 81c0 \"The one from 2019.\"",
 		Args: cobra.NoArgs,
@@ -38,17 +40,19 @@ func inboxCommand(start app.EngineStarter) *cobra.Command {
 		"once: this call; task: this call and those of its agent that fit the pattern shown;\nconversation: all such calls in its conversation")
 	deny := box.deciding("deny ID", "Refuse a call, or decline a question", 1, func(cmd *cobra.Command, s *site, item app.InboxItem, _ []string) error {
 		if item.Question != "" {
-			return s.Decline(cmd.Context(), item.Conversation, item.Question, userName())
+			return s.desk.Decline(cmd.Context(), item.Conversation, item.Question, userName())
 		}
-		return s.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, app.VerdictNo)
+		return s.desk.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, app.VerdictNo)
 	})
 	answer := box.deciding("answer ID TEXT", "Answer a question", 2, func(cmd *cobra.Command, s *site, item app.InboxItem, args []string) error {
 		if item.Question == "" {
 			return misused("%s is no question: use 'retinue inbox allow' or 'deny'", item.ID)
 		}
-		return s.Answer(cmd.Context(), item.Conversation, item.Question, userName(), chosen(item.Pending, args[0]))
+		return s.desk.Answer(cmd.Context(), item.Conversation, item.Question, userName(), chosen(item.Pending, args[0]))
 	})
 	flags.add(cmd)
+	flags.addServer(cmd)
+	cmd.PersistentFlags().BoolVar(&flags.demo, "demo", false, "the inbox of 'retinue up --demo'")
 	cmd.AddCommand(allow, deny, answer)
 	return cmd
 }
@@ -63,7 +67,10 @@ type inbox struct {
 
 // with opens the place where things wait. Nobody is carried on there.
 func (b *inbox) with(cmd *cobra.Command, do func(*site) error) error {
-	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: app.WorkNever, quiet: silent, named: true})
+	if b.flags.demo && b.flags.address != "" {
+		return misused("--demo is on this machine: leave it out with --server")
+	}
+	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: app.WorkNever, quiet: silent, named: true, served: true})
 	if err != nil {
 		return err
 	}
@@ -82,7 +89,11 @@ func (b *inbox) deciding(
 		Use: use, Short: short, Args: cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return b.with(cmd, func(s *site) error {
-				item, err := s.InboxItem(cmd.Context(), args[0])
+				items, err := s.desk.Inbox(cmd.Context())
+				if err != nil {
+					return err
+				}
+				item, err := app.FindInInbox(items, args[0])
 				if err != nil {
 					return err
 				}
@@ -109,12 +120,12 @@ func (b *inbox) allow(cmd *cobra.Command, s *site, item app.InboxItem) error {
 	if verdict != app.VerdictOnce && item.Pattern == "" {
 		return misused("each call like this must be looked at: it can be allowed once only")
 	}
-	return s.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, verdict)
+	return s.desk.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, verdict)
 }
 
 // list prints what waits.
 func (b *inbox) list(cmd *cobra.Command, s *site) error {
-	items, err := s.Inbox(cmd.Context())
+	items, err := s.desk.Inbox(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -162,11 +162,11 @@ func (d *taskDesk) start(ctx context.Context, r *mcp.CallToolRequest, in startAr
 		return nil, fmt.Errorf("workspace: choose one of %s", strings.Join(d.workspaces, ", "))
 	}
 	conversation := app.NewID(time.Now())
-	err := d.site.Begin(ctx, conversation, app.Talk{By: d.by, Title: title(in.Message), Workspace: in.Workspace, Role: in.Role})
+	_, err := d.site.Begin(ctx, conversation, app.Talk{By: d.by, Title: title(in.Message), Workspace: in.Workspace, Role: in.Role})
 	if err != nil {
 		return nil, err
 	}
-	if err := d.site.Say(ctx, conversation, taskMessage(conversation), d.by, in.Message); err != nil {
+	if _, err := d.site.Say(ctx, conversation, taskMessage(conversation), d.by, in.Message); err != nil {
 		return nil, err
 	}
 	return d.follow(ctx, r, conversation, 0, waitFor(in.Wait))

@@ -81,6 +81,8 @@ func Root(p Program) *cobra.Command {
 	)
 	if p.Engine != nil {
 		root.AddCommand(upCommand(p.Engine))
+	} else {
+		root.AddCommand(elsewhere("up", "Run everything that agents need, in one process: in retinue-full only"))
 	}
 	root.AddCommand(p.Commands...)
 	return root
@@ -100,7 +102,7 @@ func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	begun := watch(root)
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
 	said := ""
 	if err != nil {
 		said = secret.New(os.Environ()).Redact(err.Error())
@@ -115,11 +117,22 @@ func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	case said == "":
 		return code
 	case !*begun:
-		fmt.Fprintf(stderr, "retinue: %s\nTry 'retinue --help'.\n", said)
+		fmt.Fprintf(stderr, "retinue: %s\nTry '%s --help'.\n", said, called.CommandPath())
 		return exitUsage
 	default:
 		fmt.Fprintln(stderr, "retinue:", said)
 		return code
+	}
+}
+
+// elsewhere is a command that only the program with the engine has.
+func elsewhere(name, short string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return misused("there is no engine in this program: use retinue-full %s ('make engine' builds it), or name a server in "+
+				"engine.temporal_address and start 'retinue serve' and 'retinue worker'", name)
+		},
 	}
 }
 

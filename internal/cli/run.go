@@ -51,11 +51,24 @@ nobody is there: questions are declined and calls that need an approval are deni
 
 Ctrl-C stops all agents and waits for them; a second Ctrl-C leaves at once.
 
-Where it runs: on the engine that the settings name (engine.temporal_address), else on the one that
-'retinue up' runs on the same data folder, else, in the standalone build, on one of its own.
+Where it runs: on the server that --server names; else on the one that 'retinue up' runs on the same
+data folder, if it works in the same workspace; else on the engine that the settings name
+(engine.temporal_address), or that another retinue runs on the data folder, or, in the standalone
+build, on one of its own. A server's own settings count there; --worker keeps away from it.
 
 Exit codes: 0 done, 1 failed, 2 called wrongly, 3 a person was needed and not there, 4 a limit was
 reached (time, cost, turns), 130 cancelled.`
+
+// oneTask wants the task as one argument.
+func oneTask(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("say what to do, in quotes; - reads it from the input")
+	case 1:
+		return nil
+	}
+	return errors.New("what to do is one argument: put it in quotes")
+}
 
 func runCommand(start app.EngineStarter) *cobra.Command {
 	f := &runFlags{}
@@ -66,7 +79,7 @@ func runCommand(start app.EngineStarter) *cobra.Command {
 		Example: "  retinue run --demo \"Compare apples, pears and plums\"\n" +
 			"  retinue run --max-cost 0.50 --timeout 5m \"Find out why the login test is flaky\"\n" +
 			"  git diff | retinue run --output-format json - | jq -r .result",
-		Args: cobra.ExactArgs(1),
+		Args: oneTask,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return f.check(cmd)
 		},
@@ -75,6 +88,7 @@ func runCommand(start app.EngineStarter) *cobra.Command {
 	f.addSet(cmd)
 	f.addDemo(cmd)
 	f.addVerbose(cmd)
+	f.addServer(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "output-format", formatText, "text, json (one object at the end) or stream-json (one object per line as it happens)")
 	flags.StringVar(&f.role, "role", "", "the role of the agent you talk to (default main)")
@@ -103,6 +117,13 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		for _, name := range []string{"role", "model", "max-cost", "timeout"} {
 			if cmd.Flags().Changed(name) {
 				return fmt.Errorf("--%s is settled when a conversation begins: leave it out with --continue", name)
+			}
+		}
+	}
+	if f.address != "" {
+		for _, name := range []string{"demo", "worker"} {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s is for this machine: leave it out with --server", name)
 			}
 		}
 	}
@@ -162,15 +183,17 @@ func (f *runFlags) starting(out io.Writer) func() {
 
 // place opens the site that the flags speak of.
 func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, error) {
-	w := want{start: start, quiet: silent}
+	w := want{start: start, quiet: silent, served: true}
 	if cmd.Flags().Changed("worker") {
-		w.work = app.WorkNever
+		w.work, w.served = app.WorkNever, false
 		if f.worker {
 			w.work = app.WorkAlways
 		}
 	}
 	name := ""
-	if f.workspace != "" {
+	if f.address != "" {
+		name = f.workspace
+	} else if f.workspace != "" {
 		loaded, err := f.load(cmd)
 		if err != nil {
 			return nil, err

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -12,14 +14,28 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// port finds a free one and puts it into a variable: port PORT.
+// port finds a free one and puts it into a variable: port PORT. It is none of those that the system hands
+// out, so that nobody is given it before the program has taken it. The one so far below it is kept until
+// the script has ended, so that no other script, of another process even, is given the same.
 func port(ts *testscript.TestScript, _ bool, args []string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	ts.Check(listener.Close())
-	_, number, err := net.SplitHostPort(listener.Addr().String())
-	ts.Check(err)
-	ts.Setenv(args[0], number)
+	const below = 10_000
+	for range 100 {
+		number := 2*below + time.Now().UnixMicro()%below
+		kept, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", number-below))
+		if err != nil {
+			continue // another script has it
+		}
+		listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", number))
+		if err != nil {
+			_ = kept.Close()
+			continue // it is taken
+		}
+		ts.Defer(func() { _ = kept.Close() })
+		ts.Check(listener.Close())
+		ts.Setenv(args[0], strconv.FormatInt(number, 10))
+		return
+	}
+	ts.Fatalf("no port is free")
 }
 
 // listening waits until a port takes connections: listening $PORT.
@@ -33,6 +49,7 @@ func listening(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Now().After(end) {
 			ts.Fatalf("nobody listens on %s: %v", args[0], err)
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

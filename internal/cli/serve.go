@@ -44,7 +44,10 @@ func serve(cmd *cobra.Command, flags *siteFlags) error {
 	go s.Sweep(ctx)
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "serve: ready, process %d, at %s, health at %s/readyz\n", os.Getpid(), front.URL, front.Health)
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-front.Failed:
+	}
 	fmt.Fprintln(out, "serve: takes on nothing new, lets requests come to their end")
 	began := time.Now()
 	if err := errors.Join(front.Close(), s.close(context.WithoutCancel(ctx))); err != nil {

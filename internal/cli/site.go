@@ -19,6 +19,7 @@ import (
 // siteFlags are the flags of commands that agents work for.
 type siteFlags struct {
 	settingsFlags
+	serverFlags
 	workspaces []string
 	demo       bool
 	verbose    bool
@@ -43,7 +44,11 @@ func (f *siteFlags) addBuild(cmd *cobra.Command, build string) {
 
 // site is a place to work, with the settings that led to it.
 type site struct {
+	// Site is nil when a server sees to everything.
 	*app.Site
+	// desk is where conversations are held, and server the one that they are held on, if one does.
+	desk   desk
+	server *app.Remote
 	loaded config.Loaded
 	demo   *app.Demo
 	// workspace is the name of the one workspace of run and up.
@@ -61,6 +66,8 @@ type want struct {
 	file string
 	// named means that workspaces have names of their own: NAME=DIR.
 	named bool
+	// served means that a server will do, if there is one.
+	served bool
 }
 
 // silent is above every level.
@@ -85,6 +92,16 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 			err = errors.Join(err, s.close(ctx))
 		}
 	}()
+	if s.workspace == "" && !w.named && !f.demo && f.address == "" && s.local() {
+		s.workspace = s.loaded.Project()
+		folders[s.workspace] = s.workspace
+	}
+	if w.served {
+		if s.server, err = f.elsewhere(ctx, s, w); s.server != nil || err != nil {
+			s.desk = s.server
+			return s, err
+		}
+	}
 	if f.demo {
 		if s.demo, err = app.StartDemo(s.loaded.Settings, f.flags); err != nil {
 			return s, err
@@ -95,10 +112,6 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 			folders[s.workspace] = s.workspace
 		}
 	}
-	if s.workspace == "" && !w.named && s.local() {
-		s.workspace = s.loaded.Project()
-		folders[s.workspace] = s.workspace
-	}
 	logger, err := f.logger(cmd.ErrOrStderr(), s.loaded.Settings.DataDir, w)
 	if err != nil {
 		return s, err
@@ -107,6 +120,9 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 		Loaded: s.loaded, Demo: s.demo, Start: w.start, Workspaces: folders, Work: w.work, Alone: w.alone,
 		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.vault,
 	})
+	if err == nil {
+		s.desk = s.Node
+	}
 	return s, err
 }
 
@@ -170,7 +186,7 @@ func folders(list []string) (map[string]string, error) {
 func (s *site) warn(out screen, prefix string) {
 	notice, ok := app.SandboxNotice(s.loaded.Settings)
 	switch {
-	case !ok || !s.Works:
+	case !ok || s.server != nil || !s.Works:
 	case notice.Alarm:
 		out.line("%s%s", prefix, out.paint(bold+";"+red, notice.Text))
 	default:

@@ -22,7 +22,7 @@ func upCommand(start app.EngineStarter) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run everything that agents need, in this one process",
-		Long: "Run the workflow engine, the journal and a worker in this process, until it is told to end.\n" +
+		Long: "Run the workflow engine, the journal, a worker and the HTTP API in this process, until it is told to end.\n" +
 			"Nothing else needs to be installed. 'retinue run' finds it by the data folder.\n\n" +
 			"Everything is kept in the data folder (data_dir, see 'retinue config'). Whatever was under way\n" +
 			"when it ended, or was killed, goes on when it is started again.",
@@ -50,7 +50,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	if err != nil {
 		return err
 	}
-	front, err := s.Serve(ctx, app.FrontOptions{Workspace: s.workspace, Version: version()})
+	front, err := s.Serve(ctx, app.FrontOptions{Workspace: s.workspace, Version: version(), Moves: true})
 	if err != nil {
 		return errors.Join(err, s.close(ctx))
 	}
@@ -76,7 +76,10 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	})
 	screen.line("try  %s", tryThis(s.demo != nil))
 	screen.line("Ctrl-C ends it; what is under way goes on at the next start.")
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-front.Failed:
+	}
 	began = time.Now()
 	screen.line("stopping: agents are handed over, then the engine ends")
 	if err := errors.Join(front.Close(), s.close(context.WithoutCancel(ctx))); err != nil {

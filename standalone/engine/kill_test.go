@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,7 @@ func survive(t *testing.T, o Options) {
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
 	defer cancel()
 	begun := time.Now()
+	o.Listen = keptAddress(t)
 	first := launch(t, o)
 	o.Listen = first.address
 	c := dial(t, first.address)
@@ -74,7 +76,7 @@ func survive(t *testing.T, o Options) {
 
 // TestAnEngineCanBeStoppedAndStartedAgain is what a program does that has the engine inside.
 func TestAnEngineCanBeStoppedAndStartedAgain(t *testing.T) {
-	o := Options{SQLite: t.TempDir() + "/engine.db"}
+	o := Options{SQLite: t.TempDir() + "/engine.db", Listen: keptAddress(t)}
 	for i := range 2 {
 		e, err := Start(t.Context(), o)
 		if err != nil {
@@ -91,6 +93,21 @@ func TestAnEngineCanBeStoppedAndStartedAgain(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// keptAddress is one that nobody else gets while the engine is down.
+func keptAddress(t *testing.T) string {
+	t.Helper()
+	if !heldWhileListening {
+		return "127.0.0.1:0"
+	}
+	local := netip.MustParseAddr("127.0.0.1")
+	port, free, err := hold(netip.AddrPortFrom(local, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(free)
+	return netip.AddrPortFrom(local, port).String()
 }
 
 func start(t *testing.T, c client.Client, i int) client.WorkflowRun {

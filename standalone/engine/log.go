@@ -12,7 +12,7 @@ import (
 
 // serverLog hands what the server says to slog. While its parts come and go, one after the other,
 // each warns of the others' absence: those warnings are kept back unless somebody asked for more
-// than warnings.
+// than warnings. What the server calls an error and is a caller that left is for debugging.
 type serverLog struct {
 	to     *slog.Logger
 	steady *atomic.Bool
@@ -51,8 +51,15 @@ func (l serverLog) With(tags ...tag.Tag) log.Logger {
 	return serverLog{slog.New(l.to.Handler().WithAttrs(attributes(tags))), l.steady}
 }
 
+// callerLeft is what the server says when a caller goes away between its look whether the caller is
+// still there and the trailer with its metrics: it happens at each stop, and nothing is lost by it.
+const callerLeft = "unable to add metrics baggage to gRPC trailer"
+
 func (l serverLog) write(level slog.Level, msg string, tags []tag.Tag) {
 	ctx := context.Background()
+	if msg == callerLeft {
+		level = slog.LevelDebug
+	}
 	if !l.to.Enabled(ctx, level) {
 		return
 	}

@@ -3,6 +3,8 @@ package a2a
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -86,7 +88,11 @@ func (w wire) fault(ctx context.Context, err error) error {
 	if p.Next != "" {
 		text += "; " + p.Next
 	}
-	return a2a.NewError(faults(p), text).WithErrorInfoMeta(map[string]string{"code": p.Code})
+	meta := map[string]string{"code": p.Code}
+	if p.Wait > 0 { // as Retry-After says it elsewhere
+		meta["retry_after"] = strconv.Itoa(int(math.Ceil(p.Wait.Seconds())))
+	}
+	return a2a.NewError(faults(p), text).WithErrorInfoMeta(meta)
 }
 
 // faults maps codes to the protocol's errors.

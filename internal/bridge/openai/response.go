@@ -307,9 +307,10 @@ func (w wire) retrieve(rw http.ResponseWriter, r *http.Request) {
 const stopTime = 10 * time.Second
 
 func (w wire) cancel(rw http.ResponseWriter, r *http.Request) {
-	x, err := w.found(r)
+	err := bridge.Allowed(r.Context()) // who may not read must not learn what there is
+	var x *bridge.Errand
 	if err == nil {
-		err = bridge.Allowed(r.Context())
+		x, err = w.found(r)
 	}
 	if err == nil {
 		var k string

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestServersStayWhereTheyAreSought takes the usual port: a server that others look for there must not
+// move away in silence. It is not the one of this machine, which others take and leave meanwhile.
+func TestServersStayWhereTheyAreSought(t *testing.T) {
+	usual := listen(t)
+	if l, err := listenOn(t.Context(), "", usual, false); err == nil || !strings.Contains(err.Error(), "is taken: end what listens there") {
+		t.Errorf("a port that is taken: %v, %v", l, err)
+	}
+	l, err := listenOn(t.Context(), "", usual, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := listenOn(t.Context(), usual, usual, true); err == nil {
+		t.Error("it moved away from an address that the settings name")
+	}
+}
+
+// TestAServerThatNobodyReachesSaysSo ends a listener under a server.
+func TestAServerThatNobodyReachesSaysSo(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed below
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan struct{})
+	f := &Front{server: &http.Server{ReadHeaderTimeout: time.Second}, fail: sync.OnceFunc(func() { close(failed) })}
+	f.serve(func() error { return f.server.Serve(l) })
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-failed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it goes on as if it could be reached")
+	}
+	f.serves.Wait()
+	if !errors.Is(f.failed, net.ErrClosed) {
+		t.Errorf("why: %v", f.failed)
+	}
+}
+
+// TestANodeIsClosedOnce closes one twice, as those do who open it in vain.
+func TestANodeIsClosedOnce(t *testing.T) {
+	closed := 0
+	n := &Node{closers: []func() error{func() error { closed++; return nil }}}
+	if err := errors.Join(n.Close(), n.Close()); err != nil || closed != 1 {
+		t.Errorf("closed %d times, %v", closed, err)
+	}
+}
+
+// TestAServerThatCannotBeginLetsGo takes the port for health: the server says so, and has left its own
+// port and its parts.
+func TestAServerThatCannotBeginLetsGo(t *testing.T) {
+	f, n := localFront(t)
+	settings := &n.options.Loaded.Settings.Serve
+	settings.Address, settings.Health = "127.0.0.1:0", strings.TrimPrefix(f.Health, "http://")
+	if second, err := n.Serve(t.Context(), FrontOptions{Version: "test"}); err == nil || !strings.Contains(err.Error(), "serve.health") ||
+		!strings.Contains(err.Error(), "is taken") {
+		t.Errorf("a second server: %v, %v", second, err)
+	}
+}

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Roles implements api.Catalogue.
+func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, error) {
+	roles, err := c.roles(workspace)
+	if err != nil {
+		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+	}
+	var out []api.RoleInfo
+	for _, r := range roles.Roles() {
+		if r.Hidden {
+			continue
+		}
+		info, err := c.info(roles, r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+// Role implements api.Catalogue.
+func (c *catalog) Role(_ context.Context, workspace, name string) (api.RoleInfo, error) {
+	roles, err := c.roles(workspace)
+	if err != nil {
+		return api.RoleInfo{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+	}
+	i := slices.IndexFunc(roles.Roles(), func(r config.Role) bool { return r.Name == name })
+	if i < 0 {
+		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+	}
+	return c.info(roles, roles.Roles()[i])
+}
+
+// info is what people are told of a role. Its hash is that of what a run keeps.
+func (c *catalog) info(roles registry, r config.Role) (api.RoleInfo, error) {
+	snapshot, err := r.Snapshot()
+	if err != nil {
+		return api.RoleInfo{}, err
+	}
+	out := api.RoleInfo{
+		Name: r.Name, Title: r.Title, Description: r.Description, Icon: r.Icon, Mode: string(r.Mode), Model: r.Model, Tools: r.Tools,
+		Delegates: r.Delegates, MaxIterations: r.Limits.Iterations, MaxDuration: r.Limits.Time, MaxTokens: r.Limits.Tokens,
+		MaxCost: r.Limits.Cost, MaxDepth: r.Limits.Depth, MaxAgents: r.Limits.Agents, Prompt: c.vault.Redact(r.Prompt),
+		Source: r.File, Layer: layer(r.File), Hash: journal.HashOf(c.vault.RedactJSON(string(snapshot))), Origins: map[string]string{},
+	}
+	if target, err := c.loaded.Settings.Target(r.Model); err == nil {
+		out.Resolved = target.String()
+	}
+	for _, name := range r.Tools {
+		out.Asks = append(out.Asks, api.ToolRule{Tool: name, Asks: string(r.Asks(name))})
+	}
+	for _, other := range roles.Roles() {
+		if slices.Contains(other.Delegates, r.Name) {
+			out.DelegatedBy = append(out.DelegatedBy, other.Name)
+		}
+	}
+	for field, origin := range r.Origins {
+		out.Origins[field] = origin.String()
+	}
+	return out, nil
+}
+
+// layer is whose file a role was read from.
+func layer(file string) string {
+	switch {
+	case strings.HasPrefix(file, "roles/"), strings.HasPrefix(file, "presets/"):
+		return "built-in"
+	case strings.HasPrefix(file, "~"), strings.HasPrefix(file, "/"):
+		return "user"
+	}
+	return "project"
+}

@@ -1,0 +1,124 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/apitest"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// brisk carries commands out, and the orchestrator has begun to answer before they return.
+type brisk struct {
+	apitest.Desk
+	answer func()
+}
+
+// Say implements api.Commands.
+func (b brisk) Say(ctx context.Context, place journal.Place, s api.Said) error {
+	defer b.answer()
+	return b.Desk.Say(ctx, place, s)
+}
+
+// Decide implements api.Commands.
+func (b brisk) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+	defer b.answer()
+	return b.Desk.Decide(ctx, place, d)
+}
+
+var errEnough = errors.New("a message is on record")
+
+// enough ends watching once a message is on record.
+func enough(n News) error {
+	if n.Whole != "" {
+		return errEnough
+	}
+	return nil
+}
+
+// TestWhatIsSaidAtOnceIsHeard lets the first words of an answer be on their way before anybody can
+// watch. Without them, nothing more of it could be told.
+func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
+	for name, give := range map[string]func(*room, context.Context, *Hall) (*Errand, error){
+		"a message": func(_ *room, ctx context.Context, h *Hall) (*Errand, error) {
+			return h.Post(ctx, Message{Key: "key-1", Text: "And?", Conversation: "c"})
+		},
+		"an answer": func(r *room, ctx context.Context, h *Hall) (*Errand, error) {
+			x := r.find("m1")
+			return x, h.Answer(ctx, x, "key-1", "Yes.")
+		},
+		"a decision": func(r *room, ctx context.Context, h *Hall) (*Errand, error) {
+			r.write(journal.Wanted{In: r.main, Call: "1", Tool: "shell", Hash: "h"})
+			x := r.find("m1")
+			return x, h.Decide(ctx, x, "key-1", api.Verdict{Approval: api.ApprovalID("main", "1"), Hash: "h", Allow: true, Scope: "once"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t)
+			inside, hall := r.counter(brisk{apitest.Desk{Log: r.log}, func() { r.delta(0, "Be") }})
+			ctx, stop := context.WithTimeout(inside, 10*time.Second)
+			defer stop()
+			x, err := give(r, ctx, hall)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.delta(2, "cause")
+			var got []News
+			_, err = x.Watch(ctx, func(n News) error {
+				if n.Message != "" {
+					got = append(got, n)
+				}
+				if n.Text == "cause" {
+					r.reply(1, "Because.")
+				}
+				return enough(n)
+			})
+			if !errors.Is(err, errEnough) {
+				t.Error(err)
+			}
+			want := []News{{Message: "t1", Text: "Be"}, {Message: "t1", Text: "cause"}, {Message: "t1", Text: ".", Whole: "Because."}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestASummaryThatIsOverIsNotTold has the model sum up and go on before anybody watches.
+func TestASummaryThatIsOverIsNotTold(t *testing.T) {
+	r := newRoom(t)
+	inside, hall := r.counter(apitest.Desk{Log: r.log})
+	ctx, stop := context.WithTimeout(inside, 10*time.Second)
+	defer stop()
+	x, err := hall.Post(ctx, Message{Key: "key-1", Text: "And?", Conversation: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.write(journal.Requested{In: r.main, Call: "1.1", Type: journal.RequestCompaction, Turn: 1})
+	r.delta(0, "They spoke of the sea.")
+	r.write(journal.Requested{In: r.main, Call: "2.1", Type: journal.RequestContinuation, Turn: 2})
+	<-r.bus.joined // by the post
+	go func() {
+		<-r.bus.joined // by who watches
+		r.write(journal.Spoke{In: r.main, Turn: 2, Message: chat.Message{ID: "t2", Speaker: chat.Assistant, Parts: words("Because.")}})
+	}()
+	var got []News
+	_, err = x.Watch(ctx, func(n News) error {
+		if n.Message != "" {
+			got = append(got, n)
+		}
+		return enough(n)
+	})
+	if !errors.Is(err, errEnough) {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]News{{Message: "t2", Text: "Because.", Whole: "Because."}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
