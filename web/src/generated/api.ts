@@ -4,6 +4,57 @@
  */
 
 export interface paths {
+    "/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Send a browser to where people log in */
+        get: operations["beginLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/login/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Take back a browser from where people log in */
+        get: operations["endLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the session of a browser */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -142,6 +193,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/conversations/{conversation}/agents/{agent}/model-calls/{call}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One model call: what was sent, as far as it is recorded, and what came back */
+        get: operations["getModelCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations/{conversation}/agents/{agent}/tool-calls": {
         parameters: {
             query?: never;
@@ -219,7 +287,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Allow or deny a call */
+        /** Allow or deny a call, or allow it with other arguments */
         post: operations["decideApproval"];
         delete?: never;
         options?: never;
@@ -404,6 +472,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Paths of a workspace, to complete what somebody types */
+        get: operations["listFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/import": {
         parameters: {
             query?: never;
@@ -552,8 +637,25 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The roles that agents can have */
+        /** The roles that agents can have, and how they did lately */
         get: operations["listRoles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/roles/{role}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One role, and how it did lately */
+        get: operations["getRole"];
         put?: never;
         post?: never;
         delete?: never;
@@ -579,6 +681,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the installation is set up, without secrets */
+        get: operations["getSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All that agents were asked to do in all conversations, the newest first */
+        get: operations["listAllTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tenants": {
         parameters: {
             query?: never;
@@ -591,6 +727,23 @@ export interface paths {
         put?: never;
         /** Make a tenant, whose owner you are */
         post: operations["createTenant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tenants/{tenant}/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a browser a session in another tenant */
+        post: operations["switchTenant"];
         delete?: never;
         options?: never;
         head?: never;
@@ -767,6 +920,18 @@ export interface components {
              */
             type: "agent.completed";
         };
+        AgentConfig: {
+            /** @description Whether the role's files still say the same. */
+            current: boolean;
+            /** @description Where each value of the role came from, as far as its files still say the same. What is not named has its default. */
+            origins?: {
+                [key: string]: string;
+            };
+            /** @description The role as it was then, word for word; absent if it was not kept. */
+            role?: unknown;
+            /** @description The file that the role was read from, likewise. */
+            source?: string;
+        };
         AgentFailedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
@@ -843,6 +1008,25 @@ export interface components {
              */
             type: "agent.resumed";
         };
+        AgentSettledEvent: {
+            /** @description The agent's path from the orchestrator down. */
+            agent_path?: string;
+            conversation: string;
+            data: components["schemas"]["MovedData"];
+            /**
+             * Format: int64
+             * @description Its place in the conversation. It grows; some numbers are no event.
+             */
+            seq: number;
+            task?: string;
+            /** Format: date-time */
+            ts: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "agent.settled";
+        };
         AgentSpawnedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
@@ -882,6 +1066,7 @@ export interface components {
             type: "agent.started";
         };
         AgentView: {
+            config: components["schemas"]["AgentConfig"];
             /** Format: int64 */
             depth: number;
             /** @description The path from the orchestrator down. In an address every / is written ~. */
@@ -896,7 +1081,7 @@ export interface components {
             subtree: components["schemas"]["Usage"];
             /** @description Its latest task. */
             task: string;
-            tasks: components["schemas"]["Task"][];
+            tasks: components["schemas"]["TaskView"][];
         };
         AgentWaitingEvent: {
             /** @description The agent's path from the orchestrator down. */
@@ -927,10 +1112,14 @@ export interface components {
         Approval: {
             agent: string;
             allow?: boolean;
+            /** @description Those arguments. Lists leave them out. */
+            args?: unknown;
             /** Format: date-time */
             at: string;
             by?: string;
             call: string;
+            /** @description It was allowed with other arguments than the agent's. */
+            edited?: boolean;
             /** @description What exactly is to be approved. A decision names it. */
             hash: string;
             /** @description Names it in its conversation. */
@@ -1082,9 +1271,21 @@ export interface components {
             first_token_ms?: number;
             message?: string;
             model?: string;
+            /**
+             * Format: int64
+             * @description How long the provider asked to be left alone.
+             */
+            retry_after_ms?: number;
             /** @enum {string} */
             status: "completed" | "failed" | "cancelled" | "timed_out";
+            /** @description The sendings of the same call before the last one. */
+            tries?: components["schemas"]["Try"][];
             usage: components["schemas"]["Usage"];
+            /**
+             * Format: int64
+             * @description How long it waited for its turn with the provider.
+             */
+            waited_ms?: number;
         };
         AttemptFailedEvent: {
             /** @description The agent's path from the orchestrator down. */
@@ -1281,6 +1482,11 @@ export interface components {
         ConversationUpdated: {
             conversation: components["schemas"]["Conversation"];
             /**
+             * @description How the orchestrator's last turn ended.
+             * @enum {string}
+             */
+            last?: "completed" | "failed" | "cancelled" | "timed_out";
+            /**
              * Format: int64
              * @description How many of its tasks are under way and wait for nobody.
              */
@@ -1299,7 +1505,7 @@ export interface components {
         Conversations: {
             /** @description Asks for the next page; absent on the last. */
             cursor?: string;
-            items: components["schemas"]["Conversation"][];
+            items: components["schemas"]["ListedConversation"][];
         };
         CreateInputBody: {
             /** @description Nobody is there: what would be asked is declined. */
@@ -1309,6 +1515,11 @@ export interface components {
              * @description The most that the conversation may cost.
              */
             max_cost_micro_usd?: number;
+            /**
+             * Format: int64
+             * @description The most that a turn may take, in milliseconds; waiting for a person does not count.
+             */
+            max_duration_ms?: number;
             /** @description The first message. */
             message?: string;
             /** @description Replaces the role's model. */
@@ -1330,6 +1541,10 @@ export interface components {
         };
         DecideInputBody: {
             allow: boolean;
+            /** @description All the arguments to run the call with instead of the agent's, of the same tool. With allow, and for once only. They are checked as the agent's were, and the agent is told. */
+            args?: {
+                [key: string]: unknown;
+            };
             /** @description The approval's hash: what was shown is what is decided. */
             hash: string;
             /** @description Why not; the agent is told. */
@@ -1343,6 +1558,8 @@ export interface components {
         DecidedData: {
             allow: boolean;
             approval: string;
+            /** @description What the call is allowed with instead of the agent's arguments. */
+            args?: unknown;
             by: string;
             note?: string;
             scope?: string;
@@ -1419,6 +1636,14 @@ export interface components {
             /** @description The value at the given location */
             value?: unknown;
         };
+        FileList: {
+            /** @description Paths in the workspace, those whose name fits best first. */
+            items: string[];
+            /** @description Whether there are others. */
+            more?: boolean;
+            /** @description Why there are none, where there cannot be any. */
+            reason?: string;
+        };
         FinishedData: {
             error_kind?: string;
             files?: string[];
@@ -1492,6 +1717,38 @@ export interface components {
         };
         /** @description One event of the stream: what follows 'data:'. Its type is also in 'event:'. */
         ListEvent: components["schemas"]["ConversationRemoved"] | components["schemas"]["ConversationUpdated"] | components["schemas"]["InboxAdded"] | components["schemas"]["InboxRemoved"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
+        ListedConversation: {
+            archived: boolean;
+            /** @description Who began it. */
+            by: string;
+            id: string;
+            /**
+             * @description How the orchestrator's last turn ended.
+             * @enum {string}
+             */
+            last?: "completed" | "failed" | "cancelled" | "timed_out";
+            /**
+             * Format: int64
+             * @description How many messages people have posted.
+             */
+            number: number;
+            /** Format: date-time */
+            opened_at: string;
+            /**
+             * Format: int64
+             * @description How many of its tasks are under way and wait for nobody.
+             */
+            running: number;
+            /**
+             * Format: int64
+             * @description The last event. A stream that begins after it misses nothing.
+             */
+            seq: number;
+            title: string;
+            /** Format: date-time */
+            updated_at: string;
+            workspace: string;
+        };
         Me: {
             name: string;
             /** @enum {string} */
@@ -1646,6 +1903,79 @@ export interface components {
             type: string;
             usage: components["schemas"]["Usage"];
         };
+        ModelCallView: {
+            agent: string;
+            /** Format: int64 */
+            attempt?: number;
+            call: string;
+            /** Format: int64 */
+            duration_ms?: number;
+            error_kind?: string;
+            /** Format: date-time */
+            finished_at?: string;
+            /** Format: int64 */
+            first_token_ms?: number;
+            /** @description Why the call failed. */
+            message?: string;
+            model?: string;
+            /** @description The hash under which the system prompt is kept. */
+            prompt?: string;
+            /** @description The provider's own name for the exchange. */
+            provider_id?: string;
+            /** @description What the model said; empty until it did. */
+            reply: components["schemas"]["Part"][];
+            request: components["schemas"]["ModelRequest"];
+            /**
+             * Format: int64
+             * @description How long the provider asked to be left alone.
+             */
+            retry_after_ms?: number;
+            /** Format: int64 */
+            seq: number;
+            /** Format: date-time */
+            started_at?: string;
+            /** @enum {string} */
+            status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
+            /** @description Why the reply ended. */
+            stop?: string;
+            task: string;
+            /** @description The sendings of the same call before the last one. */
+            tries?: components["schemas"]["Try"][];
+            /** Format: int64 */
+            turn?: number;
+            type: string;
+            /** @description Whether more may have been used than is known. */
+            unmetered?: boolean;
+            usage: components["schemas"]["Usage"];
+            /**
+             * Format: int64
+             * @description How long it waited for its turn with the provider.
+             */
+            waited_ms?: number;
+        };
+        ModelRequest: {
+            /**
+             * Format: int64
+             * @description About how many tokens were sent.
+             */
+            context_tokens?: number;
+            /** @description Whether there are messages before these; the agent's messages have them. */
+            earlier?: boolean;
+            effort?: string;
+            /**
+             * Format: int64
+             * @description The most tokens that a reply may have.
+             */
+            max_output?: number;
+            /** @description The agent's transcript up to then, from where it was last shortened; the last 200. */
+            messages: components["schemas"]["Message"][];
+            /** @description The system prompt, whole. */
+            system?: string;
+            /** Format: double */
+            temperature?: number;
+            /** @description The tools that the agent was given beside those of every agent. */
+            tools: string[];
+        };
         MovedData: {
             /** @enum {string} */
             status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
@@ -1703,6 +2033,19 @@ export interface components {
             types?: string[];
             /** @description Where events are posted to. It is public and begins with https. */
             url: string;
+        };
+        Note: {
+            agent: string;
+            /** Format: date-time */
+            at: string;
+            note: string;
+            /** Format: int64 */
+            number?: number;
+            question?: string;
+            /** Format: int64 */
+            seq: number;
+            task: string;
+            text?: string;
         };
         NoteAddedEvent: {
             /** @description The agent's path from the orchestrator down. */
@@ -1858,6 +2201,20 @@ export interface components {
              */
             type: string;
         };
+        ProviderInfo: {
+            /** @description Where it is, without credentials; absent on a server that several share. */
+            address?: string;
+            /** @description Whether its key can be found. */
+            has_key: boolean;
+            /** @description Where it was configured. */
+            layer: string;
+            name: string;
+            /**
+             * @description The protocol that it speaks.
+             * @enum {string}
+             */
+            wire: "anthropic" | "openai";
+        };
         Question: {
             agent: string;
             /** Format: date-time */
@@ -1974,21 +2331,73 @@ export interface components {
              */
             type: "resync";
         };
+        RoleFigures: {
+            /** Format: int64 */
+            mean_cost_micro_usd: number;
+            /** Format: int64 */
+            median_duration_ms: number;
+            /** Format: double */
+            questions_per_run: number;
+            /**
+             * Format: int64
+             * @description Tasks that ended, and turns of an agent that talks to people.
+             */
+            runs: number;
+            /**
+             * Format: double
+             * @description The share that completed, from 0 to 1.
+             */
+            succeeded: number;
+        };
         RoleInfo: {
+            /** @description The roles that may ask it for help. */
+            delegated_by: string[];
             /** @description The roles that it may ask for help. */
             delegates: string[];
             description: string;
+            /** @description How it did in the last 30 days; absent if it did nothing. */
+            figures?: components["schemas"]["RoleFigures"];
+            /** @description Names the role as it is now. Agents that began with it have it as role_hash. */
+            hash?: string;
             icon?: string;
+            /**
+             * @description Whose file that is.
+             * @enum {string}
+             */
+            layer?: "built-in" | "user" | "project";
+            /** Format: int64 */
+            max_agents?: number;
+            /** Format: int64 */
+            max_cost_micro_usd?: number;
+            /** Format: int64 */
+            max_depth?: number;
             /** Format: int64 */
             max_duration_ms?: number;
             /** Format: int64 */
             max_iterations?: number;
+            /** Format: int64 */
+            max_tokens?: number;
+            /**
+             * @description Whether it talks to people, works for other agents, or both.
+             * @enum {string}
+             */
+            mode?: "primary" | "subagent" | "all";
+            /** @description A tier, a model, or inherit for that of whoever delegates. */
             model?: string;
             name: string;
+            /** @description Where each value came from. What is not named has its default. */
+            origins?: {
+                [key: string]: string;
+            };
             /** @description What it is told, before anything is filled in. */
             prompt: string;
+            /** @description What the tier or model stands for here; absent if nothing is configured. */
+            resolved_model?: string;
             /** @description Where it was read. */
             source: string;
+            title?: string;
+            /** @description Which of its tools ask a person first, one for each tool. */
+            tool_rules: components["schemas"]["ToolRule"][];
             tools: string[];
         };
         RoleInputBody: {
@@ -2002,6 +2411,24 @@ export interface components {
             /** @description The newest first. */
             items: components["schemas"]["Hit"][];
         };
+        SettingInfo: {
+            key: string;
+            /** @description Where it came from. */
+            layer: string;
+            value: string;
+        };
+        SettingsInfo: {
+            /** @description Limits, budgets, rules and the like, in order of key. */
+            items: components["schemas"]["SettingInfo"][];
+            /**
+             * @description One person's machine, a server that several share, or a scripted model.
+             * @enum {string}
+             */
+            mode: "local" | "hosted" | "demo";
+            providers: components["schemas"]["ProviderInfo"][];
+            tiers: components["schemas"]["TierInfo"][];
+            version: string;
+        };
         Snapshot: {
             agents: components["schemas"]["Agent"][];
             /** @description Those that are open have what the person is shown. */
@@ -2014,11 +2441,20 @@ export interface components {
              * @description Reserved by calls that are under way or whose end nobody knows.
              */
             held_tokens: number;
+            /**
+             * Format: int64
+             * @description The most that the conversation may cost; absent if nobody set a limit.
+             */
+            max_cost_micro_usd?: number;
             /** @description The last that people and the orchestrator said. */
             messages: components["schemas"]["Message"][];
+            /** @description What people were told between these messages, the last of it. */
+            notes: components["schemas"]["Note"][];
             /** @description Those that are open have their text. */
             questions: components["schemas"]["Question"][];
             tasks: components["schemas"]["Task"][];
+            /** @description The ends of the orchestrator's turns between these messages, the last of them. */
+            turns: components["schemas"]["TurnEnd"][];
             used: components["schemas"]["Usage"];
         };
         SpawnedData: {
@@ -2046,18 +2482,36 @@ export interface components {
             task?: string;
         };
         /** @description One event of the stream: what follows 'data:'. Its type is also in 'event:'. */
-        StreamEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["Delta"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["Resync"] | components["schemas"]["Cut"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"];
+        StreamEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSettledEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["Delta"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["Resync"] | components["schemas"]["Cut"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"];
         Task: {
             agent: string;
             /** Format: date-time */
             assigned_at: string;
             background?: boolean;
+            /**
+             * Format: int64
+             * @description How many files it says it changed.
+             */
+            changed_count?: number;
+            /** @description The files that it says it changed, at most 20. */
+            changed_files?: string[];
             error_kind?: string;
             /** Format: date-time */
             finished_at?: string;
             id: string;
             /** Format: int64 */
             item?: number;
+            /**
+             * Format: int64
+             * @description How many steps it took; absent until it ended.
+             */
+            iterations?: number;
+            /** Format: int64 */
+            max_duration_ms?: number;
+            /** Format: int64 */
+            max_iterations?: number;
+            /** @description Why it failed; in lists at most 400 characters. */
+            message?: string;
             /** @description The agent that asked for it. */
             parent?: string;
             /** @description The call, in that agent's transcript, that asked for it. */
@@ -2068,12 +2522,91 @@ export interface components {
             started_at?: string;
             /** @enum {string} */
             status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
+            /** @description What came of it; in lists at most 400 characters. */
+            summary?: string;
+            /** @description The start of the instruction, at most 200 characters. */
+            title?: string;
             /**
              * Format: int64
              * @description The number of the message that it goes back to.
              */
             trigger?: number;
+            /**
+             * @description What is known of its claims; absent until it ended.
+             * @enum {string}
+             */
+            verdict?: "none" | "verified" | "unverified" | "contradicted";
             waiting_reason?: string;
+        };
+        TaskLine: {
+            agent: string;
+            /** Format: date-time */
+            assigned_at: string;
+            background?: boolean;
+            /** @description Who began the conversation. */
+            by: string;
+            /**
+             * Format: int64
+             * @description How many files it says it changed.
+             */
+            changed_count?: number;
+            /** @description The files that it says it changed, at most 20. */
+            changed_files?: string[];
+            conversation: string;
+            conversation_title: string;
+            /**
+             * Format: int64
+             * @description What its own model calls cost.
+             */
+            cost_micro_usd: number;
+            error_kind?: string;
+            /** Format: date-time */
+            finished_at?: string;
+            id: string;
+            /** Format: int64 */
+            item?: number;
+            /**
+             * Format: int64
+             * @description How many steps it took; absent until it ended.
+             */
+            iterations?: number;
+            /** Format: int64 */
+            max_duration_ms?: number;
+            /** Format: int64 */
+            max_iterations?: number;
+            /** @description Why it failed; in lists at most 400 characters. */
+            message?: string;
+            /** @description The agent that asked for it. */
+            parent?: string;
+            /** @description The call, in that agent's transcript, that asked for it. */
+            parent_call?: string;
+            role: string;
+            /** Format: int64 */
+            seq: number;
+            /** Format: date-time */
+            started_at?: string;
+            /** @enum {string} */
+            status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
+            /** @description What came of it; in lists at most 400 characters. */
+            summary?: string;
+            /** @description The start of the instruction, at most 200 characters. */
+            title?: string;
+            /**
+             * Format: int64
+             * @description The number of the message that it goes back to.
+             */
+            trigger?: number;
+            /**
+             * @description What is known of its claims; absent until it ended.
+             * @enum {string}
+             */
+            verdict?: "none" | "verified" | "unverified" | "contradicted";
+            waiting_reason?: string;
+        };
+        TaskLines: {
+            /** @description Asks for the next page; absent on the last. */
+            cursor?: string;
+            items: components["schemas"]["TaskLine"][];
         };
         TaskView: {
             agent: string;
@@ -2082,6 +2615,13 @@ export interface components {
             background?: boolean;
             /** @description All that the agent was given to begin with. */
             brief?: unknown;
+            /**
+             * Format: int64
+             * @description How many files it says it changed.
+             */
+            changed_count?: number;
+            /** @description The files that it says it changed, at most 20. */
+            changed_files?: string[];
             context_mode?: string;
             error_kind?: string;
             /** @description Where the agent was told to begin. */
@@ -2092,13 +2632,16 @@ export interface components {
             instruction?: string;
             /** Format: int64 */
             item?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many steps it took; absent until it ended.
+             */
             iterations?: number;
             /** Format: int64 */
             max_duration_ms?: number;
             /** Format: int64 */
             max_iterations?: number;
-            /** @description Why it failed. */
+            /** @description Why it failed; in lists at most 400 characters. */
             message?: string;
             /** @description The agent that asked for it. */
             parent?: string;
@@ -2114,12 +2657,20 @@ export interface components {
             /** @enum {string} */
             status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
             success_criteria?: string;
+            /** @description What came of it; in lists at most 400 characters. */
             summary?: string;
+            /** @description The start of the instruction, at most 200 characters. */
+            title?: string;
             /**
              * Format: int64
              * @description The number of the message that it goes back to.
              */
             trigger?: number;
+            /**
+             * @description What is known of its claims; absent until it ended.
+             * @enum {string}
+             */
+            verdict?: "none" | "verified" | "unverified" | "contradicted";
             waiting_reason?: string;
         };
         Tenant: {
@@ -2141,6 +2692,13 @@ export interface components {
         };
         TextOutputBody: {
             text: string;
+        };
+        TierInfo: {
+            layer: string;
+            /** @description As provider/model; absent if none is configured. */
+            model?: string;
+            /** @enum {string} */
+            tier: "fast" | "balanced" | "strong";
         };
         TitledData: {
             title: string;
@@ -2231,6 +2789,14 @@ export interface components {
              */
             type: "tool.returned";
         };
+        ToolRule: {
+            /**
+             * @description Sometimes means that it depends on what the call is about.
+             * @enum {string}
+             */
+            asks: "never" | "sometimes" | "always" | "denied";
+            tool: string;
+        };
         ToolStartedData: {
             /** Format: int64 */
             attempt?: number;
@@ -2255,6 +2821,11 @@ export interface components {
              * @enum {string}
              */
             type: "tool.started";
+        };
+        Try: {
+            error_kind: string;
+            /** @description Who it went to, where that was chosen. */
+            model?: string;
         };
         TurnCancelledEvent: {
             /** @description The agent's path from the orchestrator down. */
@@ -2301,6 +2872,22 @@ export interface components {
             reason?: string;
             /** @enum {string} */
             status: "completed" | "failed" | "cancelled" | "timed_out";
+            /** Format: int64 */
+            turn: number;
+        };
+        TurnEnd: {
+            agent: string;
+            /** Format: date-time */
+            at: string;
+            by?: string;
+            cut?: boolean;
+            error_kind?: string;
+            reason?: string;
+            /** Format: int64 */
+            seq: number;
+            /** @enum {string} */
+            status: "completed" | "failed" | "cancelled" | "timed_out";
+            task: string;
             /** Format: int64 */
             turn: number;
         };
@@ -2401,12 +2988,11 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    listAudit: {
+    beginLogin: {
         parameters: {
             query?: {
-                /** @description Gives what comes after this seq. */
-                after?: number;
-                limit?: number;
+                /** @description Where the login leads, on this server. */
+                next?: string;
             };
             header?: never;
             path?: never;
@@ -2414,13 +3000,216 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description OK */
-            200: {
+            /** @description To the provider of identities, with a cookie that ties the login to this browser. */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditPage"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    endLogin: {
+        parameters: {
+            query?: {
+                /** @description What the login was begun with. */
+                state?: string;
+                /** @description What the provider gave. */
+                code?: string;
+                /** @description Why the provider gave none. */
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To where the login leads, with the cookie of a session. */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session has ended and the cookie is taken away. */
+            204: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description Unauthorized */
@@ -2443,6 +3232,147 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Gives what comes after this seq. */
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2512,6 +3442,15 @@ export interface operations {
                     "application/json": components["schemas"]["Conversations"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -2532,6 +3471,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2665,6 +3613,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -2723,6 +3680,15 @@ export interface operations {
                     "application/json": components["schemas"]["Snapshot"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -2743,6 +3709,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2874,6 +3849,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -2932,6 +3916,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageAgent"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -2952,6 +3945,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3019,6 +4021,15 @@ export interface operations {
                     "application/json": components["schemas"]["AgentView"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3039,6 +4050,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3106,6 +4126,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageAgent"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3126,6 +4155,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3197,6 +4235,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageMessage"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3217,6 +4264,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3288,6 +4344,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageModelCall"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3308,6 +4373,124 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getModelCall: {
+        parameters: {
+            query?: {
+                /** @description The task that the call is part of, if it is not the agent's first. */
+                task?: string;
+            };
+            header?: never;
+            path: {
+                conversation: string;
+                /** @description The agent's id with ~ in the place of /. */
+                agent: string;
+                call: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelCallView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3379,6 +4562,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageToolCall"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3399,6 +4591,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3467,6 +4668,15 @@ export interface operations {
                     "application/json": components["schemas"]["ToolCallView"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3487,6 +4697,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3552,6 +4771,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageApproval"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3572,6 +4800,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3638,6 +4875,15 @@ export interface operations {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -3658,6 +4904,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3794,6 +5049,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -3911,6 +5175,15 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4046,6 +5319,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -4112,6 +5394,15 @@ export interface operations {
                     "text/event-stream": components["schemas"]["StreamEvent"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4132,6 +5423,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4197,6 +5497,15 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4217,6 +5526,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4286,6 +5604,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageMessage"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4306,6 +5633,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4441,6 +5777,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -4499,6 +5844,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageQuestion"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4519,6 +5873,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4584,6 +5947,15 @@ export interface operations {
                     "application/json": components["schemas"]["PageTask"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4604,6 +5976,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4671,6 +6052,15 @@ export interface operations {
                     "application/json": components["schemas"]["TaskView"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4691,6 +6081,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4758,6 +6157,15 @@ export interface operations {
                     "application/json": components["schemas"]["UsageSums"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4778,6 +6186,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4847,6 +6264,15 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ListEvent"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -4867,6 +6293,121 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listFiles: {
+        parameters: {
+            query?: {
+                /** @description Whose files; empty means that of conversations that name none. */
+                workspace?: string;
+                /** @description What the path must hold, without regard to case. */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5001,6 +6542,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -5059,6 +6609,15 @@ export interface operations {
                     "application/json": components["schemas"]["InboxOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -5079,6 +6638,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5142,6 +6710,15 @@ export interface operations {
                     "application/json": components["schemas"]["KeysOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -5162,6 +6739,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5292,6 +6878,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -5411,6 +7006,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -5467,6 +7071,15 @@ export interface operations {
                     "application/json": components["schemas"]["Me"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -5487,6 +7100,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5550,6 +7172,15 @@ export interface operations {
                     "application/json": components["schemas"]["MembersOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -5570,6 +7201,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5700,6 +7340,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -5812,6 +7461,15 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5944,6 +7602,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -6002,6 +7669,15 @@ export interface operations {
                     "application/json": components["schemas"]["RolesOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6022,6 +7698,120 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRole: {
+        parameters: {
+            query?: {
+                workspace?: string;
+            };
+            header?: never;
+            path: {
+                role: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoleInfo"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6092,6 +7882,15 @@ export interface operations {
                     "application/json": components["schemas"]["SearchOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6112,6 +7911,228 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsInfo"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAllTasks: {
+        parameters: {
+            query?: {
+                status?: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
+                role?: string;
+                /** @description Who began the conversation. */
+                by?: string;
+                conversation?: string;
+                /** @description The least that its own model calls cost. */
+                min_cost_micro_usd?: number;
+                limit?: number;
+                /** @description From the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskLines"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6175,6 +8196,15 @@ export interface operations {
                     "application/json": components["schemas"]["TenantsOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6195,6 +8225,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6325,6 +8364,144 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switchTenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cookie is that of a session in the tenant, which lasts no longer than the one before. */
+            204: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -6383,6 +8560,15 @@ export interface operations {
                     "application/json": components["schemas"]["TextOutputBody"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6403,6 +8589,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6472,6 +8667,15 @@ export interface operations {
                     "application/json": components["schemas"]["UsageSums"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6492,6 +8696,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6555,6 +8768,15 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookList"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6575,6 +8797,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6708,6 +8939,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -6832,6 +9072,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unprocessable Entity */
             422: {
                 headers: {
@@ -6893,6 +9142,15 @@ export interface operations {
                     "application/json": components["schemas"]["DeliveryPage"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -6913,6 +9171,15 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7038,6 +9305,15 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
                 headers: {
                     [name: string]: unknown;
                 };

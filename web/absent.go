@@ -1,0 +1,7 @@
+//go:build !web
+
+package web
+
+import "io/fs"
+
+func pages() fs.FS { return nil }
