@@ -249,11 +249,11 @@ func peerCancel(t *testing.T, on *stack) {
 	}
 }
 
-// slowModel writes for some time.
+// slowModel writes for five seconds: as long as another server may take to come up on a busy machine.
 const slowModel = `
 name: slow
 rules:
-  - {name: answer, when: {role: main}, reply: {chunk: 2, pace: 40ms, text: 'The sea is salty because rivers carry salt into it.'}}
+  - {name: answer, when: {role: main}, reply: {chunk: 2, pace: 200ms, text: 'The sea is salty because rivers carry salt into it.'}}
 `
 
 // peerResubscribe cuts a stream and goes on with the task at another server.

@@ -3,7 +3,10 @@
 package e2e
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -72,10 +75,7 @@ func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	}
 	server := api.New(o)
 	node.Bridge(server, o)
-	listening := httptest.NewUnstartedServer(server)
-	// The limits of requests are shorter than most answers take here, which have none.
-	listening.Config.ReadTimeout, listening.Config.WriteTimeout = requestTime, requestTime
-	listening.Start()
+	listening := httptest.NewServer(hurried(server))
 	t.Cleanup(func() {
 		server.Close()
 		listening.Close()
@@ -83,8 +83,31 @@ func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	return listening.URL, server
 }
 
-// requestTime is how long a request, and an answer that is there at once, may take.
-const requestTime = 500 * time.Millisecond
+// unhurried is what the model is told that takes longer than requestTime, which is how long the answer may
+// take unless its limit is lifted.
+const (
+	unhurried   = "Take your time"
+	requestTime = 500 * time.Millisecond
+)
+
+// hurried limits the answers to what is unhurried as a server limits all. Here others have no limit: how
+// long one takes that is there at once is the machine's affair.
+func hurried(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := bufio.NewReader(r.Body)
+		start, _ := body.Peek(body.Size()) // a body that is shorter or cannot be read is the server's affair
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
+		if bytes.Contains(start, []byte(unhurried)) {
+			if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(requestTime)); err != nil {
+				panic(err)
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // briefly bounds what a test waits for.
 func briefly(t *testing.T) context.Context {

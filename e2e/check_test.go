@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
@@ -53,7 +52,8 @@ func (st *stage) settle(t *testing.T) []journal.Entry {
 // check holds the end of a scenario against what must be true of every one.
 func (st *stage) check(t *testing.T, entries []journal.Entry) {
 	t.Helper()
-	ctx := t.Context()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
 	if err := journal.Verify(ctx, st.node.Log, st.place); err != nil {
 		t.Error(err)
 	}
@@ -63,16 +63,11 @@ func (st *stage) check(t *testing.T, entries []journal.Entry) {
 		}
 	}
 	checkBooks(t, entries)
-	posts, err := st.node.Log.Pending(ctx, time.Now().Add(time.Hour), 1000)
-	if err != nil {
-		t.Error(err)
-	}
-	for _, p := range posts {
-		if p.Place == st.place {
-			t.Errorf("the engine was never told of %s", p.ID)
-		}
+	if err := st.waitTold(ctx); err != nil {
+		t.Errorf("the engine was never told of what somebody did: %v", err)
 	}
 	st.checkEngine(t, entries)
+	st.checkServed(t, entries)
 }
 
 // checkBooks reports tasks without exactly one end and calls without exactly one result.

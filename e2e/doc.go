@@ -21,6 +21,7 @@
 //	reply ID to QUESTION: TEXT            the same, as the answer to a question
 //	decline ID to QUESTION: TEXT          the same, declining to answer
 //	allow AGENT CALL [SCOPE]              decide an approval
+//	edit AGENT CALL: ARGUMENTS            allow the call with these, for once
 //	deny AGENT CALL: REASON
 //	cancel ID                             stop everything
 //	cancel ID task TASK                   stop one task
@@ -32,11 +33,19 @@
 //
 // # What is waited for
 //
-//	wait turn N             the orchestrator's N-th turn has ended
-//	wait rule NAME [N]      the model has begun to answer by this rule, N times
-//	wait row KEY            a row is recorded
-//	wait file NAME          a file is in the workspace
-//	wait no rows D          nothing is recorded for so long
+//	wait turn N                  the orchestrator's N-th turn has ended
+//	wait rule NAME [N]           the model has begun to answer by this rule, N times
+//	wait row KEY                 a row is recorded
+//	wait step AGENT EVENT [N]    an agent has taken in an event of this name, N times
+//	wait move AGENT STATUS [N]   an agent has come to a status, N times; waiting(REASON) if it waits
+//	wait beat AGENT              the engine has just taken a sign of life of an agent's leg
+//	wait file NAME               a file is in the workspace
+//	wait no rows D               nothing is recorded for so long
+//	release RULE                 the model answers by a rule, which is held until then; all that people
+//	                             did before has reached the engine
+//
+// What must happen while the model thinks is waited for before its rule is released: however long a
+// delay is, nothing else is sure to happen within it.
 //
 // # What happens to processes
 //
@@ -49,6 +58,12 @@
 // Every scenario is played on SQLite with an engine on SQLite, and on Postgres and NATS with an engine
 // on Postgres, each with an activity for every effect and with legs of any length. All four must leave
 // the same records.
+//
+// # What is served
+//
+// What a scenario has left is read over HTTP as well, by the public client: every answer and every event
+// must be as the document promises that the server serves. The suites below hold their answers against it
+// in the same way; e2e/bench, which measures, does not.
 //
 // # What has a test of its own
 //

@@ -22,6 +22,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
@@ -112,8 +113,8 @@ func newHosted(t *testing.T, model string) *hosted {
 		}
 	})
 	engine := &stack{}
-	engine.startEngine(t, []string{"--postgres", database(t, "_visibility").DSN})
-	d := database(t)
+	engine.startEngine(t, []string{"--postgres", postgrestest.New(t, "_visibility").DSN})
+	d := postgrestest.New(t)
 	h.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "XDG_CONFIG_HOME=" + filepath.Join(h.dir, "config"),
 		"OWNER_DSN=" + d.DSN, "JOURNAL_DSN=" + d.As(postgres.Role), "NATS_URL=" + natsURL(), "MODEL_KEY=key",

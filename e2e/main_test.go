@@ -32,7 +32,9 @@ func TestMain(m *testing.M) {
 	}
 	spec := os.Getenv(asWorker)
 	if spec == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		reportServed()
+		os.Exit(code)
 	}
 	if err := work(spec); err != nil {
 		fmt.Fprintln(os.Stderr, err)

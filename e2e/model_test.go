@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,17 +26,24 @@ type provider struct {
 	*scripted.Model
 	url string
 
+	// held are the rules that answer nobody until their channel is closed.
+	held map[string]chan struct{}
+
 	mu     sync.Mutex
 	bodies [][]byte
 }
 
-func newProvider(t *testing.T, script *scripted.Script) *provider {
+// newProvider begins to serve a script; the rules of these names are held until they are released.
+func newProvider(t *testing.T, script *scripted.Script, held ...string) *provider {
 	t.Helper()
-	m, err := scripted.New(script, scripted.Options{})
-	if err != nil {
+	p := &provider{held: map[string]chan struct{}{}}
+	for _, name := range held {
+		p.held[name] = make(chan struct{})
+	}
+	var err error
+	if p.Model, err = scripted.New(script, scripted.Options{Hold: p.hold}); err != nil {
 		t.Fatal(err)
 	}
-	p := &provider{Model: m}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	p.url = server.URL
@@ -54,6 +62,18 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	p.Model.ServeHTTP(w, r)
+}
+
+// hold waits until a rule is released or the client has left.
+func (p *provider) hold(ctx context.Context, rule string) {
+	released, held := p.held[rule]
+	if !held {
+		return
+	}
+	select {
+	case <-released:
+	case <-ctx.Done():
+	}
 }
 
 // begun counts the requests that a rule has answered.

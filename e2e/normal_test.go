@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -40,6 +41,7 @@ var dropped = map[string]bool{
 	"prompt": true, "context_tokens": true, "hold_tokens": true, "hold_cost": true, "provider": true, "usage": true,
 	"first": true, "waited": true, "duration": true, "prices": true, "worker": true, "until": true, "facts": true,
 	"at": true, "hash": true, "tokens": true, "roles": true, "context": true, "retry_after": true, "workspace": true, "result_hash": true,
+	"edited": true,
 }
 
 // normalJournal is what was recorded, by agent, without what differs from run to run.
@@ -74,11 +76,7 @@ func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(stri
 	switch r := row.(type) {
 	case journal.Posted, journal.Delivered:
 	case journal.Moved:
-		move := string(r.Status)
-		if r.Reason != "" {
-			move += "(" + string(r.Reason) + ")"
-		}
-		a.moves = append(a.moves, move)
+		a.moves = append(a.moves, statusName(r))
 	case journal.Stepped:
 		return a.step(r, normal)
 	default:
@@ -103,6 +101,23 @@ func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(stri
 		a.facts = append(a.facts, l)
 	}
 	return nil
+}
+
+// statusName is the status that a task came to, with the reason of one that waits.
+func statusName(r journal.Moved) string {
+	if r.Reason == "" {
+		return string(r.Status)
+	}
+	return string(r.Status) + "(" + string(r.Reason) + ")"
+}
+
+// eventName is the name of the event that a step took in, empty if there is none.
+func eventName(r journal.Stepped) string {
+	e, err := agent.UnmarshalEvent(r.Event)
+	if err != nil {
+		return ""
+	}
+	return agent.EventName(e)
 }
 
 // sideOf is the model call of a side turn that a row is about.
@@ -141,6 +156,9 @@ func (a *account) step(r journal.Stepped, normal func(string) string) error {
 	}
 	if outcome, ok := e.Event["outcome"].(map[string]any); ok {
 		e.Event["status"] = outcome["status"]
+	}
+	if edited, ok := e.Event["edited"].(map[string]any); ok {
+		e.Event["with"] = edited["hash"]
 	}
 	delete(e.Event, "hash")
 	body, err := json.Marshal(e.Event)

@@ -25,9 +25,10 @@ name: plain
 rules:
   - {name: slow, when: {role: main, turn: 0, text: 'Think'}, reply: {delay: 30s, text: 'Never said.'}}
   - {name: late, when: {role: main, turn: 0, text: 'Take your time'}, reply: {delay: 1500ms, text: 'Here it is.'}}
+  - {name: long, when: {role: main, turn: 0, text: 'No hurry'}, reply: {delay: 5s, text: 'Here it is.'}}
   - {name: down, when: {role: main, text: 'Break'}, reply: {fault: {name: server_error}}}
   - {name: cut, when: {role: main, text: 'Go on for ever'}, reply: {text: 'And on and', stop: max_tokens}}
-  - {name: answer, when: {role: main, turn: 0}, reply: {chunk: 4, pace: 2ms, text: 'The sea is salty because rivers carry salt into it.'}}
+  - {name: answer, when: {role: main, turn: 0}, reply: {chunk: 4, pace: 80ms, text: 'The sea is salty because rivers carry salt into it.'}}
   - {name: again, when: {role: main}, reply: {text: 'As I said.'}}
 `
 
@@ -320,7 +321,7 @@ func decide(t *testing.T, b bridged, path, hash string) {
 	req.Header.Set("Authorization", "Bearer "+adaToken)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", "decide-"+hash)
-	res, err := http.DefaultClient.Do(req)
+	res, err := contracted(t, b.url).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,17 +482,17 @@ func chatClosing(t *testing.T, on *stack) {
 	whole, pieces := option.WithHeader("Idempotency-Key", "whole-"+on.name), option.WithHeader("Idempotency-Key", "pieces-"+on.name)
 	go func() {
 		client := b.sdk(adaToken)
-		_, err := client.Chat.Completions.New(ctx, prompt("Take your time"), whole)
+		_, err := client.Chat.Completions.New(ctx, prompt("No hurry"), whole)
 		first <- err
 	}()
 	go func() {
 		client := b.sdk(adaToken)
-		s := client.Chat.Completions.NewStreaming(ctx, prompt("Take your time"), pieces)
+		s := client.Chat.Completions.NewStreaming(ctx, prompt("No hurry"), pieces)
 		for s.Next() {
 		}
 		second <- s.Err()
 	}()
-	if err := b.until(ctx, func() (bool, error) { return b.provider.begun("late") == 2, nil }); err != nil {
+	if err := b.until(ctx, func() (bool, error) { return b.provider.begun("long") == 2, nil }); err != nil {
 		t.Fatal(err)
 	}
 	b.server.Close()
@@ -504,14 +505,14 @@ func chatClosing(t *testing.T, on *stack) {
 	}
 	b.url, _ = front(t, b.stage, b.worker)
 	client := b.sdk(adaToken)
-	again, err := client.Chat.Completions.New(ctx, prompt("Take your time"), whole)
+	again, err := client.Chat.Completions.New(ctx, prompt("No hurry"), whole)
 	if err != nil || again.Choices[0].Message.Content != "Here it is." {
 		t.Errorf("at another server: %v", err)
 	}
-	if s := b.stream(t, prompt("Take your time"), pieces); s.text != "Here it is." {
+	if s := b.stream(t, prompt("No hurry"), pieces); s.text != "Here it is." {
 		t.Errorf("streamed at another server: %+v", s)
 	}
-	if n := b.provider.begun("late"); n != 2 {
+	if n := b.provider.begun("long"); n != 2 {
 		t.Errorf("%d calls of two requests", n)
 	}
 }

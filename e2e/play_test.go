@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -49,7 +50,7 @@ type stage struct {
 // newStage lays a scenario out on a stack.
 func newStage(t *testing.T, s *scenario, on *stack, legEffects int) *stage {
 	t.Helper()
-	st := &stage{scenario: s, stack: on, provider: newProvider(t, s.script), logs: &logs{}}
+	st := &stage{scenario: s, stack: on, provider: newProvider(t, s.script, s.held()...), logs: &logs{}}
 	id := fmt.Sprintf("%s-%d", s.name, legEffects)
 	st.place = journal.Place{Tenant: app.LocalTenant, Conversation: id}
 	home := t.TempDir()
@@ -175,6 +176,8 @@ func (st *stage) act(t *testing.T, c command) error {
 		return st.open(ctx, c)
 	case "wait":
 		return st.wait(ctx, c)
+	case "release":
+		return st.release(ctx, c)
 	case "kill":
 		st.killWorker(t)
 		return nil
@@ -235,7 +238,7 @@ func (st *stage) person(ctx context.Context, c command) error {
 			m.InReplyTo = c.args[2]
 		}
 		_, err = client.Say(ctx, st.place, m)
-	case "allow", "deny":
+	case "allow", "edit", "deny":
 		err = st.decide(ctx, c)
 	case "cancel":
 		task := ""
@@ -266,7 +269,12 @@ func (st *stage) decide(ctx context.Context, c command) error {
 		return fmt.Errorf("%v is no approval", c.args)
 	}
 	d := journal.Decided{
-		In: wanted.In, Call: wanted.Call, Hash: wanted.Hash, Allow: c.verb == "allow", By: person, Reason: c.text, Scope: "once",
+		In: wanted.In, Call: wanted.Call, Hash: wanted.Hash, Allow: c.verb != "deny", By: person, Scope: "once",
+	}
+	if c.verb == "edit" {
+		d.Args = c.text
+	} else {
+		d.Reason = c.text
 	}
 	if len(c.args) == 3 {
 		d.Scope = c.args[2]
@@ -303,16 +311,11 @@ func (st *stage) wait(ctx context.Context, c command) error {
 		if err != nil {
 			return err
 		}
-		return st.until(ctx, func() (bool, error) {
-			n := 0
-			entries, err := st.entries(ctx)
-			for _, e := range entries {
-				if e.Row.Kind() == journal.KindTurnEnded {
-					n++
-				}
-			}
-			return n >= want, err
-		})
+		return st.waitRows(ctx, want, func(row journal.Row) bool { return row.Kind() == journal.KindTurnEnded })
+	case "step", "move":
+		return st.waitCourse(ctx, c)
+	case "beat":
+		return st.waitBeat(ctx, word)
 	case "rule":
 		return st.waitRule(ctx, c)
 	case "row":
@@ -329,6 +332,84 @@ func (st *stage) wait(ctx context.Context, c command) error {
 		return st.waitQuiet(ctx, c)
 	}
 	return fmt.Errorf("there is no waiting for %s", c.args[0])
+}
+
+// waitRows waits until so many rows are of a kind.
+func (st *stage) waitRows(ctx context.Context, want int, is func(journal.Row) bool) error {
+	return st.until(ctx, func() (bool, error) {
+		n := 0
+		entries, err := st.entries(ctx)
+		for _, e := range entries {
+			if is(e.Row) {
+				n++
+			}
+		}
+		return n >= want, err
+	})
+}
+
+// waitCourse waits until an agent has taken an event in, or has come to a status, so many times.
+func (st *stage) waitCourse(ctx context.Context, c command) error {
+	if len(c.args) < 3 {
+		return fmt.Errorf("wait %s needs an agent and what it is waited for", c.args[0])
+	}
+	agent, name, want := c.args[1], c.args[2], 1
+	if len(c.args) > 3 {
+		var err error
+		if want, err = strconv.Atoi(c.args[3]); err != nil {
+			return err
+		}
+	}
+	return st.waitRows(ctx, want, func(row journal.Row) bool {
+		switch r := row.(type) {
+		case journal.Stepped:
+			return c.args[0] == "step" && r.Agent == agent && eventName(r) == name
+		case journal.Moved:
+			return c.args[0] == "move" && r.Agent == agent && statusName(r) == name
+		default:
+			return false
+		}
+	})
+}
+
+// waitBeat waits until the engine has taken the next sign of life of an agent's leg.
+func (st *stage) waitBeat(ctx context.Context, agent string) error {
+	first := time.Time{}
+	return st.until(ctx, func() (bool, error) {
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(ctx, durable.WorkflowID(st.place, agent), "")
+		legs := run.GetPendingActivities()
+		if err != nil || len(legs) == 0 {
+			return false, err
+		}
+		beat := legs[0].GetLastHeartbeatTime().AsTime()
+		if first.IsZero() {
+			first = beat
+		}
+		return beat.After(first), nil
+	})
+}
+
+// release lets a rule answer that was held. Whatever people did before has reached the engine by then.
+func (st *stage) release(ctx context.Context, c command) error {
+	name := strings.Join(c.args, " ")
+	released, held := st.provider.held[name]
+	if !held {
+		return fmt.Errorf("rule %q is not held", name)
+	}
+	if err := st.waitTold(ctx); err != nil {
+		return err
+	}
+	close(released)
+	return nil
+}
+
+// waitTold waits until the engine has been told of everything that people did.
+func (st *stage) waitTold(ctx context.Context) error {
+	return st.until(ctx, func() (bool, error) {
+		posts, err := st.node.Log.Pending(ctx, time.Now().Add(time.Hour), 1000)
+		here := func(p journal.Post) bool { return p.Place == st.place }
+		return err == nil && !slices.ContainsFunc(posts, here), err
+	})
 }
 
 // waitRule waits until the model has been asked. The name of a rule may have several words, and the
@@ -381,7 +462,7 @@ func (st *stage) entries(ctx context.Context) ([]journal.Entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out = append(out, page...); len(page) < journal.PageMaxLimit {
+		if out = append(out, page...); len(page) == 0 {
 			return out, nil
 		}
 	}

@@ -101,6 +101,9 @@ func readScenario(path string) (*scenario, error) {
 	if s.script == nil || len(s.play) == 0 {
 		return nil, fmt.Errorf("a scenario needs model.yaml and play")
 	}
+	if err := s.checkHeld(); err != nil {
+		return nil, err
+	}
 	for _, c := range s.play {
 		s.processes = s.processes || c.verb == "kill" || c.verb == "drain"
 		s.alone = s.alone || c.verb == "pause"
@@ -159,8 +162,8 @@ func readCommand(number int, line string) (command, error) {
 	fields := strings.Fields(words)
 	c := command{line: number, verb: strings.TrimSuffix(fields[0], ":"), args: fields[1:], text: text}
 	least, known := map[string]int{
-		"open": 0, "say": 1, "reply": 3, "decline": 3, "allow": 2, "deny": 2, "cancel": 1, "close": 0,
-		"both": 0, "change": 1, "wait": 2, "kill": 1, "drain": 1, "start": 1, "pause": 2,
+		"open": 0, "say": 1, "reply": 3, "decline": 3, "allow": 2, "edit": 2, "deny": 2, "cancel": 1, "close": 0,
+		"both": 0, "change": 1, "wait": 2, "release": 1, "kill": 1, "drain": 1, "start": 1, "pause": 2,
 	}[c.verb]
 	switch {
 	case !known:
@@ -169,6 +172,32 @@ func readCommand(number int, line string) (command, error) {
 		return c, fmt.Errorf("line %d of play: %s needs %d words", number, c.verb, least)
 	}
 	return c, nil
+}
+
+// held are the rules that the play releases; they answer nobody before.
+func (s *scenario) held() []string {
+	var out []string
+	for _, c := range s.play {
+		if c.verb == "release" {
+			out = append(out, strings.Join(c.args, " "))
+		}
+	}
+	return out
+}
+
+// checkHeld reports a rule that is released and does not exist, or is released twice.
+func (s *scenario) checkHeld() error {
+	rules := map[string]bool{}
+	for _, r := range s.script.Rules {
+		rules[r.Name] = true
+	}
+	for _, name := range s.held() {
+		if !rules[name] {
+			return fmt.Errorf("there is no rule %q to release, or no more", name)
+		}
+		delete(rules, name)
+	}
+	return nil
 }
 
 // want is an expectation of the file, empty if there is none.

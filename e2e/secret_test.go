@@ -19,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
@@ -33,7 +34,7 @@ import (
 // Covers: P29.
 func TestSecrets(t *testing.T) {
 	engine := &stack{}
-	store := database(t, "_visibility")
+	store := postgrestest.New(t, "_visibility")
 	engine.startEngine(t, []string{"--postgres", store.DSN})
 	hosted := func(t *testing.T, binary string) map[string][]byte {
 		t.Helper()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
@@ -189,7 +190,7 @@ func (p *secretPlay) plant(t *testing.T) {
 // prepare makes the journal's database, a role with a password, and listens to the bus.
 func (p *secretPlay) prepare(t *testing.T) {
 	t.Helper()
-	d := database(t)
+	d := postgrestest.New(t)
 	p.owner = d.DSN
 	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)

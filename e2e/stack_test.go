@@ -122,7 +122,7 @@ func newStack(t *testing.T, name string) *stack {
 	args := []string{"--sqlite", filepath.Join(s.dir, "engine.db")}
 	if s.name == postgresStack {
 		s.prepare(t)
-		args = []string{"--postgres", database(t, "_visibility").DSN}
+		args = []string{"--postgres", postgrestest.New(t, "_visibility").DSN}
 	}
 	s.startEngine(t, args)
 	return s
@@ -153,13 +153,23 @@ func (s *stack) connect(t *testing.T) {
 	t.Cleanup(func() { closeNode(t, s.control) })
 }
 
-// serve carries the workflows of all scenarios out.
+// serve carries the workflows of all scenarios out, and tells the engine of what it was too busy to hear.
 func (s *stack) serve(t *testing.T) {
 	t.Helper()
 	s.connect(t)
 	if err := s.control.Work(); err != nil {
 		t.Fatal(err)
 	}
+	ctx, stop := context.WithCancel(t.Context())
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		s.control.Sweep(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-swept
+	})
 }
 
 func (s *stack) spec() nodeSpec {
@@ -170,7 +180,7 @@ func (s *stack) spec() nodeSpec {
 
 func (s *stack) prepare(t *testing.T) {
 	t.Helper()
-	d := database(t)
+	d := postgrestest.New(t)
 	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
@@ -182,20 +192,6 @@ func natsURL() string {
 		return url
 	}
 	return "nats://127.0.0.1:4222"
-}
-
-func database(t *testing.T, beside ...string) postgrestest.Database {
-	t.Helper()
-	d, err := postgrestest.New(t.Context(), beside...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Drop(context.Background()); err != nil {
-			t.Errorf("a database is left behind: %v", err)
-		}
-	})
-	return d
 }
 
 // engineStart is how long an engine may take until it is ready.

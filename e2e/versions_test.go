@@ -138,19 +138,23 @@ func (b *build) served(t *testing.T, want map[string]int) {
 }
 
 // builds holds the builds that answered for an agent against those that should have, for each of its
-// histories.
+// histories. One that has just begun is answered for a little later.
 func (st *stage) builds(t *testing.T, agent string, want ...[]string) {
 	t.Helper()
-	runs, err := history.Chain(t.Context(), st.node.Client.Engine, durable.WorkflowID(st.place, agent))
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	diff := ""
+	err := st.until(ctx, func() (bool, error) {
+		runs, err := history.Chain(ctx, st.node.Client.Engine, durable.WorkflowID(st.place, agent))
+		var found [][]string
+		for _, r := range runs {
+			found = append(found, r.Builds())
+		}
+		diff = cmp.Diff(want, found)
+		return diff == "", err
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	var found [][]string
-	for _, r := range runs {
-		found = append(found, r.Builds())
-	}
-	if diff := cmp.Diff(want, found); diff != "" {
-		t.Errorf("the builds of %s in %s should be (-) and are (+):\n%s", agent, st.place.Conversation, diff)
+		t.Errorf("the builds of %s in %s should be (-) and are (+): %v\n%s", agent, st.place.Conversation, err, diff)
 	}
 }
 

@@ -56,31 +56,57 @@ func playFront(s Setup) (func(Order) (any, error), error) {
 func bareSnapshot(log journal.Log) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{conversation}", func(w http.ResponseWriter, r *http.Request) {
-		at := place(r.PathValue("conversation"))
-		state, err := log.Snapshot(r.Context(), at)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		messages, err := log.Chat(r.Context(), at, journal.Page{Limit: 100})
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		var keys []string
-		for _, q := range state.Questions {
-			keys = append(keys, journal.Asked{Question: q.ID}.Key())
-		}
-		for _, a := range state.Approvals {
-			keys = append(keys, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
-		}
-		asks, err := log.Find(r.Context(), at, keys...)
+		found, err := bareRead(r.Context(), log, place(r.PathValue("conversation")))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"state": state, "messages": messages, "asks": asks})
+		_ = json.NewEncoder(w).Encode(found)
 	})
 	return mux
+}
+
+// bareRead asks for the state, what was said and how far it has come, what waits and the tasks' first and
+// last rows, and the marks.
+func bareRead(ctx context.Context, log journal.Log, at journal.Place) (map[string]any, error) {
+	state, err := log.Snapshot(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := log.Chat(ctx, at, journal.Page{Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	var posts, rows []string
+	for _, m := range messages {
+		if m.Number > 0 {
+			posts = append(posts, journal.Delivered{ID: "said:" + m.ID}.Key())
+		}
+	}
+	for _, q := range state.Questions {
+		rows = append(rows, journal.Asked{Question: q.ID}.Key())
+	}
+	for _, a := range state.Approvals {
+		rows = append(rows, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
+	}
+	for _, t := range state.Tasks {
+		rows = append(rows, journal.Assigned{In: journal.In{Task: t.ID}}.Key(), journal.Finished{In: journal.In{Task: t.ID}}.Key())
+	}
+	delivered, err := log.Find(ctx, at, posts...)
+	if err != nil {
+		return nil, err
+	}
+	read, err := log.Transcript(ctx, at, "main", journal.Page{Limit: 20})
+	if err != nil {
+		return nil, err
+	}
+	asks, err := log.Find(ctx, at, rows...)
+	if err != nil {
+		return nil, err
+	}
+	marks, err := log.Marks(ctx, at, journal.Page{Limit: 200})
+	return map[string]any{
+		"state": state, "messages": messages, "asks": asks, "marks": marks, "delivered": len(delivered), "read": len(read),
+	}, err
 }

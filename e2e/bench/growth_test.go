@@ -17,7 +17,7 @@ const flat = 0.15
 // How far growth is followed, in full and in CI.
 var (
 	fullSiblings, smallSiblings = []int{8, 32, 128, 512, 1000}, []int{4, 16, 48}
-	fullTurns, smallTurns       = []int{10, 50, 100, 200, 400, 800, 1200, 1600, 2000}, []int{10, 50, 90}
+	fullTurns, smallTurns       = []int{10, 50, 100, 200, 400, 800, 1200, 1600, 2000}, []int{10, 30, 50, 70, 90}
 )
 
 // window makes a transcript be shortened every few dozen turns.
@@ -156,6 +156,40 @@ func (c curve) judge(t *testing.T, what string) {
 	for _, p := range c.points {
 		if p.y > mean*(1+allowed) || p.y < mean*(1-allowed) {
 			t.Errorf("%s: %.1f ms at %.0f, the mean of all is %.1f: not flat within %.0f %%", what, p.y, p.x, mean, 100*allowed)
+		}
+	}
+	if p, grew := c.grows(); grew {
+		t.Errorf("%s: %.1f ms at %.0f, more than twice the %.1f of the beginning", what, p.y, p.x, c.points[0].y)
+	}
+}
+
+// grows is the first point that is more than twice as high as the beginning. A few short measurements say
+// no more than that about growth.
+func (c curve) grows() (point, bool) {
+	for _, p := range c.points {
+		if p.y > 2*c.points[0].y {
+			return p, true
+		}
+	}
+	return point{}, false
+}
+
+// TestGrowthIsSeen draws what costs more and more, and what does not, as far as CI follows it.
+func TestGrowthIsSeen(t *testing.T) {
+	for name, c := range map[string]struct {
+		cost func(turn float64) float64
+		want bool
+	}{
+		"as much as before": {func(float64) float64 { return 20 }, false},
+		"for all before":    {func(turn float64) float64 { return turn }, true},
+		"less than before":  {func(turn float64) float64 { return 20 - turn/10 }, false},
+	} {
+		var load curve
+		for _, mark := range smallTurns[1:] {
+			load.add(float64(mark), c.cost(float64(mark)))
+		}
+		if _, grew := load.grows(); grew != c.want {
+			t.Errorf("what costs %s grows: %t", name, grew)
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/durable"
-	"github.com/retinue-dev/retinue/internal/journal/postgres"
 )
 
 // program is the binary with the engine inside.
@@ -96,7 +96,7 @@ func openPostgres(t *testing.T) *store {
 		return u.String()
 	}
 	s.journal = dsn(databases[0])
-	if err := postgres.Migrate(ctx, s.journal); err != nil {
+	if err := app.MigrateDatabase(ctx, s.journal); err != nil {
 		t.Fatal(err)
 	}
 	s.startEngine(t, t.TempDir(), "--postgres", dsn(databases[1]))

@@ -19,21 +19,43 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 )
 
 // answerWithin is how long a server may take to answer before it is asked again.
 const answerWithin = 10 * time.Second
 
 // caller is a program that talks to the servers over HTTP. It knows two things about them: any of them
-// will do, and the same key is the same command.
+// will do, and the same key is the same command. Whatever they answer is held against their document.
 type caller struct {
-	bases  []string
-	token  string
-	client *http.Client
+	bases    []string
+	token    string
+	client   *http.Client
+	contract *apitest.Contract
+	// told is how many answers it has told of.
+	told atomic.Int64
 }
 
-func newCaller(bases []string, token string) *caller {
-	return &caller{bases: bases, token: token, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
+// newCaller makes a caller that tells of answers which are not as the document promises.
+func (p part) newCaller(broken func(error)) (*caller, error) {
+	document, err := os.ReadFile(p.document())
+	if err != nil {
+		return nil, err
+	}
+	contract, err := apitest.NewContract(document)
+	if err != nil {
+		return nil, err
+	}
+	return &caller{bases: p.Servers, token: p.Token, contract: contract, client: &http.Client{
+		Transport: contract.Watch(&http.Transport{MaxIdleConnsPerHost: 32}, broken),
+	}}, nil
+}
+
+// untold is how many answers were held against the document since it was last asked for.
+func (c *caller) untold() int64 {
+	all := int64(c.contract.Counts().Answers)
+	return all - c.told.Swap(all)
 }
 
 // refusal is an answer that asking again will not change.
@@ -173,12 +195,15 @@ func (j job) request() (path string, body map[string]any) {
 // call does jobs from its standard input over HTTP, all at once, each until it is answered. One in
 // four is sent again although it was answered: the answer must stay the same.
 func (p part) call() error {
-	c := newCaller(p.Servers, p.Token)
 	var mu sync.Mutex
 	say := func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Printf(format+"\n", args...)
+	}
+	c, err := p.newCaller(func(err error) { say("wrong %s", flat(err)) })
+	if err != nil {
+		return err
 	}
 	say("ready")
 	lines := bufio.NewScanner(os.Stdin)
@@ -200,7 +225,7 @@ func (c *caller) do(j job, say func(string, ...any)) {
 		if a := new(ambiguous); errors.As(err, a) {
 			kind = "ambiguous"
 		}
-		say("%s %s %s", kind, j.ID, strings.ReplaceAll(err.Error(), "\n", " "))
+		say("%s %s %s", kind, j.ID, flat(err))
 	}
 	ask := func() (string, error) {
 		text, err := c.persist(context.Background(), http.MethodPost, path, j.ID, body, told)
@@ -223,5 +248,9 @@ func (c *caller) do(j job, say func(string, ...any)) {
 	if err != nil {
 		say("wrong %s %s %v", j.ID, j.Do, err)
 	}
+	say("checked %d", c.untold())
 	say("acked %s %s", j.ID, id)
 }
+
+// flat is an error in one line.
+func flat(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

@@ -24,6 +24,8 @@ const (
 	agentsPerMinute = 225
 	// ambiguousPerMinute is how many requests must have been sent and not answered.
 	ambiguousPerMinute = 75
+	// moreFor is how long faults go on at a time when the load was not carried yet.
+	moreFor = 30 * time.Second
 	// drainWithin is how long what is open may take to end when the faults have stopped.
 	drainWithin = 60 * time.Second
 )
@@ -46,16 +48,11 @@ func TestCrash(t *testing.T) {
 	t.Logf("seed %d; play it again with: make crash SEED=%d MINUTES=%v", *seed, *seed, *minutes)
 	over := time.Duration(*minutes * float64(time.Minute))
 	w := newWorld(t, worldOptions{Workers: 3, Servers: 2})
-	l := &crowd{
-		load: &load{world: w, ledger: newLedger()}, seed: *seed, until: time.Now().Add(over),
-		caller: newCaller(w.part.Servers, w.part.Token), watched: map[string]*watch{},
-	}
+	l := newCrowd(w)
+	l.seed = *seed
 	l.startClients("caller", 2)
 	n := &nemesis{load: l.load, chance: rand.New(rand.NewPCG(*seed, 1<<32))}
-	counts := map[fault]int{}
-	for f, count := range faultsPerRun {
-		counts[f] = max(int(float64(count)**minutes/4+0.5), 1)
-	}
+	stop := n.mind()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
@@ -64,7 +61,9 @@ func TestCrash(t *testing.T) {
 		l.run(ctx, people)
 	}()
 	began := time.Now()
-	n.strike(ctx, n.plan(counts), over)
+	n.strike(ctx, n.plan(faultsIn(over)), over)
+	l.strikeOn(ctx, t, n, began.Add(2*over))
+	l.over.Store(true)
 	stopped := time.Now()
 	select {
 	case <-ended:
@@ -74,18 +73,45 @@ func TestCrash(t *testing.T) {
 	}
 	open := l.drain(t.Context(), time.Until(stopped.Add(drainWithin)))
 	drained := time.Since(stopped)
+	stop()
 	v := l.judge(t, n.done)
 	v.Open = open
 	l.judgeWatched(t, &v)
 	l.judgeList(t, &v)
 	v.TailOK, v.TailErrors = l.ledger.tail(stopped.Add(-stopped.Sub(began) / 5))
 	report(t, v, n.done, drained)
+	l.reportAnswers(t)
 	w.audited(t)
 	if least := int(agentsPerMinute * *minutes); v.Agents < least {
 		t.Errorf("only %d sub-agents ran under the faults, at least %d are needed to say anything", v.Agents, least)
 	}
 	if least := int(ambiguousPerMinute * *minutes); v.Ambiguous < least {
 		t.Errorf("only %d requests were sent and not answered, at least %d are needed to say anything", v.Ambiguous, least)
+	}
+}
+
+// faultsIn are the faults of a time.
+func faultsIn(over time.Duration) map[fault]int {
+	counts := map[fault]int{}
+	for f, count := range faultsPerRun {
+		counts[f] = max(int(float64(count)*over.Minutes()/4+0.5), 1)
+	}
+	return counts
+}
+
+// strikeOn goes on with faults until the load is carried that a run needs to say anything: a busy machine
+// takes longer for it.
+func (c *crowd) strikeOn(ctx context.Context, t *testing.T, n *nemesis, until time.Time) {
+	t.Helper()
+	for {
+		agents, ambiguous := c.carried(ctx)
+		enough := agents >= int(agentsPerMinute**minutes) && ambiguous >= int(ambiguousPerMinute**minutes)
+		left := min(time.Until(until), moreFor)
+		if enough || left <= 0 || ctx.Err() != nil {
+			return
+		}
+		t.Logf("%d sub-agents and %d requests without an answer so far, so it goes on", agents, ambiguous)
+		n.strike(ctx, n.plan(faultsIn(left)), left)
 	}
 }
 
@@ -132,6 +158,9 @@ func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
 	}
 	if v.Refused > 0 {
 		t.Errorf("the model refused %d requests", v.Refused)
+	}
+	if len(v.Resume) > 0 && len(v.ResumeAlone) == 0 {
+		t.Error("no task of a killed worker was spared by other faults, so that nothing is known of how long it stands still")
 	}
 	if p95 := percentile(v.ResumeAlone, 0.95); p95 > *resume {
 		t.Errorf("tasks of a killed worker stand still for %v in 5 of 100 cases, at most %v is allowed", p95, *resume)

@@ -8,11 +8,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/durable"
 )
 
@@ -21,11 +24,35 @@ import (
 type crowd struct {
 	*load
 	seed   uint64
-	until  time.Time
 	caller *caller
+	// over means that nobody begins anything new.
+	over atomic.Bool
 
 	mu      sync.Mutex
 	watched map[string]*watch
+}
+
+// newCrowd are people of whom nobody has come yet. What they are answered is held against the document.
+func newCrowd(w *world) *crowd {
+	w.t.Helper()
+	c, err := w.part.newCaller(apitest.Fail(w.t))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &crowd{load: &load{world: w, ledger: newLedger()}, caller: c, watched: map[string]*watch{}}
+}
+
+// reportAnswers says how much was held against the document that the servers serve.
+func (c *crowd) reportAnswers(t *testing.T) {
+	t.Helper()
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	counts := c.caller.contract.Counts()
+	counts.Answers += c.ledger.checked
+	t.Logf("document           %v", counts)
+	if counts.Answers == 0 {
+		t.Error("nothing was held against the document")
+	}
 }
 
 // everyShape is drawn from; those that bring many sub-agents are in it more often.
@@ -34,19 +61,40 @@ var everyShape = []string{
 	shapeInquire, shapeBeg,
 }
 
-// run has people work until the time is over, and returns when each has come to an end or ctx is
+// run has people work until it is over, and returns when each has come to an end or ctx is
 // over.
 func (c *crowd) run(ctx context.Context, people int) {
 	var wg sync.WaitGroup
 	for i := range people {
 		wg.Go(func() {
 			chance := rand.New(rand.NewPCG(c.seed, uint64(i)))
-			for n := 0; time.Now().Before(c.until) && ctx.Err() == nil; n++ {
+			for n := 0; !c.over.Load() && ctx.Err() == nil; n++ {
 				c.talk(ctx, chance, i, fmt.Sprintf("crash-p%dc%d", i, n))
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// carried is how many sub-agents ran so far, and how many requests were sent and not answered.
+func (c *crowd) carried(ctx context.Context) (agents, ambiguous int) {
+	c.load.mu.Lock()
+	convs := slices.Clone(c.convs)
+	c.load.mu.Unlock()
+	for _, conv := range convs {
+		s, err := c.node.Log.Snapshot(ctx, placeOf(conv))
+		if err != nil {
+			continue // it counts when it can be read
+		}
+		for _, task := range s.Tasks {
+			if task.ID != durable.Root {
+				agents++
+			}
+		}
+	}
+	c.ledger.mu.Lock()
+	defer c.ledger.mu.Unlock()
+	return agents, c.ledger.ambiguous
 }
 
 // talk is one conversation.
@@ -55,13 +103,16 @@ func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name st
 		return
 	}
 	conv := c.ledger.makes(name + "o")
+	if conv == "" {
+		return // it was refused, which is on record
+	}
 	c.load.mu.Lock()
 	c.convs = append(c.convs, conv)
 	c.load.mu.Unlock()
 	stop := c.watch(ctx, conv)
 	defer stop()
 	for n := range 1 + chance.IntN(3) {
-		if time.Now().After(c.until) {
+		if c.over.Load() {
 			return
 		}
 		id, shape := fmt.Sprintf("%sm%d", name, n), everyShape[chance.IntN(len(everyShape))]

@@ -51,9 +51,7 @@ func TestDelete(t *testing.T) {
 	for _, p := range w.proxies {
 		p.calm.Store(true)
 	}
-	e := &eraser{t: t, took: map[string]time.Duration{}, crowd: &crowd{
-		load: &load{world: w, ledger: newLedger()}, caller: newCaller(w.part.Servers, w.part.Token), watched: map[string]*watch{},
-	}}
+	e := &eraser{t: t, took: map[string]time.Duration{}, crowd: newCrowd(w)}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	for _, p := range append(w.workers, w.servers...) {
@@ -76,6 +74,7 @@ func TestDelete(t *testing.T) {
 	for what, took := range e.took {
 		t.Logf("%-24s gone after %v", what, took.Round(10*time.Millisecond))
 	}
+	e.reportAnswers(t)
 }
 
 // open begins a conversation and says something in it, if there is something to say.

@@ -46,9 +46,13 @@ func (p part) gather(point durable.Point, conv string) {
 
 // announce says which round it is.
 func (p part) announce(r round) error {
-	draft := p.gathering() + ".new"
-	if err := os.WriteFile(draft, fmt.Appendf(nil, "%s %s %d", r.Point, r.Convs, r.Calls), 0o600); err != nil {
+	return putFile(p.gathering(), fmt.Sprintf("%s %s %d", r.Point, r.Convs, r.Calls))
+}
+
+// putFile writes a file that is there whole or not at all.
+func putFile(file, text string) error {
+	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
 		return err
 	}
-	return os.Rename(draft, p.gathering())
+	return os.Rename(file+".new", file)
 }

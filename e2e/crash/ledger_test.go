@@ -3,6 +3,7 @@
 package crash
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,16 +19,23 @@ type ledger struct {
 	// made is what a job made, by the server's name for it, and order the jobs as they were done.
 	made  map[string]string
 	order []string
+	// asked is how many jobs were done when one was asked for: those are the ones it comes after.
+	asked map[string]int
 	// wrong is what should not have been answered.
 	wrong []string
 	// ambiguous counts the requests that were sent and not answered.
 	ambiguous int
+	// checked counts the answers that callers held against the document.
+	checked int
 	// oks and errors are the times at which calls returned.
 	oks, errors []time.Time
 }
 
 func newLedger() *ledger {
-	return &ledger{open: map[string]job{}, done: map[string]job{}, acked: map[string]chan struct{}{}, made: map[string]string{}}
+	return &ledger{
+		open: map[string]job{}, done: map[string]job{}, acked: map[string]chan struct{}{},
+		made: map[string]string{}, asked: map[string]int{},
+	}
 }
 
 // ask enters a job and returns what is closed when it is acknowledged.
@@ -35,6 +43,7 @@ func (l *ledger) ask(j job) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[j.ID] = j
+	l.asked[j.ID] = len(l.order)
 	l.acked[j.ID] = make(chan struct{})
 	return l.acked[j.ID]
 }
@@ -48,6 +57,9 @@ func (l *ledger) heard(line string) {
 	switch what {
 	case "ambiguous": // nearly all of them are the proxies' doing
 		l.ambiguous++
+	case "checked":
+		n, _ := strconv.Atoi(id)
+		l.checked += n
 	case "error":
 		l.errors = append(l.errors, time.Now())
 	case "wrong":

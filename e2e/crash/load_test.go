@@ -86,6 +86,7 @@ func (l *load) unrest(ctx context.Context, conv string) []string {
 		return []string{err.Error()}
 	}
 	var out []string
+	unfinished := map[string]bool{}
 	for _, t := range s.Tasks {
 		open := t.FinishedAt.IsZero()
 		if t.ID == durable.Root {
@@ -93,7 +94,12 @@ func (l *load) unrest(ctx context.Context, conv string) []string {
 			open = t.Status != chat.StatusCompleted && s.Conversation.Number > 0
 		}
 		if open {
-			out = append(out, fmt.Sprintf("%s is %s %s", t.ID, t.Status, t.Reason))
+			out, unfinished[t.ID] = append(out, fmt.Sprintf("%s is %s %s", t.ID, t.Status, t.Reason)), true
+		}
+	}
+	for _, q := range s.Questions {
+		if unfinished[q.Task] { // an end that did not come to who waits for it is told from one that was not
+			out = append(out, fmt.Sprintf("question %s is %s, answered by %q", q.ID, q.Status, q.By))
 		}
 	}
 	if heard += l.ledger.answers(conv); heard < s.Conversation.Number {
@@ -137,6 +143,6 @@ func (l *load) letters(ctx context.Context, conv string) ([]string, error) {
 // isNotice tells what the core wrote from what a person said.
 func isNotice(text string) bool {
 	shape, _, _ := strings.Cut(text, " ")
-	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends}, shape) &&
+	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends, shapeAttend, shapeNurse}, shape) &&
 		!slices.Contains(everyShape, shape)
 }

@@ -9,8 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
@@ -114,10 +116,37 @@ func (p part) options(log io.Writer) (app.NodeOptions, error) {
 
 func (p part) data() string { return filepath.Join(p.Dir, "data") }
 
+// document is where the document is that the servers serve.
+func (p part) document() string { return filepath.Join(p.Dir, "openapi.json") }
+
 func (p part) ledger() string { return filepath.Join(p.Dir, "effects") }
 
 // carried is where a worker notes the legs that it carries.
 func (p part) carried(pid int) string { return filepath.Join(p.Dir, fmt.Sprintf("carried.%d", pid)) }
+
+// carriedBy are the legs that a worker had begun and not ended.
+func (p part) carriedBy(pid int) []string {
+	text, err := os.ReadFile(p.carried(pid))
+	if err != nil {
+		return nil
+	}
+	open := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		what, whose, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if what == "begin" {
+			open[whose]++
+		} else {
+			open[whose]--
+		}
+	}
+	var out []string
+	for whose, n := range open {
+		if n > 0 {
+			out = append(out, whose)
+		}
+	}
+	return out
+}
 
 // fault notes which legs a process carries, and ends it at the point where it is to die.
 func (p part) fault() durable.Fault {
@@ -128,8 +157,13 @@ func (p part) fault() durable.Fault {
 		if point == durable.PointLegEnd || point == durable.PointOnceEnd {
 			note(p.carried(os.Getpid()), "end "+place.Conversation+" "+task)
 		}
+		if point == durable.PointMailFlagged { // when it is reached is by chance, so that it is none to die at
+			p.stumble(place.Conversation)
+			return
+		}
 		if p.Watch {
 			p.reach(point)
+			p.hold(point, place.Conversation, task)
 		}
 		if p.Gather {
 			p.gather(point, place.Conversation)
@@ -147,13 +181,9 @@ func (p part) fate() string { return filepath.Join(p.Dir, "fate") }
 
 // reach notes a point and ends the process if this is the time.
 func (p part) reach(point durable.Point) {
-	note(p.reached(point), "x")
+	nth := note(p.reached(point), "x") / 2
 	fate, err := os.ReadFile(p.fate())
-	if err != nil {
-		return
-	}
-	info, err := os.Stat(p.reached(point))
-	if err != nil || string(fate) != fmt.Sprintf("%s %d", point, info.Size()/2) || os.Remove(p.fate()) != nil {
+	if err != nil || string(fate) != fmt.Sprintf("%s %d", point, nth) || os.Remove(p.fate()) != nil {
 		return
 	}
 	note(filepath.Join(p.Dir, "died"), string(fate))
@@ -163,9 +193,58 @@ func (p part) reach(point durable.Point) {
 	}
 }
 
+// holding is where the test writes at which point an orchestrator's leg waits, and held what the file is
+// called from when one does until the test takes it away.
+func (p part) holding(point durable.Point, conv string) string {
+	return filepath.Join(p.Dir, "hold."+conv+"."+strings.ReplaceAll(string(point), "/", "."))
+}
+
+func (p part) held(point durable.Point, conv string) string { return p.holding(point, conv) + ".held" }
+
+// hold has an orchestrator's leg wait, once.
+func (p part) hold(point durable.Point, conv, task string) {
+	if task != durable.Root || os.Rename(p.holding(point, conv), p.held(point, conv)) != nil {
+		return
+	}
+	for deadline := time.Now().Add(overWithin); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(p.held(point, conv)); err != nil {
+			return
+		}
+	}
+}
+
+// stumbling is where the test writes in which conversation a workflow task fails, spoken what it writes when
+// it has said something there meanwhile, and stumbled what the worker writes when the task fails after that.
+func (p part) stumbling() string { return filepath.Join(p.Dir, "stumbling") }
+
+func (p part) spoken(conv string) string { return filepath.Join(p.Dir, "spoken."+conv) }
+
+func (p part) stumbled(conv string) string { return filepath.Join(p.Dir, "stumbled."+conv) }
+
+// stumbleAfter is how long a workflow task waits until somebody has spoken: at a second the SDK takes it
+// for stuck.
+const stumbleAfter = 900 * time.Millisecond
+
+// stumble fails the workflow task that it is called in, once, while a leg of the same agent is under way here:
+// the engine has it done again, together with what has arrived meanwhile.
+func (p part) stumble(conv string) {
+	text, err := os.ReadFile(p.stumbling())
+	if err != nil || string(text) != conv || !slices.Contains(p.carriedBy(os.Getpid()), conv+" "+durable.Root) ||
+		os.Remove(p.stumbling()) != nil {
+		return
+	}
+	for deadline := time.Now().Add(stumbleAfter); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(p.spoken(conv)); err == nil {
+			note(p.stumbled(conv), "x")
+			break
+		}
+	}
+	panic("the workflow task fails, as it was told to")
+}
+
 // note appends a line in one write, so that it is there whole or not at all, and stays when the
-// writer is killed.
-func note(file, line string) {
+// writer is killed. It returns where in the file the line ends, whatever others append meanwhile.
+func note(file, line string) int64 {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		panic(err)
@@ -174,4 +253,9 @@ func note(file, line string) {
 	if _, err := f.WriteString(line + "\n"); err != nil {
 		panic(err)
 	}
+	end, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		panic(err)
+	}
+	return end
 }

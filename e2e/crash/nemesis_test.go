@@ -5,9 +5,7 @@ package crash
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -25,6 +23,8 @@ const (
 	killPostgres fault = "kill postgres"
 	pauseWorker  fault = "pause worker"
 	pauseEngine  fault = "pause engine"
+	// stoodStill is nobody's doing: the machine gave the test no time.
+	stoodStill fault = "machine stood still"
 )
 
 // struck is a fault that was done: when, until when the process was away, and which legs it
@@ -101,39 +101,52 @@ func (n *nemesis) do(f fault, p *process, pause time.Duration) {
 	case killWorker:
 		pid := p.pid()
 		p.kill()
-		s.At, s.Carried = time.Now(), n.carriedBy(pid)
+		s.At, s.Carried = time.Now(), n.part.carriedBy(pid)
 		n.revive(p)
 	case killClient, killServer, killEngine, killPostgres:
 		s.At = time.Now()
 		p.kill()
 		n.revive(p)
+	case stoodStill: // it is noted by mind
 	}
 	s.Back = time.Now()
-	n.mu.Lock()
-	n.done = append(n.done, s)
-	n.mu.Unlock()
+	n.note(s)
 }
 
-// carriedBy are the legs that a worker had begun and not ended.
-func (n *nemesis) carriedBy(pid int) []string {
-	text, err := os.ReadFile(n.part.carried(pid))
-	if err != nil {
-		return nil
-	}
-	open := map[string]int{}
-	for line := range strings.Lines(string(text)) {
-		what, whose, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if what == "begin" {
-			open[whose]++
-		} else {
-			open[whose]--
+func (n *nemesis) note(s struck) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.done = append(n.done, s)
+}
+
+const (
+	// lookEvery is how often the test looks at the clock, and stillFor how much later than before it may
+	// be then.
+	lookEvery = 50 * time.Millisecond
+	stillFor  = 500 * time.Millisecond
+)
+
+// mind notes when the machine stands still, until it is told to stop: what is late because of it says
+// nothing about the host.
+func (n *nemesis) mind() (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(lookEvery)
+		defer ticker.Stop()
+		last := time.Now().Round(0) // the clock of the journal, which goes on while a machine is halted
+		for {
+			select {
+			case <-quit:
+				return
+			case <-ticker.C:
+			}
+			now := time.Now().Round(0)
+			if now.Sub(last) > stillFor {
+				n.note(struck{Fault: stoodStill, At: last, Back: now})
+			}
+			last = now
 		}
-	}
-	var out []string
-	for whose, n := range open {
-		if n > 0 {
-			out = append(out, whose)
-		}
-	}
-	return out
+	}()
+	return func() { close(quit); <-ended }
 }

@@ -76,7 +76,7 @@ type job struct {
 	Do   string
 	Conv string
 	Text string
-	// Of is the approval that is decided, or the question that is answered.
+	// Of is the approval that is decided, the question that is answered, or the task that is cancelled.
 	Of string
 }
 
@@ -122,7 +122,7 @@ func (j job) do(ctx context.Context, node *app.Node) error {
 	case "open":
 		return node.Open(ctx, place, app.Talk{By: "somebody"})
 	case "cancel":
-		return node.Client.Cancel(ctx, place, j.ID, "somebody", "")
+		return node.Client.Cancel(ctx, place, j.ID, "somebody", j.Of)
 	default:
 		_, err := node.Client.Say(ctx, place, durable.Message{
 			ID: j.ID, By: "somebody", Parts: []chat.Part{{Kind: chat.PartText, Text: j.Text}},

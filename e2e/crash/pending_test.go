@@ -26,8 +26,9 @@ var pending = flag.Bool("pending", false, "have 500 approvals and questions wait
 const pendingWithin = 3 * time.Minute
 
 // TestPending has 500 approvals and questions wait for a person through kills of worker and engine. They
-// are decided in random order, some twice and otherwise, some after they expired or were cancelled. What
-// was approved runs once, nothing else runs, and each question is answered once.
+// are decided in random order, some with other arguments, some twice and otherwise, some after they expired
+// or were cancelled. What was approved runs once, with the arguments that the person gave it if they did,
+// nothing else runs, and each question is answered once.
 func TestPending(t *testing.T) {
 	if !*pending {
 		t.Skip("run make approvals")
@@ -39,7 +40,7 @@ func TestPending(t *testing.T) {
 	w := newWorld(t, worldOptions{Workers: 1})
 	p := &petition{
 		load: &load{world: w, ledger: newLedger()}, chance: rand.New(rand.NewPCG(*seed, 3)), seen: map[string]*books{},
-		said: map[string]bool{},
+		said: map[string]bool{}, edited: map[string]bool{},
 	}
 	began := time.Now()
 	p.ask(t)
@@ -61,10 +62,12 @@ type petition struct {
 	chance *rand.Rand
 	seen   map[string]*books
 	// said are the decisions, by conversation and key: whether it was a yes.
-	said  map[string]bool
-	twice int
-	late  int
-	kills map[string]int
+	said map[string]bool
+	// edited are those that were allowed with other arguments.
+	edited map[string]bool
+	twice  int
+	late   int
+	kills  map[string]int
 }
 
 // books are the rows of a conversation that matter here, read as they come.
@@ -153,7 +156,7 @@ func (p *petition) read(t *testing.T) {
 				b.after = e.Seq
 				b.row(e.Row)
 			}
-			if len(entries) < journal.PageMaxLimit {
+			if len(entries) == 0 {
 				break
 			}
 		}
@@ -230,30 +233,56 @@ func (p *petition) unfinished(t *testing.T) []string {
 // things are decided while they are away.
 func (p *petition) strike(t *testing.T, meanwhile []waiting, victims ...*process) {
 	t.Helper()
-	p.until(t, "no tool runs", func() bool {
-		for _, b := range p.seen {
-			for key := range b.started {
-				if _, ended := b.results[key]; !ended {
-					return false
-				}
-			}
-		}
-		return true
-	})
+	p.until(t, "no tool runs", p.still)
 	for _, v := range victims {
 		v.kill()
 		p.kills[v.name]++
 	}
 	var wg sync.WaitGroup
-	for _, w := range meanwhile {
-		p.said[w.conv+" "+w.key] = true
-		wg.Go(func() { p.tell(t, w, true) })
+	for i, w := range meanwhile {
+		edit := p.mayEdit(w) && i%2 == 0
+		p.said[w.conv+" "+w.key], p.edited[w.conv+" "+w.key] = true, edit
+		wg.Go(func() { p.tell(t, w, true, edit) })
 	}
 	wait(t.Context(), time.Second)
 	for _, v := range victims {
 		p.revive(v)
 	}
 	wg.Wait()
+}
+
+// still reports whether no tool runs, nor is about to. The calls of an agent run in order, so that the
+// first one without a result does as soon as it is decided.
+func (p *petition) still() bool {
+	for conv, b := range p.seen {
+		for key := range b.started {
+			if _, ended := b.results[key]; !ended {
+				return false
+			}
+		}
+		for _, key := range b.next() {
+			if _, decided := p.said[conv+" "+key]; decided {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// next is the first call without a result of each agent.
+func (b *books) next() map[string]string {
+	out, first := map[string]string{}, map[string]int{}
+	for key, row := range b.wanted {
+		_, ended := b.results[key]
+		var turn, n int
+		if _, err := fmt.Sscanf(row.Call, "%d.%d", &turn, &n); err != nil || ended {
+			continue
+		}
+		if least, met := first[row.Agent]; !met || n < least {
+			out[row.Agent], first[row.Agent] = key, n
+		}
+	}
+	return out
 }
 
 // cancelSome stops a conversation whose approvals are open.
@@ -283,10 +312,11 @@ func (p *petition) answer(t *testing.T) {
 			meanwhile = nil
 		}
 		for _, w := range batch[:len(batch)-len(meanwhile)] {
-			p.decide(t, w, p.chance.IntN(10) < 7)
+			yes := p.chance.IntN(10) < 7
+			p.decide(t, w, yes, yes && p.mayEdit(w) && p.chance.IntN(3) == 0)
 			if p.chance.IntN(8) == 0 {
 				p.twice++
-				p.decide(t, w, false)
+				p.decide(t, w, false, false)
 			}
 		}
 		if i < len(victims) {
@@ -296,22 +326,32 @@ func (p *petition) answer(t *testing.T) {
 }
 
 // decide has the person say something about what waits. The first that is recorded counts.
-func (p *petition) decide(t *testing.T, w waiting, yes bool) {
+func (p *petition) decide(t *testing.T, w waiting, yes, edit bool) {
 	t.Helper()
 	if _, before := p.said[w.conv+" "+w.key]; !before {
-		p.said[w.conv+" "+w.key] = yes
+		p.said[w.conv+" "+w.key], p.edited[w.conv+" "+w.key] = yes, edit
 	}
-	p.tell(t, w, yes)
+	p.tell(t, w, yes, edit)
 }
 
-func (p *petition) tell(t *testing.T, w waiting, yes bool) {
+// mayEdit reports whether something that waits is a call.
+func (p *petition) mayEdit(w waiting) bool {
+	_, approval := p.seen[w.conv].wanted[w.key]
+	return approval
+}
+
+func (p *petition) tell(t *testing.T, w waiting, yes, edit bool) {
 	t.Helper()
 	row, approval := p.seen[w.conv].wanted[w.key]
+	args := ""
+	if edit {
+		args = strings.ReplaceAll(string(row.Show), swift, swift+" "+amended)
+	}
 	for try := 0; ; try++ {
 		var err error
 		if approval {
 			err = p.node.Client.Decide(t.Context(), placeOf(w.conv), journal.Decided{
-				In: row.In, Call: row.Call, Hash: row.Hash, Allow: yes, Scope: string(agent.ScopeOnce), By: "somebody",
+				In: row.In, Call: row.Call, Hash: row.Hash, Allow: yes, Scope: string(agent.ScopeOnce), By: "somebody", Args: args,
 			})
 		} else {
 			_, err = p.node.Client.Say(t.Context(), placeOf(w.conv), durable.Message{
@@ -337,7 +377,7 @@ func (p *petition) answerLate(t *testing.T) {
 	for _, conv := range []string{hasty, cancelled} {
 		for key := range p.seen[conv].wanted {
 			p.late++
-			p.decide(t, waiting{conv, key}, true)
+			p.decide(t, waiting{conv, key}, true, false)
 		}
 	}
 }
@@ -362,6 +402,11 @@ func (p *petition) judge(t *testing.T) {
 		for key := range b.wanted {
 			closed, times := b.closed[key], ran[conv+"/"+key]
 			want := map[bool]int{true: 1}[p.said[conv+" "+key] && conv != hasty && conv != cancelled]
+			text, edited := b.results[key].Text, want == 1 && p.edited[conv+" "+key]
+			if ranSo := strings.HasSuffix(text, "stamped as "+amended) && strings.HasPrefix(text, "The user changed the arguments"); ranSo != edited {
+				t.Errorf("%s of %s was edited: %t, and gave %q", key, conv, edited, text)
+			}
+			count["edited"] += map[bool]int{true: 1}[edited]
 			count[closed.Status]++
 			count["runs"] += times
 			if times != want || b.started[key] != want || closed.Status == "" || (closed.Status == "approved") != (want == 1) {
@@ -378,7 +423,7 @@ func (p *petition) judge(t *testing.T) {
 	t.Logf("killed             %v", p.kills)
 	t.Logf("approvals          %d approved, %d denied, %d expired, %d cancelled; %d decided twice, %d late",
 		count["approved"], count["denied"], count["expired"], count["cancelled"], p.twice, p.late)
-	t.Logf("runs               %d of %d approved", count["runs"], count["approved"])
+	t.Logf("runs               %d of %d approved, %d with other arguments", count["runs"], count["approved"], count["edited"])
 	t.Logf("questions          %d, each answered once", count["questions"])
 	if n := count["approved"] + count["denied"] + count["expired"] + count["cancelled"] + count["questions"]; n < 500 {
 		t.Errorf("only %d waited", n)

@@ -33,6 +33,12 @@ type process struct {
 	exited chan struct{}
 }
 
+// What a test says of a process that is of no use to it.
+const (
+	notReady = "is not ready after"
+	notBack  = "did not come back"
+)
+
 // start runs the process and returns when it says that it is ready.
 func (p *process) start() {
 	p.t.Helper()
@@ -79,12 +85,13 @@ func (p *process) start() {
 			}
 		}
 	}
-	p.t.Errorf("%s is not ready after %s; see %s", p.name, 2*patience, p.log)
+	p.t.Errorf("%s %s %s; see %s", p.name, notReady, 2*patience, p.log)
 }
 
 // read hears what the process says. The engine says where it is ready.
 func (p *process) read(out io.Reader, ready chan struct{}) {
 	lines, first := bufio.NewScanner(out), true
+	lines.Buffer(nil, 8<<20)
 	for lines.Scan() {
 		if first && strings.Contains(lines.Text(), "ready") {
 			first = false

@@ -47,6 +47,9 @@ func TestScenarios(t *testing.T) {
 		{"die in a tool that can tell", 1, reconciled},
 		{"chatter", 1, chatter},
 		{"engine sleeps", 1, engineSleeps},
+		{"workflow task fails", 1, taskFails},
+		{"run ended from outside", 1, runEnded},
+		{"lost leg lives on", 2, legLivesOn},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +82,13 @@ func scenario(t *testing.T, workers int, play func(*testing.T, *load)) {
 	if v.Refused > 0 {
 		t.Errorf("the model refused %d requests", v.Refused)
 	}
+	if t.Failed() {
+		t.Log(complains)
+	}
 }
+
+// complains is the last that a scenario says which was played to its end and found something wrong.
+const complains = "the scenario complains"
 
 // conversation is where the scenarios talk.
 const conversation = "c"
@@ -144,27 +153,42 @@ func engineAway(t *testing.T, l *load) {
 	}
 }
 
+// sleeps is how often sleeper tries to have the worker that slept come to its end before it learns that
+// another has taken over.
+const sleeps = 4
+
 // sleeper puts a worker to sleep in the middle of a model call, for so long that another takes over
 // and both come to an end.
 func sleeper(t *testing.T, l *load) {
 	t.Helper()
-	l.begin(t)
-	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "linger 1 m"})
-	if w := l.carrier(t); w != nil {
+	for i := range sleeps {
+		conv := fmt.Sprint(conversation, i)
+		l.do(t.Context(), 0, job{ID: conv + "o", Do: "open", Conv: conv})
+		l.convs = append(l.convs, conv)
+		l.do(t.Context(), 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: "linger 1 " + conv})
+		hand := durable.Root + "/1.0.0"
+		w := l.carrier(t, conv+" "+hand)
+		if w == nil {
+			return
+		}
 		time.Sleep(500 * time.Millisecond)
 		w.signal(syscall.SIGSTOP)
 		time.Sleep(4500 * time.Millisecond)
 		w.signal(syscall.SIGCONT)
+		// The other's call takes longer than this.
+		if until(1200*time.Millisecond, func() bool { return slices.Contains(l.steps(conv, hand), "Replied") }) {
+			return
+		}
 	}
+	t.Log(unrecorded)
 }
 
-// carrier finds the worker that has begun to work for the first sub-agent.
-func (l *load) carrier(t *testing.T) *process {
+// carrier finds the worker that has begun to work for an agent.
+func (l *load) carrier(t *testing.T, whose string) *process {
 	t.Helper()
-	n := &nemesis{load: l}
 	for deadline := time.Now().Add(overWithin); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		for _, w := range l.workers {
-			if slices.Contains(n.carriedBy(w.pid()), conversation+" main/1.0.0") {
+			if slices.Contains(l.part.carriedBy(w.pid()), whose) {
 				return w
 			}
 		}
@@ -173,26 +197,55 @@ func (l *load) carrier(t *testing.T) *process {
 	return nil
 }
 
+// signLost is how long the engine sleeps for a sign of life to be lost: they come every half second, and
+// the engine's client waits one second for each. It leaves the rest of the three seconds after which
+// the engine gives a tool up to a machine that is busy.
+const signLost = 1600 * time.Millisecond
+
+// signDue is the most that may pass between the engine's falling asleep and its taking part again, if the
+// tool is not to be given up with reason.
+const signDue = 2300 * time.Millisecond
+
 // engineSleeps puts the engine to sleep while a tool runs that must not be run twice. It is not for so
 // long that the engine gives the tool up.
 func engineSleeps(t *testing.T, l *load) {
 	t.Helper()
-	l.begin(t)
-	l.do(t.Context(), 0, job{ID: "m", Do: "say", Conv: conversation, Text: "labour 1 m"})
+	for i := range 3 {
+		conv := fmt.Sprint(conversation, i)
+		slept, got := l.sleepThrough(t, conv)
+		switch ran := strings.Contains(got, `"text":"stamped"`) && !strings.Contains(got, `"failed":true`); {
+		case ran:
+			return
+		case slept <= signDue:
+			t.Errorf("the tool ran to its end, but the model was told otherwise:\n%s", got)
+			return
+		}
+		t.Logf("the engine was away for %v, so that it may have given the tool up; once more", slept.Round(time.Millisecond))
+	}
+}
+
+// sleepThrough has a tool run while the engine sleeps. It returns for how long that was, and what was said.
+func (l *load) sleepThrough(t *testing.T, conv string) (slept time.Duration, said string) {
+	t.Helper()
+	l.do(t.Context(), 0, job{ID: conv + "o", Do: "open", Conv: conv})
+	l.convs = append(l.convs, conv)
+	before, _ := os.ReadFile(l.part.ledger())
+	l.do(t.Context(), 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: "labour 1 " + conv})
 	for deadline := time.Now().Add(overWithin); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(l.part.ledger()); err == nil {
+		if now, _ := os.ReadFile(l.part.ledger()); len(now) > len(before) {
 			break
 		}
 	}
+	began := time.Now()
 	l.engine.signal(syscall.SIGSTOP)
-	time.Sleep(2300 * time.Millisecond)
+	time.Sleep(signLost)
 	l.engine.signal(syscall.SIGCONT)
 	ctx, cancel := context.WithTimeout(t.Context(), overWithin)
 	defer cancel()
-	l.quiet(ctx, conversation)
-	if got := l.said(t, conversation); !strings.Contains(got, `"text":"stamped"`) || strings.Contains(got, `"failed":true`) {
-		t.Errorf("the tool ran to its end, but the model was told otherwise:\n%s", got)
-	}
+	_ = l.node.Client.Ready(ctx)
+	slept = time.Since(began)
+	l.quiet(ctx, conv)
+	return slept, l.said(t, conv)
 }
 
 // dies plays trees in which a worker dies.

@@ -47,6 +47,8 @@ func (m mender) Probe(_ context.Context, call tool.Call) (tool.Result, tool.Happ
 const (
 	labour = "labour"
 	swift  = "swift"
+	// amended in the arguments is in the result too: they were a person's.
+	amended = "amended"
 )
 
 // stamp is one of them, under the name of a tool that roles may have.
@@ -85,6 +87,9 @@ func (s stamp) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(takes):
+	}
+	if strings.Contains(string(call.Args), amended) {
+		return tool.Result{Text: "stamped as " + amended}, ctx.Err()
 	}
 	return tool.Result{Text: "stamped"}, ctx.Err()
 }

@@ -122,25 +122,27 @@ func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string]
 		t.Error(err)
 		return
 	}
-	last := -1
+	at := map[string]int{} // where each message is
 	for _, id := range l.ledger.order {
 		j := l.ledger.done[id]
 		if j.Conv != conv || j.Do != "say" {
 			continue
 		}
 		v.Acked++
-		n, at := 0, last
+		n := 0
 		for i, text := range letters {
 			if text == j.Text {
 				n++
-				at = i
+				at[id] = i
 			}
 		}
-		if at < last {
-			v.Inverted++
-			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s comes before one that was said earlier", j.ID, conv))
+		for _, before := range l.ledger.order[:l.ledger.asked[id]] {
+			if earlier, said := at[before]; n > 0 && said && at[id] < earlier {
+				v.Inverted++
+				v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s comes before %s, which was said earlier", j.ID, conv, before))
+				break
+			}
 		}
-		last = at
 		switch {
 		case n == 0:
 			v.Lost++

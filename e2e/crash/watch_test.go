@@ -107,7 +107,7 @@ func (w *watch) see(seq int64, data string) {
 	w.seqs, w.data = append(w.seqs, seq), append(w.data, data)
 }
 
-// watchedWithin is how long all that was recorded may take to be read again.
+// watchedWithin is how long all that was recorded of a conversation may take to be read again.
 const watchedWithin = 30 * time.Second
 
 // judgeWatched holds what people saw against what a fresh stream shows, and that against the journal.
@@ -116,29 +116,37 @@ func (c *crowd) judgeWatched(t *testing.T, v *verdict) {
 	for _, p := range c.proxies {
 		p.calm.Store(true)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), watchedWithin)
-	defer cancel()
 	for conv, saw := range c.watched {
 		v.Streams += saw.streams
 		v.Events += len(saw.seqs)
 		v.Broken = append(v.Broken, saw.broken...)
-		want, err := c.events(ctx, conv)
-		if err != nil {
+		if err := c.judgeSeen(t.Context(), conv, saw, v); err != nil {
 			t.Error(err)
 			return
 		}
-		fresh := &watch{}
-		for fresh.last() < want[len(want)-1] && ctx.Err() == nil {
-			fresh.stream(ctx, c.caller, conv, want[len(want)-1])
-		}
-		if !slices.Equal(fresh.seqs, want) {
-			v.Broken = append(v.Broken, fmt.Sprintf("the stream of %s has %d events, the journal %d", conv, len(fresh.seqs), len(want)))
-		}
-		n := len(saw.seqs)
-		if n > len(fresh.seqs) || !slices.Equal(saw.seqs, fresh.seqs[:n]) || !slices.Equal(saw.data, fresh.data[:n]) {
-			v.Broken = append(v.Broken, fmt.Sprintf("who watched %s saw something else than is recorded", conv))
-		}
 	}
+}
+
+// judgeSeen holds what was seen of one conversation against it.
+func (c *crowd) judgeSeen(ctx context.Context, conv string, saw *watch, v *verdict) error {
+	ctx, cancel := context.WithTimeout(ctx, watchedWithin)
+	defer cancel()
+	want, err := c.events(ctx, conv)
+	if err != nil {
+		return err
+	}
+	fresh := &watch{}
+	for fresh.last() < want[len(want)-1] && ctx.Err() == nil {
+		fresh.stream(ctx, c.caller, conv, want[len(want)-1])
+	}
+	if !slices.Equal(fresh.seqs, want) {
+		v.Broken = append(v.Broken, fmt.Sprintf("the stream of %s has %d events, the journal %d", conv, len(fresh.seqs), len(want)))
+	}
+	n := len(saw.seqs)
+	if n > len(fresh.seqs) || !slices.Equal(saw.seqs, fresh.seqs[:n]) || !slices.Equal(saw.data, fresh.data[:n]) {
+		v.Broken = append(v.Broken, fmt.Sprintf("who watched %s saw something else than is recorded", conv))
+	}
+	return nil
 }
 
 // events are the places of a conversation's list that people are told of.

@@ -5,7 +5,6 @@ package crash
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -16,9 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
+	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
 // world is everything that runs in one test.
@@ -126,10 +127,17 @@ func (w *world) startServers(n int) {
 	}
 	for i := range n {
 		as := w.part
-		as.Address = fmt.Sprintf("127.0.0.1:%d", freePort(w.t))
+		as.Address = fmt.Sprintf("127.0.0.1:%d", porttest.Hold(w.t))
 		p := w.playAs(fmt.Sprint("server", i), "server", as, nil)
 		p.start()
 		w.servers, w.proxies = append(w.servers, p), append(w.proxies, newProxy(w.t, as.Address))
+		document, err := apitest.FetchDocument(w.t.Context(), "http://"+as.Address)
+		if err == nil {
+			err = os.WriteFile(w.part.document(), document, 0o600)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
 	}
 	for _, p := range w.proxies {
 		w.part.Servers = append(w.part.Servers, p.url())
@@ -149,19 +157,6 @@ func (w *world) startModel() {
 	w.part.Model = w.model.AnthropicURL()
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr, _ := l.Addr().(*net.TCPAddr)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return addr.Port
-}
-
 // startPostgres makes a cluster with a database for the journal and two for the engine. Postgres
 // does not run as root, so root lends it another user.
 func (w *world) startPostgres() {
@@ -170,7 +165,7 @@ func (w *world) startPostgres() {
 	if err != nil || len(bins) == 0 {
 		w.t.Fatal("no initdb under /usr/lib/postgresql: install the postgresql package")
 	}
-	bin, home, port := filepath.Dir(bins[len(bins)-1]), filepath.Join(w.dir, "pg"), freePort(w.t)
+	bin, home, port := filepath.Dir(bins[len(bins)-1]), filepath.Join(w.dir, "pg"), porttest.Hold(w.t)
 	if err := os.Mkdir(home, 0o700); err != nil {
 		w.t.Fatal(err)
 	}
@@ -248,7 +243,7 @@ func (w *world) revive(p *process) {
 			return
 		}
 	}
-	w.t.Errorf("%s did not come back; see %s", p.name, p.log)
+	w.t.Errorf("%s %s; see %s", p.name, notBack, p.log)
 }
 
 // supervise starts a process again whenever it has died, until ctx ends.
@@ -270,7 +265,7 @@ func (w *world) supervise(ctx context.Context, p *process) {
 
 func (w *world) startEngine() {
 	w.t.Helper()
-	w.part.Engine = fmt.Sprintf("127.0.0.1:%d", freePort(w.t))
+	w.part.Engine = fmt.Sprintf("127.0.0.1:%d", porttest.Hold(w.t))
 	binary, store := engineBinary(w.t), w.store
 	w.engine = w.newProcess("engine", func() *exec.Cmd {
 		return exec.Command(binary, "engine", "--postgres", store, "--listen", w.part.Engine)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -45,8 +44,8 @@ func TestAPI(t *testing.T) {
 			t.Fatalf("docs/api.md:%d: $ %s\ngives\n%s\nwhere the page has\n%s", s.line, s.command, got, s.want)
 		}
 	}
-	t.Logf("%d commands gave what the page says; %d of %d operations were asked for", len(steps),
-		len(contract.Operations())-len(contract.Unasked()), len(contract.Operations()))
+	t.Logf("%d commands gave what the page says; %d of %d operations were asked for; %v", len(steps),
+		len(contract.Operations())-len(contract.Unasked()), len(contract.Operations()), contract.Counts())
 }
 
 // watched puts somebody before a server who holds every exchange against the document that it
@@ -57,20 +56,7 @@ func watched(t *testing.T, server string) (string, *apitest.Contract) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/openapi.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }() // it was read to its end
-	document, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	contract, err := apitest.NewContract(document)
+	contract, err := apitest.Fetch(t.Context(), server)
 	if err != nil {
 		t.Fatal(err)
 	}

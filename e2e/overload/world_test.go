@@ -4,7 +4,6 @@ package overload
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
@@ -39,10 +39,10 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
-	engine := w.start(t, program(t, "retinue-full", "RETINUE_TEST_FULL"), "ready at ", "engine", "--postgres", database(t, "_visibility").DSN)
+	engine := w.start(t, program(t, "retinue-full", "RETINUE_TEST_FULL"), "ready at ", "engine", "--postgres", postgrestest.New(t, "_visibility").DSN)
 	address, _, _ := strings.Cut(engine.said, ",")
-	d := database(t)
-	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
+	d := postgrestest.New(t)
+	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
 	var err error
@@ -184,20 +184,6 @@ func program(t *testing.T, name, variable string) string {
 		t.Fatalf("there is no program to test with, run 'make engine lean': %v", err)
 	}
 	return path
-}
-
-func database(t *testing.T, beside ...string) postgrestest.Database {
-	t.Helper()
-	d, err := postgrestest.New(t.Context(), beside...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Drop(context.Background()); err != nil {
-			t.Errorf("a database is left behind: %v", err)
-		}
-	})
-	return d
 }
 
 // most is the most memory, in MB, that a process has had so far.

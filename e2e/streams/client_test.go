@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 )
 
 // watcher watches one conversation for the whole test, over as many connections as it takes.
@@ -29,15 +31,35 @@ type watcher struct {
 	// from is where it began.
 	from   int64
 	counts *counts
+	// contract is what snapshots are held against. Of those who are picked, so is every event.
+	contract *apitest.Contract
+	picked   bool
+	broken   func(error)
 }
 
 // counts says what became of all connections.
 type counts struct {
 	connects, refused, cut, slow, closing, resync atomic.Int64
+	// kills are of servers, and wrote is how much was written to the conversation of the slow.
+	kills, wrote atomic.Int64
 }
 
-// stall is how long a slow reader reads nothing.
-const stall = 4 * time.Second
+// A slow reader reads nothing until stallBytes were written, more than the buffers of both sockets and the
+// server hold back for it, but no longer than stallTime.
+const (
+	stallBytes = 8 << 20
+	stallTime  = 15 * time.Second
+)
+
+// stall is a slow reader's time of reading nothing.
+func (w *watcher) stall(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stallTime)
+	defer cancel()
+	from := w.counts.wrote.Load()
+	for w.counts.wrote.Load() < from+stallBytes && pause(ctx, 50*time.Millisecond) {
+	}
+	pause(ctx, 500*time.Millisecond) // in which the server takes up the last of it
+}
 
 // dialer connects to one address, once. A slow reader's machine holds little back for it.
 func (w *watcher) dialer(address string) *http.Transport {
@@ -57,8 +79,12 @@ func (w *watcher) dialer(address string) *http.Transport {
 // watch goes over one connection until it breaks, ctx ends or the last event is here. It returns an
 // error only for what a server must never do.
 func (w *watcher) watch(ctx context.Context, address string, until int64) error {
-	transport := w.dialer(address)
-	defer transport.CloseIdleConnections()
+	dialer := w.dialer(address)
+	defer dialer.CloseIdleConnections()
+	transport := http.RoundTripper(dialer)
+	if w.picked {
+		transport = w.contract.Watch(dialer, w.broken)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/conversations/"+w.conversation+"/events", nil)
 	if err != nil {
 		return err
@@ -80,7 +106,7 @@ func (w *watcher) watch(ctx context.Context, address string, until int64) error 
 		return fmt.Errorf("%s is answered with %s", w.conversation, res.Status)
 	}
 	if w.slow {
-		pause(ctx, stall)
+		w.stall(ctx)
 	}
 	return w.read(res.Body, until)
 }
@@ -152,7 +178,7 @@ func (w *watcher) begin(ctx context.Context, address string) error {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+w.token)
-	client := http.Client{Timeout: 10 * time.Second}
+	client := http.Client{Timeout: patience, Transport: w.contract.Watch(http.DefaultTransport, w.broken)}
 	res, err := client.Do(req)
 	if err != nil {
 		return err

@@ -5,8 +5,10 @@ package streams
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -17,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -33,7 +36,12 @@ type crowd struct {
 	here            atomic.Int64
 	mu              sync.Mutex
 	delays          map[bool][]time.Duration
+	contract        *apitest.Contract
+	broken          func(error)
 }
+
+// pickedCrowd is of how many streams one is held against the document, event by event.
+const pickedCrowd = 50
 
 // TestCrowd opens thousands of streams on one server, prints what each costs in memory, and how long
 // an event takes from its commit to those who watch.
@@ -45,6 +53,7 @@ func TestCrowd(t *testing.T) {
 	raiseFiles(t, uint64(c.alone+c.together)+1000)
 	c.site = newSite(t)
 	c.node = c.site.serve(t)
+	c.contract, c.broken = c.node.contract(t), apitest.Fail(t)
 	c.open(t)
 	c.warm(t)
 	before := memory(t, c.node)
@@ -68,6 +77,10 @@ func TestCrowd(t *testing.T) {
 		}
 		t.Logf("streams: committed to seen, %s: p50 %v, p99 %v, worst %v of %d", what,
 			d[len(d)/2].Round(10*time.Microsecond), d[len(d)*99/100].Round(10*time.Microsecond), d[len(d)-1].Round(10*time.Microsecond), len(d))
+	}
+	t.Logf("streams: %v; one of %d streams was picked for it", c.contract.Counts(), pickedCrowd)
+	if c.contract.Counts().Events == 0 {
+		t.Error("no event was held against the document")
 	}
 	t.Logf("streams: memory of the server in the end %d MB", memory(t, c.node)>>20)
 }
@@ -134,8 +147,9 @@ func (c *crowd) warm(t *testing.T) {
 	time.Sleep(time.Second)
 }
 
-// connect opens a stream and reads its head.
-func (c *crowd) connect(t *testing.T, i int, token string) net.Conn {
+// connect opens a stream and reads its head. Of most there is no more than the connection, so that
+// thousands cost this process little; one of some is read as HTTP has it and held against the document.
+func (c *crowd) connect(t *testing.T, i int, token string) io.ReadCloser {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", c.node.address, 10*time.Second)
 	if err != nil {
@@ -144,12 +158,35 @@ func (c *crowd) connect(t *testing.T, i int, token string) net.Conn {
 	}
 	fmt.Fprintf(conn, "GET /v1/conversations/%s/events?after=2 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n",
 		c.conversation(i), token)
+	if i%pickedCrowd == 0 {
+		return c.pick(t, i, conn)
+	}
 	buffer := make([]byte, 4096)
 	n, err := conn.Read(buffer)
 	if err != nil || !strings.HasPrefix(string(buffer[:n]), "HTTP/1.1 200 ") {
 		t.Errorf("stream %d: %.100q %v", i, buffer[:n], err)
 	}
 	return conn
+}
+
+// pick reads the head of a stream that is held against the document.
+func (c *crowd) pick(t *testing.T, i int, conn net.Conn) io.ReadCloser {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/v1/conversations/"+c.conversation(i)+"/events?after=2", nil)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	answer, err := http.ReadResponse(bufio.NewReaderSize(conn, 1024), request)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("stream %d: %+v %v", i, answer, err)
+		return conn
+	}
+	c.contract.Look(answer, c.broken)
+	return struct {
+		io.Reader
+		io.Closer
+	}{answer.Body, conn}
 }
 
 // join opens all streams.
@@ -172,7 +209,7 @@ func (c *crowd) join(t *testing.T) {
 const stamp = "committed at "
 
 // listen notes when events come that say when they were committed.
-func (c *crowd) listen(conn net.Conn, together bool) {
+func (c *crowd) listen(conn io.Reader, together bool) {
 	in := bufio.NewReaderSize(conn, 1024)
 	for {
 		text, err := in.ReadString('\n')

@@ -17,7 +17,9 @@ import (
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "play a run again")
@@ -56,7 +58,7 @@ func linesTo(t *testing.T, address string) (l lines) {
 	t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	begin := func(toxic string) *toxiproxy.Proxy {
-		p := toxiproxy.NewProxy(server, "line", "127.0.0.1:0", address)
+		p := toxiproxy.NewProxy(server, "line", fmt.Sprintf("127.0.0.1:%d", porttest.Hold(t)), address)
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +130,12 @@ type cuts struct {
 	lines    []lines
 	watchers []*watcher
 	counts   counts
-	kills    int
+	contract *apitest.Contract
 }
+
+// pickedCuts is of how many who watch one has every event held against the document. All of them would
+// take more of the machine than the servers.
+const pickedCuts = 4
 
 func (c *cuts) conversation(i int) string { return fmt.Sprintf("s%x-%d", c.seed, i) }
 
@@ -143,9 +149,12 @@ func (c *cuts) prepare(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	token := c.site.token(t)
+	token, broken := c.site.token(t), apitest.Fail(t)
+	c.contract = c.nodes[0].contract(t)
 	for i := range c.shape.watchers + c.slow {
-		w := &watcher{token: token, random: c.random(i), counts: &c.counts}
+		w := &watcher{
+			token: token, random: c.random(i), counts: &c.counts, contract: c.contract, picked: i%pickedCuts == 0, broken: broken,
+		}
 		if i < c.slow {
 			w.slow, w.conversation = true, c.conversation(0)
 		} else {
@@ -155,16 +164,24 @@ func (c *cuts) prepare(t *testing.T) {
 	}
 }
 
-// fault is the time in which things go wrong.
+// fault is the time in which things go wrong. It is twice as long at most if the run shows too little
+// before.
 func (c *cuts) fault(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), c.length)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*c.length)
 	defer cancel()
-	var all sync.WaitGroup
+	start := time.Now()
+	var all, begun sync.WaitGroup
 	report := func(err error) {
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}
+	all.Go(func() {
+		defer cancel()
+		pause(ctx, c.length)
+		for c.lacks() != "" && pause(ctx, 100*time.Millisecond) {
+		}
+	})
 	for i := range c.conversations {
 		all.Go(func() { report(c.talk(ctx, i)) })
 	}
@@ -172,18 +189,40 @@ func (c *cuts) fault(t *testing.T) {
 		all.Go(func() { report(l.flap(ctx, c.random(2000+i))) })
 	}
 	for i, w := range c.watchers {
-		all.Go(func() { report(c.come(ctx, w, i)) })
+		begun.Add(1)
+		all.Go(func() {
+			err := c.begin(ctx, w, i)
+			begun.Done()
+			if err == nil {
+				err = c.come(ctx, w)
+			}
+			report(err)
+		})
 	}
+	begun.Wait() // a snapshot is asked for once, so that no server is killed before
 	random := c.random(3000)
-	for pause(ctx, c.killEvery) {
+	for next := start.Add(c.killEvery); pause(ctx, time.Until(next)); next = time.Now().Add(c.killEvery) {
 		n := c.nodes[random.IntN(len(c.nodes))]
 		n.kill(t)
 		pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
 		n.run(t)
-		c.kills++
+		c.counts.kills.Add(1)
 	}
 	all.Wait()
 }
+
+// lacks says what a run must have had to show anything, and had not; empty if nothing.
+func (c *cuts) lacks() string {
+	reconnects := c.counts.connects.Load() - int64(len(c.watchers))
+	kills, slow := c.counts.kills.Load(), c.counts.slow.Load()
+	if reconnects < c.reconnects || kills == 0 || slow == 0 {
+		return fmt.Sprintf("%d reconnects of %d, %d kills and %d slow readers", reconnects, c.reconnects, kills, slow)
+	}
+	return ""
+}
+
+// large is the size of what is written to the conversation of the slow.
+const large = 150_000
 
 // talk writes to a conversation. What is written to the first is large.
 func (c *cuts) talk(ctx context.Context, i int) error {
@@ -194,7 +233,7 @@ func (c *cuts) talk(ctx context.Context, i int) error {
 			serial++
 			size := 10 + random.IntN(600)
 			if i == 0 {
-				size = 150_000
+				size = large
 			}
 			rows = append(rows, journal.Noted{In: root, Serial: serial, Note: "kept", Text: strings.Repeat("x", size)})
 		}
@@ -202,18 +241,24 @@ func (c *cuts) talk(ctx context.Context, i int) error {
 		if err := c.site.write(context.WithoutCancel(ctx), c.conversation(i), rows...); err != nil {
 			return err
 		}
+		if i == 0 {
+			c.counts.wrote.Add(int64(len(rows) * large))
+		}
 	}
 	return nil
 }
 
-// come comes again and again, to any server, over any line. Every third has read a snapshot first.
-func (c *cuts) come(ctx context.Context, w *watcher, i int) error {
-	if i%3 == 0 {
-		pause(ctx, time.Duration(w.random.IntN(int(c.killEvery/2)))) // before the first kill
-		if err := w.begin(ctx, c.nodes[i%2].address); err != nil {
-			return err
-		}
+// begin has every third read a snapshot first.
+func (c *cuts) begin(ctx context.Context, w *watcher, i int) error {
+	if i%3 != 0 {
+		return nil
 	}
+	pause(ctx, time.Duration(w.random.IntN(int(c.killEvery/2))))
+	return w.begin(ctx, c.nodes[i%2].address)
+}
+
+// come comes again and again, to any server, over any line.
+func (c *cuts) come(ctx context.Context, w *watcher) error {
 	for ctx.Err() == nil {
 		n := w.random.IntN(len(c.nodes))
 		address, most := c.lines[n][w.random.IntN(len(bad))].Listen, time.Duration(100+w.random.IntN(4000))*time.Millisecond
@@ -285,13 +330,14 @@ func (c *cuts) judge(t *testing.T) {
 	reconnects := c.counts.connects.Load() - int64(len(c.watchers))
 	t.Logf("streams: %d clients, %d reconnects (%d cut, %d refused), %d events seen, %d gaps, %d duplicates, "+
 		"%d servers killed, %d slow readers cut off and told so, %d resyncs",
-		len(c.watchers), reconnects, c.counts.cut.Load(), c.counts.refused.Load(), events, gaps, twice, c.kills,
+		len(c.watchers), reconnects, c.counts.cut.Load(), c.counts.refused.Load(), events, gaps, twice, c.counts.kills.Load(),
 		c.counts.slow.Load(), c.counts.resync.Load())
-	if reconnects < c.reconnects {
-		t.Errorf("%d reconnects, want at least %d", reconnects, c.reconnects)
+	t.Logf("streams: %v; one of %d clients was picked for it", c.contract.Counts(), pickedCuts)
+	if c.contract.Counts().Events == 0 {
+		t.Error("no event was held against the document")
 	}
-	if c.kills == 0 || c.counts.slow.Load() == 0 {
-		t.Errorf("%d kills and %d slow readers: the run shows too little", c.kills, c.counts.slow.Load())
+	if lacks := c.lacks(); lacks != "" {
+		t.Errorf("%s: the run shows too little", lacks)
 	}
 }
 

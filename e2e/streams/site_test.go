@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -25,6 +25,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/live/nats"
+	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
 const (
@@ -59,16 +60,8 @@ func newSite(t *testing.T) *site {
 			t.Logf("log:\n%.20000s", s.errs)
 		}
 	})
-	d, err := postgrestest.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := d.Drop(context.Background()); err != nil {
-			t.Errorf("a database is left behind: %v", err)
-		}
-	})
-	if err := postgres.Migrate(t.Context(), d.DSN); err != nil {
+	d := postgrestest.New(t)
+	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
 	url := os.Getenv("RETINUE_TEST_NATS")
@@ -87,6 +80,9 @@ func newSite(t *testing.T) *site {
 		"data_dir=" + filepath.Join(s.dir, "data"), "providers.demo.kind=anthropic",
 		"providers.demo.base_url=http://127.0.0.1:1", "providers.demo.key={env:MODEL_KEY}",
 		"tiers.fast=demo/fast", "tiers.balanced=demo/balanced", "tiers.strong=demo/strong",
+		// All who watch have one key between them, and many more streams than one person or tenant may have.
+		"serve.limits.person_streams=12000", "serve.limits.tenant_streams=12000", "serve.limits.streams=12000",
+		"serve.limits.read_rate=10000", "serve.limits.tenant_read_rate=10000",
 	} {
 		s.args = append(s.args, "--set", setting)
 	}
@@ -161,22 +157,25 @@ func stop(cmd *exec.Cmd) {
 // serve starts a server on an address of its own.
 func (s *site) serve(t *testing.T) *node {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &node{site: s, address: l.Addr().String()}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	n := &node{site: s, address: fmt.Sprintf("127.0.0.1:%d", porttest.Hold(t))}
 	n.run(t)
 	return n
 }
 
 func (n *node) run(t *testing.T) {
 	t.Helper()
-	args := append([]string{"serve", "--set", "serve.address=" + n.address}, n.site.args...)
+	args := append([]string{"serve", "--set", "serve.address=" + n.address, "--set", "serve.health=127.0.0.1:0"}, n.site.args...)
 	n.cmd = n.site.start(t, "retinue", "serve: ready", args...).Cmd
+}
+
+// contract is the document that the server serves.
+func (n *node) contract(t *testing.T) *apitest.Contract {
+	t.Helper()
+	c, err := apitest.Fetch(t.Context(), "http://"+n.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // kill ends the server as a crash does.
