@@ -5,6 +5,7 @@ LINT       := bin/golangci-lint
 SQLC       := $(CURDIR)/bin/sqlc
 WORKFLOWS  := bin/workflowcheck
 NODE       := web/node_modules/.package-lock.json
+GENERATOR  := web/generate/node_modules/.package-lock.json
 CORE       := ./internal/agent
 COVER_MIN  ?= 95
 SEEDS      ?= 20000
@@ -21,6 +22,8 @@ SIZE       ?= full
 LOAD       ?= 60s
 ROUNDS     ?= 3
 RACE_PKGS  ?= ./...
+# The tests of make tenancy, which the others need not run again.
+TENANCY    := ^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Guess|Forged|Revoked)
 # The module with the engine's server takes twelve minutes of CPU to build. Whatever is built in it is
 # built with the same settings, so that it is built once.
 ENGINE     := cd standalone && CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
@@ -30,7 +33,7 @@ FAST_PKGS   = $(shell $(GO) list ./... | grep -vE '/(sim|mutants|chaos|archtest.
 .DEFAULT_GOAL := help
 .PHONY: help check engine lean report/binaries fmt fmt-check lint lint/engine archtest test test/engine \
 	test/services test/bridges tenancy test/mcp e2e histories replay workflowcheck test/chaos crash crash/points crash/ledger crash/delete crash/mutants streams \
-	bench/journal bench/engine bench/api escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check generate/web web/check docs/api report tools \
+	bench/journal bench/engine bench/api escape approvals audit test/webhook hostile overload fuzz race cover trace sim mutants generate generate-check generate/web web web/test e2e/web pictures web/check web/fresh docs/api report tools \
 	ci clean
 
 help: ## this list
@@ -56,24 +59,25 @@ archtest: ## who may import what, the purity of the core, the tree in docs/archi
 test: ## unit, property and script tests
 	$(GO) test ./...
 
-engine: ## build bin/retinue-full, the program with the workflow engine inside
-	$(ENGINE) $(GO) build -ldflags "-s -w" -o ../bin/retinue-full .
+engine: web/fresh ## build bin/retinue-full, the program with the workflow engine inside
+	$(ENGINE) $(GO) build -tags web -ldflags "-s -w" -o ../bin/retinue-full .
 
-lean: ## build bin/retinue, the program for workers and clients, without an engine
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o bin/retinue ./cmd/retinue
+lean: web/fresh ## build bin/retinue, the program for workers and clients, without an engine
+	CGO_ENABLED=0 $(GO) build -tags web -trimpath -ldflags "-s -w" -o bin/retinue ./cmd/retinue
 
 report/binaries: lean engine ## size, start time and memory of both programs
 	@bash .ci/binaries.sh
 
 test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RETINUE_TEST_POSTGRES)
-	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -timeout 20m ./...
+	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -timeout 20m -p 1 ./...
 
-test/services: ## what needs Postgres and NATS (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
-	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/... ./internal/api/...
+test/services: ## what needs Postgres and NATS, beside tenancy (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
+	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/... ./internal/live/...
+	$(GO) test -tags services -count=1 -timeout 20m -skip '$(TENANCY)' ./internal/api/...
 
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
 	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
-		-run '^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Guess|Forged|Revoked)'
+		-run '$(TENANCY)'
 
 test/bridges: ## OpenAI's and A2A's own clients against the server, on both stacks (needs make engine)
 	$(GO) test -count=1 -timeout 2m ./internal/bridge/...
@@ -84,7 +88,7 @@ test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP
 		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 10m -v
 
 e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine lean)
-	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 -skip '^TestBridge' ./e2e
+	$(GO) test -C e2e -tags services -count=1 -timeout 20m -parallel 3 -skip '^TestBridge'
 
 histories: ## store the engine's histories of all scenarios anew; old ones are what replay is for
 	rm -f internal/durable/testdata/histories/*
@@ -110,14 +114,14 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 
 approvals: ## what was approved is what runs: 5,000 random sequences, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=5000 -seed=$(or $(SEED),0)
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestPending$$' -pending -seed=$(or $(SEED),0)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestPending$$' -pending -seed=$(or $(SEED),0)
 
 hostile: ## the local server against hostile pages, odd requests and another user (as root)
 	$(GO) test ./internal/app -count=1 -v -timeout 5m \
 		-run '^Test(Hostile|ThePerson|AnotherUser|WhatIsNoSocket|LocalMode|MoreThan|Streams|ASlow|AnEngine|Bodies|Health|Servers|Who|TLS)'
 
 overload: ## three times what a server can take, for LOAD (needs make engine lean)
-	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 10m -run '^TestOverload$$' -overload -for $(LOAD)
+	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 10m -overload -for $(LOAD)
 
 audit: ## the audit trail: MUTATIONS random mutations on each store, all found (needs Postgres)
 	$(GO) test ./internal/audit -count=1
@@ -140,7 +144,7 @@ crash/points: ## die at every named point of a run, EACH times, and compare what
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestPoints$$' -each=$(EACH) -seed=$(or $(SEED),0)
 
 crash/ledger: ## kill workers in the middle of 400 calls that must not run twice and 120 that can be reconciled
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestLedger$$' -ledger
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestLedger$$' -ledger
 
 crash/delete: ## delete conversations in every state, twice, in the middle of a talk and under kills (needs make engine)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestDelete$$' -deletion
@@ -197,11 +201,37 @@ generate-check: $(SQLC) ## fail when generated code is not what its source gives
 	cd internal/journal/postgres && $(SQLC) diff
 	cd internal/journal/sqlite && $(SQLC) diff
 
-generate/web: $(NODE) bin/openapi.json ## write the web app's types again from the API's document
-	cd web && npm run --silent generate
+web: $(NODE) ## build the web app into web/dist: types, linter, bundle; needs node, npm
+	cd web && npm run --silent check && npm run --silent lint && npm run --silent build
 
-web/check: $(NODE) bin/openapi.json ## fail when the web app's types are stale or do not fit their use
-	@cd web && npx --no-install openapi-typescript ../bin/openapi.json --output ../bin/api.ts > /dev/null
+web/test: $(NODE) ## the web app's own tests; needs node, npm
+	cd web && npm run --silent test
+
+# Two files of scenarios at a time, each with a server and a browser of its own, and then alone those that hold the time
+# of the page's thread against a budget. SCENARIOS= names files.
+MEASURED = e2e/budget.test.ts e2e/past.test.ts
+
+e2e/web: $(NODE) ## scenarios in a browser against the running program, with pictures in bin/shots; needs make engine, chromium
+	@rm -rf bin/shots
+	$(GO) test -c -o bin/past.test ./e2e/past
+	cd web && npm run --silent e2e -- $(or $(SCENARIOS),$(filter-out $(MEASURED),$(patsubst web/%,%,$(wildcard web/e2e/*.test.ts))))
+	$(if $(SCENARIOS),,cd web && npm run --silent e2e -- --test-concurrency=1 $(MEASURED))
+
+pictures: $(NODE) ## take the pictures of the README again, from the running program; needs make engine, chromium
+	cd web && npm run --silent pictures
+
+# The programs embed web/dist. A stale one is built again, and one that cannot be built is not embedded.
+web/fresh:
+	@cd web && [ "$$(cat dist/stamp 2> /dev/null)" = "$$(bash build/stamp.sh)" ] || { \
+		echo "web/dist is not built from these sources: building it"; $(MAKE) --no-print-directory -C .. web; }
+	@cd web && [ "$$(cat dist/stamp 2> /dev/null)" = "$$(bash build/stamp.sh)" ] || { \
+		echo "web/dist is stale and could not be built: run 'make web', which needs node and npm"; exit 1; }
+
+generate/web: $(GENERATOR) bin/openapi.json ## write the web app's types again from the API's document
+	cd web/generate && npm run --silent generate
+
+web/check: $(NODE) $(GENERATOR) bin/openapi.json ## fail when the web app's types are stale or do not fit their use
+	@cd web/generate && npx --no-install openapi-typescript ../../bin/openapi.json --output ../../bin/api.ts > /dev/null
 	@diff -u web/src/generated/api.ts bin/api.ts || { echo "stale: run 'make generate/web'"; exit 1; }
 	cd web && npm run --silent check
 
@@ -215,6 +245,9 @@ bin/openapi.json:
 
 $(NODE): web/package.json web/package-lock.json
 	cd web && npm ci --silent --no-audit --no-fund && touch node_modules/.package-lock.json
+
+$(GENERATOR): web/generate/package.json web/generate/package-lock.json
+	cd web/generate && npm ci --silent --no-audit --no-fund && touch node_modules/.package-lock.json
 
 report: ## sizes, names and comments worth a look; never fails
 	@$(GO) run ./internal/archtest/report
@@ -231,11 +264,11 @@ $(WORKFLOWS): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck
 
 ci: ## everything, cheapest first, with a table of timings
-	@bash .ci/steps.sh tools engine lean fmt-check lint lint/engine generate-check web/check archtest test cover trace \
-		workflowcheck replay escape approvals tenancy audit test/webhook hostile test/mcp test/engine test/services \
-		e2e docs/api test/bridges bench/journal 'bench/engine SIZE=small ROUNDS=1' 'crash RESUME=10s' \
-		crash/points crash/ledger crash/delete crash/mutants test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants \
-		'fuzz FUZZTIME=10s' 'sim SEEDS=150000'
+	@bash .ci/steps.sh tools engine lean fmt-check lint lint/engine generate-check web/check web/test archtest test cover \
+		trace workflowcheck replay escape approvals tenancy 'audit + test/webhook' hostile test/mcp test/engine \
+		test/services e2e e2e/web docs/api test/bridges bench/journal 'bench/engine SIZE=small ROUNDS=1' 'bench/api SIZE=small' \
+		'streams SIZE=small' 'overload LOAD=15s' 'crash RESUME=10s' crash/points crash/ledger crash/delete crash/mutants \
+		test/chaos 'race RACE_PKGS="$(FAST_PKGS)"' mutants 'fuzz FUZZTIME=10s' 'sim SEEDS=150000'
 
 clean: ## remove what the targets above made
-	rm -rf bin
+	rm -rf bin web/dist
