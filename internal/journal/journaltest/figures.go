@@ -122,42 +122,43 @@ func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() i
 		verdict(t, "the journal next to the bare driver", ratio, ratioTarget, ratioBound))
 }
 
-// crowdFigures compares one writer with 64 in one conversation.
+// crowdFigures compares one writer with 64 in one conversation. Each round has its own of both, and the
+// round in the middle counts: a disk that stands still for a moment spoils the rounds that it falls into.
 func crowdFigures(t *testing.T, log journal.Log) {
 	t.Helper()
 	place := journal.Place{Tenant: "acme", Conversation: "crowd"}
 	write(t, log, place, opening()...)
-	const crowd, rounds, appends = 64, 8, 8
+	const crowd, rounds, appends = 64, 24, 8
+	var ratios []float64
 	var alone, together []time.Duration
 	var took time.Duration
-	var mu sync.Mutex
 	for round := range rounds {
+		var one []time.Duration
 		for n := range 50 {
 			id := fmt.Sprintf("alone-%d-%d", round, n)
-			alone = append(alone, timed(t, log, place, journal.Said{ID: id, By: "ann"}))
+			one = append(one, timed(t, log, place, journal.Said{ID: id, By: "ann"}))
 		}
+		many := make([]time.Duration, crowd*appends)
 		began := time.Now()
 		var wg sync.WaitGroup
 		for w := range crowd {
 			wg.Go(func() {
-				var own []time.Duration
 				for n := range appends {
 					id := fmt.Sprintf("%d-%d-%d", round, w, n)
-					own = append(own, timed(t, log, place, journal.Said{ID: id, By: "ann"}))
+					many[w*appends+n] = timed(t, log, place, journal.Said{ID: id, By: "ann"})
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				together = append(together, own...)
 			})
 		}
 		wg.Wait()
 		took += time.Since(began)
+		ratios = append(ratios, float64(p95(many))/float64(p95(one)))
+		alone, together = append(alone, one...), append(together, many...)
 	}
-	one, many := percentile(alone, 95), percentile(together, 95)
-	ratio := float64(many) / float64(one)
-	t.Logf("%d writers in one conversation: %.0f appends/s, p95 %s, a lone writer's %s, ratio %.2f, %s",
-		crowd, crowd*rounds*appends/took.Seconds(), many.Round(time.Microsecond), one.Round(time.Microsecond),
-		ratio, verdict(t, "p95 in a crowd", ratio, crowdTarget, crowdBound))
+	ratio := median(ratios)
+	t.Logf("%d writers in one conversation: %.0f appends/s, p95 %s, a lone writer's %s; ratio in the middle of %d rounds %.2f, %.2f to %.2f, %s",
+		crowd, crowd*rounds*appends/took.Seconds(), p95(together).Round(time.Microsecond),
+		p95(alone).Round(time.Microsecond), rounds, ratio, slices.Min(ratios), slices.Max(ratios),
+		verdict(t, "p95 in a crowd", ratio, crowdTarget, crowdBound))
 }
 
 func timed(t *testing.T, log journal.Log, place journal.Place, row journal.Row) time.Duration {
@@ -208,7 +209,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-func percentile(values []time.Duration, p int) time.Duration {
+func p95(values []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)*p/100]
+	return sorted[len(sorted)*95/100]
 }
