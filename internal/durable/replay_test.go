@@ -1,8 +1,12 @@
 package durable_test
 
 import (
+	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.temporal.io/sdk/log"
@@ -11,6 +15,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/durable/history"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // leastHistories is how many stored histories there must be for a replay to mean anything.
@@ -19,10 +24,7 @@ const leastHistories = 100
 // TestReplay plays every stored history on today's code. A history that today's code would not have
 // made is a run that this release would break.
 func TestReplay(t *testing.T) {
-	paths, err := filepath.Glob("testdata/histories/*.json.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := stored(t)
 	if len(paths) < leastHistories {
 		t.Fatalf("%d histories are stored, at least %d are needed: run 'make histories'", len(paths), leastHistories)
 	}
@@ -45,8 +47,35 @@ func TestReplay(t *testing.T) {
 			OriginalExecution: workflow.Execution{ID: run.Workflow, RunID: run.ID},
 		})
 		if err != nil {
-			t.Errorf("%s: %v", filepath.Base(path), err)
+			t.Errorf("%s: %v", path, err)
 		}
 	}
-	t.Logf("%d histories with %d events", len(paths), events)
+	measure.Figure(t, "replay: %d histories with %d events", len(paths), events)
+}
+
+// stored are the paths of all histories, of every release that left some in a folder of its name.
+func stored(t *testing.T) []string {
+	t.Helper()
+	const root = "testdata/histories"
+	var paths []string
+	releases := map[string]int{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		release := filepath.Dir(strings.TrimPrefix(path, root+"/"))
+		if release == "." || !strings.HasSuffix(path, ".json.gz") {
+			t.Errorf("%s is no history in the folder of a release", path)
+		}
+		releases[release]++
+		paths = append(paths, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, release := range slices.Sorted(maps.Keys(releases)) {
+		t.Logf("%s: %d histories", release, releases[release])
+	}
+	return paths
 }

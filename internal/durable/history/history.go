@@ -8,9 +8,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -190,8 +193,31 @@ func visit(m protoreflect.Message, f func(protoreflect.Message)) {
 	})
 }
 
-// Store writes a history as compressed JSON. The same history gives the same bytes.
-func (r Run) Store(path string) error {
+// Keep stores the runs of one conversation in a folder, as NAME.0.json.gz and so on, and reports whether
+// it did. What is stored stays as it is: a conversation that the folder has already is left alone, since
+// a later build would only write down what it does itself.
+func Keep(folder, name string, runs []Run) (bool, error) {
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return false, err
+	}
+	at := func(i int) string { return filepath.Join(folder, fmt.Sprintf("%s.%d.json.gz", name, i)) }
+	if _, err := os.Stat(at(0)); err == nil {
+		return false, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	// The first one comes last: with it the conversation counts as stored.
+	for i, r := range slices.Backward(runs) {
+		if err := r.Store(at(i)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Store writes a history as compressed JSON to a file that must not be there yet. The same history gives
+// the same bytes.
+func (r Run) Store(path string) (err error) {
 	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(r.History)
 	if err != nil {
 		return fmt.Errorf("write history %s: %w", r.Workflow, err)
@@ -209,7 +235,13 @@ func (r Run) Store(path string) error {
 	if err := zip.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(path, out.Bytes(), 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("store history %s: %w", r.Workflow, err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, err = file.Write(out.Bytes())
+	return err
 }
 
 // Load reads what Store wrote.
