@@ -38,7 +38,9 @@ export default defineConfig({
   // Properties try hundreds of cases, on machines that may be busy.
   test: {
     environment: 'happy-dom',
-    include: ['src/**/*.test.{ts,tsx}'],
+    include: ['src/**/*.test.{ts,tsx}', 'e2e/harness/*.test.ts'],
+    setupFiles: ['src/patience.setup.ts'],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

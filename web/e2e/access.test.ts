@@ -87,32 +87,40 @@ scenario('reduced motion: nothing moves by itself', async ({ server, visit }) =>
   await server.api(`/v1/conversations/${id}/cancel`, {});
 });
 
-scenario('the palette finds a conversation and goes there, by keys', async ({ server, visit }) => {
-  const id = await server.open('Peculiar pelicans');
-  const page = await (await visit()).tab('/new');
-  await page.getByRole('link', { name: /Peculiar pelicans/ }).waitFor();
-  await page.keyboard.press('Control+k');
-  await page.getByRole('dialog').getByRole('combobox').waitFor();
-  await page.keyboard.type('pelicans');
-  await page
-    .getByRole('option', { name: /Peculiar pelicans/ })
-    .first()
-    .waitFor();
-  await shot(page, 'palette');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(new RegExp(`/c/${id}`));
-  await page.getByRole('dialog').waitFor({ state: 'hidden' });
-});
+scenario(
+  'the palette finds a conversation and goes there, by keys',
+  { gate: 'palette' },
+  async ({ server, visit }) => {
+    const id = await server.open('Peculiar pelicans');
+    const page = await (await visit()).tab('/new');
+    await page.getByRole('link', { name: /Peculiar pelicans/ }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').waitFor();
+    await page.keyboard.type('pelicans');
+    await page
+      .getByRole('option', { name: /Peculiar pelicans/ })
+      .first()
+      .waitFor();
+    await shot(page, 'palette');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/c/${id}`));
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  },
+);
 
-scenario('the sheet of shortcuts opens and closes by keys', async ({ visit }) => {
-  const page = await (await visit()).tab('/new');
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  await page.keyboard.press('Control+/');
-  await page.getByRole('dialog').waitFor();
-  await shot(page, 'shortcuts');
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'hidden' });
-});
+scenario(
+  'the sheet of shortcuts opens and closes by keys',
+  { gate: 'shortcuts' },
+  async ({ visit }) => {
+    const page = await (await visit()).tab('/new');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+/');
+    await page.getByRole('dialog').waitFor();
+    await shot(page, 'shortcuts');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  },
+);
 
 scenario('F6 goes round the regions of the page', async ({ server, visit }) => {
   const id = await server.open('Hello');
@@ -150,15 +158,19 @@ scenario('a conversation by keyboard alone', async ({ visit }) => {
     .waitFor();
 });
 
-scenario('the pages of the installation', async ({ visit }) => {
-  const page = await (await visit()).tab('/roles');
-  for (const [path, heading] of [
-    ['/roles', 'Roles'],
-    ['/runs', 'Runs'],
-    ['/settings', 'Settings'],
-  ] as const) {
-    await page.goto(new URL(path, page.url()).href);
-    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-    await shot(page, heading.toLowerCase());
-  }
-});
+scenario(
+  'the pages of the installation',
+  { gate: ['roles', 'runs', 'settings'] },
+  async ({ visit }) => {
+    const page = await (await visit()).tab('/roles');
+    for (const [path, heading] of [
+      ['/roles', 'Roles'],
+      ['/runs', 'Runs'],
+      ['/settings', 'Settings'],
+    ] as const) {
+      await page.goto(new URL(path, page.url()).href);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      await shot(page, heading.toLowerCase());
+    }
+  },
+);

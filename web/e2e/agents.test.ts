@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { button, composer, emptied, inspector, log, once, task } from './harness/chat.ts';
 import { stage } from './harness/scenario.ts';
 import { shot } from './harness/shot.ts';
-import { until } from './harness/until.ts';
+import { PATIENCE, until } from './harness/until.ts';
 
 // Who is told to wait does so until it is stopped: no scenario depends on how fast the machine is.
 const scenario = stage({
@@ -16,7 +16,7 @@ rules:
   - {name: hand down, when: {turn: 0, text: 'Write pears'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: tester, task: 'Try pears.'}]}}]}}
   - {name: hand down slowly, when: {turn: 0, text: 'Hand pears on'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: tester, task: 'Wait for pears.'}]}}]}}
   - {name: wait, when: {text: 'Wait for'}, reply: {delay: 120s, text: 'Never said.'}}
-  - {name: stream for long, when: {no_tools: [submit_result], turn: 0, text: 'stream'}, reply: {chunk: 4, pace: 150ms, text: 'one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten'}}
+  - {name: stream for long, when: {no_tools: [submit_result], turn: 0, text: 'stream'}, reply: {chunk: 4, pace: 400ms, text: 'one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten one two three four five six seven eight nine ten'}}
   - {name: report, when: {turn: 0, tools: [submit_result]}, reply: {calls: [{tool: submit_result, args: {summary: 'Seen.'}}]}}
   - {name: report on, when: {turn: 1, tools: [submit_result]}, reply: {calls: [{tool: submit_result, args: {summary: 'All of it was seen.'}}]}}
   - {name: answer, when: {no_tools: [submit_result], turn: 1}, reply: {text: 'All three have **reported**.'}}
@@ -161,31 +161,39 @@ scenario('text is shown while it comes', async ({ server, visit }) => {
   );
   await log(page)
     .getByText(/(nine ten.*){7}/)
-    .waitFor();
+    .waitFor({ timeout: 2 * PATIENCE });
 });
 
-scenario('a link to a sub-agent opens it beside the chat', async ({ server, visit }) => {
-  const id = await server.open('Let them finish');
-  const coder = await until('there is a coder', async () =>
-    (await server.snapshot(id)).tasks.find((each) => each.role === 'coder'),
-  );
-  const page = await (await visit()).tab(`/c/${id}?agent=${encodeURIComponent(coder.agent)}`);
-  await inspector(page).getByText('Coder').first().waitFor();
-  await log(page).getByText('All three have reported.').waitFor();
-  await shot(page, 'agent-link');
-});
+scenario(
+  'a link to a sub-agent opens it beside the chat',
+  { gate: 'inspector' },
+  async ({ server, visit }) => {
+    const id = await server.open('Let them finish');
+    const coder = await until('there is a coder', async () =>
+      (await server.snapshot(id)).tasks.find((each) => each.role === 'coder'),
+    );
+    const page = await (await visit()).tab(`/c/${id}?agent=${encodeURIComponent(coder.agent)}`);
+    await inspector(page).getByText('Coder').first().waitFor();
+    await log(page).getByText('All three have reported.').waitFor();
+    await shot(page, 'agent-link');
+  },
+);
 
-scenario('the timeline and the cost of a conversation', async ({ server, visit }) => {
-  const id = await server.open('Let them finish');
-  await server.settled(id);
-  const page = await (await visit()).tab(`/c/${id}/timeline`);
-  await page.getByRole('treegrid').getByText('Researcher').first().waitFor();
-  await shot(page, 'timeline');
-  await page.getByRole('link', { name: 'Cost' }).click();
-  await page.waitForURL(/\/cost/);
-  await page.getByText('Researcher').first().waitFor();
-  await shot(page, 'cost');
-});
+scenario(
+  'the timeline and the cost of a conversation',
+  { gate: ['timeline', 'cost'] },
+  async ({ server, visit }) => {
+    const id = await server.open('Let them finish');
+    await server.settled(id);
+    const page = await (await visit()).tab(`/c/${id}/timeline`);
+    await page.getByRole('treegrid').getByText('Researcher').first().waitFor();
+    await shot(page, 'timeline');
+    await page.getByRole('link', { name: 'Cost' }).click();
+    await page.waitForURL(/\/cost/);
+    await page.getByText('Researcher').first().waitFor();
+    await shot(page, 'cost');
+  },
+);
 
 type Row = ReturnType<typeof task>;
 

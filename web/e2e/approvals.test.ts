@@ -5,13 +5,13 @@ import { button, composer, dock, log } from './harness/chat.ts';
 import { stage } from './harness/scenario.ts';
 import type { Server } from './harness/server.ts';
 import { shot } from './harness/shot.ts';
-import { until } from './harness/until.ts';
+import { PATIENCE, until } from './harness/until.ts';
 
 const scenario = stage({
   config: {
     'retinue.yaml': 'permissions: {ask: [write_file]}\n',
     'agents/hasty.md':
-      '---\ndescription: Waits for nobody.\ntools: [write_file]\napproval_time: 12s\n---\nHurry.\n',
+      '---\ndescription: Waits for nobody.\ntools: [write_file]\napproval_time: 30s\n---\nHurry.\n',
   },
   script: `
 name: approvals
@@ -33,6 +33,7 @@ const written = (server: Server, name: string): boolean => existsSync(join(serve
 
 scenario(
   'allow once: nothing happens before, the file is there after',
+  { gate: 'approval' },
   async ({ server, visit }) => {
     const id = await server.open('Please write once.txt');
     const page = await (await visit()).tab(`/c/${id}`);
@@ -216,7 +217,7 @@ scenario('two tabs: what one decides is decided in the other', async ({ server, 
   assert.equal(await button(other, /^Allow once/).count(), 0);
 });
 
-scenario('a tab that comes late sees what waits', async ({ server, visit }) => {
+scenario('a tab that comes late sees what waits', { gate: 'inbox' }, async ({ server, visit }) => {
   const id = await server.open('Please write late-tab.txt');
   await until('it waits', async () => (await server.snapshot(id)).approvals.length > 0);
   const person = await visit();
@@ -261,7 +262,7 @@ scenario(
       .waitFor();
     await dock(page)
       .getByText(/^Expired/)
-      .waitFor();
+      .waitFor({ timeout: 2 * PATIENCE });
     assert.ok(!written(server, 'late.txt'));
     await shot(page, 'approval-expired');
     await server.settled(id);

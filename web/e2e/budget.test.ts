@@ -16,7 +16,7 @@ import { button, log } from './harness/chat.ts';
 import { stage } from './harness/scenario.ts';
 import type { Server } from './harness/server.ts';
 import { painted } from './harness/shot.ts';
-import { PATIENCE } from './harness/until.ts';
+import { until } from './harness/until.ts';
 
 const rows = Array.from({ length: 10_000 }, (_, at) => `Row ${at} has words.`).join('\n\n');
 // About 200 pieces a second for six seconds, with everything that Markdown has.
@@ -107,14 +107,15 @@ async function streamCosts(server: Server, page: Page, id: string): Promise<numb
       ...(globalThis as unknown as { seen: { commits: number } }).seen,
       ended: box.textContent?.endsWith('The end of it.') ?? false,
     }));
-  const lookUntil = async (there: (now: Awaited<ReturnType<typeof look>>) => boolean) => {
-    for (const end = Date.now() + PATIENCE; ; ) {
-      const now = await look();
-      if (there(now)) return now;
-      assert.ok(Date.now() < end, 'the text does not come');
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-  };
+  const lookUntil = (there: (now: Awaited<ReturnType<typeof look>>) => boolean) =>
+    until(
+      'the text comes',
+      async () => {
+        const now = await look();
+        return there(now) && now;
+      },
+      250,
+    );
   const clock = await threadClock(page);
   await server.say(id, 'Now stream');
   await lookUntil(({ commits }) => commits > 5);

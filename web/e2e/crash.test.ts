@@ -4,14 +4,16 @@ import { stage } from './harness/scenario.ts';
 import { shot } from './harness/shot.ts';
 import { until } from './harness/until.ts';
 
-// Numbered words: a word that is missing or doubled is seen.
+// Numbered words: a word that is missing or doubled is seen. They come slowly at first, so that they are cut in the middle
+// however busy the machine is.
 const words = Array.from({ length: 120 }, (_, at) => `word-${at}.`).join(' ');
 
 const scenario = stage({
   script: `
 name: crash
 rules:
-  - {name: stream, when: {text: 'stream'}, reply: {chunk: 9, pace: 100ms, text: '${words}'}}
+  - {name: cut, when: {attempt: 0, text: 'stream'}, reply: {chunk: 9, pace: 400ms, text: '${words}'}}
+  - {name: stream, when: {text: 'stream'}, reply: {chunk: 9, pace: 5ms, text: '${words}'}}
 default: {text: 'Still here.'}
 `,
 });

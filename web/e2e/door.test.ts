@@ -16,6 +16,7 @@ default: {text: 'The canary is **well**.'}
 
 scenario(
   'who brings no token is asked for one, and comes in with it',
+  { gate: 'door' },
   async ({ server, visit }) => {
     const person = await visit({ token: '' });
     person.expected.push(...refused);
@@ -49,13 +50,17 @@ scenario('the token leaves the address, and the next tab needs none', async ({ v
   await other.getByRole('heading', { level: 1, name: 'Roles' }).waitFor();
 });
 
-scenario('a first message opens a conversation, and its answer is shown', async ({ visit }) => {
-  const person = await visit();
-  const page = await person.tab('/new');
-  await page.getByLabel('Describe the outcome you want').fill('How is the canary?');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/c\/[^/]+$/);
-  await page.getByRole('log').getByText('The canary is well.').waitFor();
-  await once(page.getByRole('log').getByText('How is the canary?'));
-  await shot(page, 'chat-short');
-});
+scenario(
+  'a first message opens a conversation, and its answer is shown',
+  { gate: ['new', 'chat'] },
+  async ({ visit }) => {
+    const person = await visit();
+    const page = await person.tab('/new');
+    await page.getByLabel('Describe the outcome you want').fill('How is the canary?');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/c\/[^/]+$/);
+    await page.getByRole('log').getByText('The canary is well.').waitFor();
+    await once(page.getByRole('log').getByText('How is the canary?'));
+    await shot(page, 'chat-short');
+  },
+);

@@ -5,7 +5,7 @@ import { until } from './harness/until.ts';
 
 const scenario = stage({ script: "name: guards\ndefault: {text: 'Heard.'}\n" });
 
-scenario('what must not happen is noticed when it does', async ({ visit }) => {
+scenario('what must not happen is noticed when it does', { gate: 'guards' }, async ({ visit }) => {
   const person = await visit();
   // All of it is wanted here, and nowhere else.
   person.expected.push(/./);

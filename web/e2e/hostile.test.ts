@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { log } from './harness/chat.ts';
-import { payloads, wrapped } from './harness/payloads.ts';
-import { stage } from './harness/scenario.ts';
+import { payloads, wrapped, wrappedOnce } from './harness/payloads.ts';
+import { gateOnly, stage } from './harness/scenario.ts';
 import { shot } from './harness/shot.ts';
 
-// Each payload stands in each wrapper, under a number of its own.
-const cases = wrapped(payloads).map(
-  (text, at) => `case-${at}-begins\n\n${text}\n\ncase-${at}-ends`,
-);
+// Each payload stands in each wrapper, under a number of its own. The gate takes each payload once, all wrappers in turn.
+const texts = gateOnly ? wrappedOnce(payloads) : wrapped(payloads);
+const least = gateOnly ? 50 : 300;
+const cases = texts.map((text, at) => `case-${at}-begins\n\n${text}\n\ncase-${at}-ends`);
 const perMessage = 80;
 const messages = Array.from({ length: Math.ceil(cases.length / perMessage) }, (_, at) =>
   cases.slice(at * perMessage, (at + 1) * perMessage).join('\n\n'),
@@ -92,8 +92,9 @@ async function readThrough(page: Page, look: () => Promise<void>): Promise<Set<n
 
 scenario(
   `${cases.length} hostile texts of a model: nothing runs, nothing leaves`,
+  { gate: 'hostile' },
   async ({ server, visit }) => {
-    assert.ok(cases.length >= 300, `${cases.length}`);
+    assert.ok(cases.length >= least, `${cases.length}`);
     const person = await visit();
     const bad: string[] = [];
     const seen = new Set<number>();

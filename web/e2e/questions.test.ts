@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { button, composer, dock, emptied, log, once } from './harness/chat.ts';
 import { stage } from './harness/scenario.ts';
 import { shot } from './harness/shot.ts';
-import { until } from './harness/until.ts';
+import { PATIENCE, until } from './harness/until.ts';
 
 const scenario = stage({
   config: {
     'agents/hasty.md':
-      '---\ndescription: Waits for nobody.\ncan_ask: true\nquestion_time: 15s\n---\nHurry.\n',
+      '---\ndescription: Waits for nobody.\ncan_ask: true\nquestion_time: 30s\n---\nHurry.\n',
   },
   script: `
 name: questions
@@ -26,7 +26,7 @@ default: {text: 'Noted.'}
 `,
 });
 
-scenario('answered with an option', async ({ server, visit }) => {
+scenario('answered with an option', { gate: 'question' }, async ({ server, visit }) => {
   const id = await server.open('Paint it');
   const page = await (await visit()).tab(`/c/${id}`);
   await dock(page).getByText('Which colour should it be?').waitFor();
@@ -102,7 +102,7 @@ scenario(
     assert.ok(question);
     await dock(page)
       .getByText(/^Expired.*Nobody answered in time/)
-      .waitFor();
+      .waitFor({ timeout: 2 * PATIENCE });
     assert.equal(await button(dock(page), /^Answer/).count(), 0);
     await log(page).getByText('The canary stays as it is.').waitFor();
     await server.settled(id);

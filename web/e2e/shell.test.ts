@@ -53,16 +53,6 @@ scenario('a page that is opened later shows what runs, and what is stopped', asy
   assert.equal(await button(header, 'Stopping…').count(), 0);
 });
 
-scenario('a role that talks to people has runs', async ({ server, visit }) => {
-  await server.settled(await server.open('Hello'));
-  const page = await (await visit()).tab('/roles/main');
-  await page
-    .getByRole('main')
-    .getByText(/^Runs$/)
-    .waitFor();
-  assert.equal(await page.getByText(/No runs/).count(), 0);
-});
-
 scenario('an attempt that was refused says why and how long it waited', async (on) => {
   const id = await on.server.open('Please retry');
   await on.server.settled(id);

@@ -69,3 +69,8 @@ const wrappers: readonly ((payload: string) => string)[] = [
 export function wrapped(texts: readonly string[]): string[] {
   return wrappers.flatMap((wrap) => texts.map(wrap));
 }
+
+/** Every payload in one wrapper, and every wrapper in turn. */
+export function wrappedOnce(texts: readonly string[]): string[] {
+  return texts.map((text, at) => (wrappers[(at + 1) % wrappers.length] ?? String)(text));
+}

@@ -1,12 +1,13 @@
 // Scenarios of one file share a server and a browser; each has conversations and tabs of its own.
 
 import { after, before, test } from 'node:test';
+import type { Gate } from './screens.ts';
 import { type Options, Server } from './server.ts';
 import { anyShots, beginShots, fileName, shot, takenShots } from './shot.ts';
 import { closeBrowser, type Looks, Visit } from './visit.ts';
 
 /** No scenario takes this long unless something hangs. */
-const LONGEST = 150_000;
+const LONGEST = 240_000;
 
 export interface Stage {
   readonly server: Server;
@@ -14,19 +15,43 @@ export interface Stage {
   visit(looks?: Looks): Promise<Visit>;
 }
 
-/** Starts a server for the scenarios of this file. */
-export function stage(
-  options: Options,
-): (name: string, play: (on: Stage) => Promise<void>) => void {
+export interface Place {
+  /** The gate plays this one: for the screens that it shows, of which each has one, or for what it promises. */
+  gate?: Gate | readonly Gate[];
+}
+
+type Play = (on: Stage) => Promise<void>;
+
+/** Adds a scenario to a file. */
+export interface Scenario {
+  (name: string, play: Play): void;
+  (name: string, place: Place, play: Play): void;
+}
+
+/** Whether only the scenarios of the gate are played. */
+export const gateOnly = process.env.RETINUE_SCENARIOS === 'gate';
+
+/** Starts a server for the scenarios of this file. If none of them is played, there is none. */
+export function stage(options: Options): Scenario {
   let server: Server;
-  before(async () => {
-    server = await Server.start(options);
-  });
-  after(async () => {
-    await closeBrowser();
-    await server?.stop();
-  });
-  return (name, play) => {
+  let staged = false;
+  const set = () => {
+    if (staged) return;
+    staged = true;
+    before(async () => {
+      server = await Server.start(options);
+    });
+    after(async () => {
+      await closeBrowser();
+      await server?.stop();
+    });
+  };
+  return (name: string, placeOrPlay: Place | Play, given?: Play) => {
+    const place = typeof placeOrPlay === 'function' ? {} : placeOrPlay;
+    const play = typeof placeOrPlay === 'function' ? placeOrPlay : given;
+    if (!play) throw new Error(`${name}: there is nothing to play`);
+    if (gateOnly && place.gate === undefined) return;
+    set();
     test(name, { timeout: LONGEST }, async (t) => {
       const visits: Visit[] = [];
       beginShots();

@@ -1,4 +1,4 @@
-import { fireEvent, render, screen } from '@testing-library/react';
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TooltipProvider } from '../../ui/tooltip';
 import { complete, mentionAt } from './completion';
@@ -39,7 +39,7 @@ describe('the composer', () => {
     fireEvent.keyDown(field, { key: 'Enter', keyCode: 229 });
     expect(sent).not.toHaveBeenCalled();
     fireEvent.keyDown(field, { key: 'Enter' });
-    await vi.waitFor(() => expect(field.value).toBe(''));
+    await waitFor(() => expect(field.value).toBe(''));
     expect(sent).toHaveBeenCalledTimes(1);
   });
 
@@ -51,14 +51,14 @@ describe('the composer', () => {
     });
     fireEvent.change(field, { target: { value: 'Hello' } });
     fireEvent.keyDown(field, { key: 'Enter' });
-    await vi.waitFor(() => expect(keys).toHaveLength(1));
+    await waitFor(() => expect(keys).toHaveLength(1));
     expect(field.value).toBe('Hello');
-    await vi.waitFor(() => {
+    await waitFor(() => {
       fireEvent.keyDown(field, { key: 'Enter' });
       expect(keys).toHaveLength(2);
     });
     expect(keys[0]).toBe(keys[1]);
-    await vi.waitFor(() => expect(draftOf('c')).toBe(''));
+    await waitFor(() => expect(draftOf('c')).toBe(''));
   });
 
   it('keeps what is written while a message is on its way, and is never shut', async () => {
@@ -69,7 +69,7 @@ describe('the composer', () => {
     expect(field.disabled).toBe(false);
     fireEvent.change(field, { target: { value: 'Second' } });
     done();
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(screen.getByLabelText('Send').getAttribute('aria-disabled')).toBe('false'),
     );
     expect(field.value).toBe('Second');
