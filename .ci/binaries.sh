@@ -33,7 +33,7 @@ for program in "$lean" "$full"; do
 	begun=$(now)
 	"$program" version >/dev/null
 	started=$(ms "$begun")
-	printf '%-13s size %d MB, compressed %d MB, version after %d ms\n' "$(basename "$program")" \
+	printf 'proof: %s: size %d MB, compressed %d MB, version after %d ms\n' "$(basename "$program")" \
 		"$(mb "$(stat -c %s "$program")")" "$(mb "$packed")" "$started"
 done
 
@@ -42,10 +42,10 @@ begun=$(now)
 up=$!
 pids+=("$up")
 await "$data/up.log" "is up"
-printf 'retinue-full  up --demo ready after %d ms, %d MB\n' "$(ms "$begun")" "$(rss "$up")"
+printf 'proof: retinue-full up --demo ready after %d ms, %d MB\n' "$(ms "$begun")" "$(rss "$up")"
 begun=$(now)
 "$full" run --demo "Compare apples, pears and plums" >/dev/null 2>&1 </dev/null
-printf 'retinue-full  three sub-agents answered after another %d ms, then %d MB\n' "$(ms "$begun")" "$(rss "$up")"
+printf 'proof: retinue-full: three sub-agents answered after another %d ms, then %d MB\n' "$(ms "$begun")" "$(rss "$up")"
 
 address=$(sed 's/.*"address":"\([^"]*\)".*/\1/' "$data/retinue/demo/engine.json")
 begun=$(now)
@@ -53,4 +53,4 @@ begun=$(now)
 worker=$!
 pids+=("$worker")
 await "$data/worker.log" "ready"
-printf 'retinue       worker ready after %d ms, %d MB\n' "$(ms "$begun")" "$(rss "$worker")"
+printf 'proof: retinue worker ready after %d ms, %d MB\n' "$(ms "$begun")" "$(rss "$worker")"

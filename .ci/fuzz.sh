@@ -8,14 +8,20 @@ time=$1
 shift
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# report prints how many inputs a target has had, for docs/proof.md.
+report() {
+	echo "proof: $1: $(grep -o 'execs: [0-9]*' "$log" | tail -n 1 | cut -d' ' -f2) inputs, 0 failed"
+}
 for target in "$@"; do
 	package=./internal/${target%%:*} name=${target##*:}
 	echo "$package $name, $time"
 	if "${GO:-go}" test "$package" -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 1s >"$log" 2>&1; then
 		tail -n 3 "$log"
+		report "$target"
 	elif grep -q '^ *context deadline exceeded$' "$log" && ! grep -q 'Failing input' "$log"; then
 		tail -n 6 "$log"
 		echo "no input failed: only the time was up"
+		report "$target"
 	else
 		cat "$log"
 		exit 1
