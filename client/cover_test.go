@@ -311,7 +311,7 @@ func (s *scene) sums(t *testing.T) {
 // follows reads all events that are there.
 func (s *scene) follows(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	last := int64(0)
 	for e, err := range s.client.Follow(ctx, s.conversation, FollowOptions{}) {

@@ -67,7 +67,7 @@ func throughCuts(t *testing.T, server string) (*cutter, string) {
 		t.Fatal(err)
 	}
 	way := &cutter{Listener: l, conns: map[net.Conn]struct{}{}}
-	front := &httptest.Server{Listener: way, Config: &http.Server{Handler: proxy, ReadHeaderTimeout: time.Second}}
+	front := &httptest.Server{Listener: way, Config: &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}}
 	front.Start()
 	t.Cleanup(front.Close)
 	return way, front.URL

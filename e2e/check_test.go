@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -148,7 +147,7 @@ func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
 }
 
 // keep stores histories for later releases to be held against: of the scenarios as they stand in their
-// files all with long legs, and those of acceptance with short ones too.
+// files all with long legs, and those of acceptance with short ones too. Those that are stored already stay.
 func (st *stage) keep(t *testing.T, runs []history.Run) {
 	t.Helper()
 	short := st.spec.LegEffects == 1 && !strings.HasPrefix(st.name, "R")
@@ -156,12 +155,14 @@ func (st *stage) keep(t *testing.T, runs []history.Run) {
 	if *store == "" || st.stack.name != sqliteStack || short || changed || t.Failed() {
 		return
 	}
-	for i, r := range runs {
+	for _, r := range runs {
 		r.Prune()
-		name := fmt.Sprintf("%s.%d.json.gz", st.place.Conversation, i)
-		if err := r.Store(filepath.Join(*store, name)); err != nil {
-			t.Error(err)
-		}
+	}
+	kept, err := history.Keep(*store, st.place.Conversation, runs)
+	if err != nil {
+		t.Error(err)
+	} else if kept {
+		t.Logf("stored %d histories of %s", len(runs), st.place.Conversation)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestHosted(t *testing.T) {
 		if err := w.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		awaitEnd(t, w, time.Now().Add(drainMost))
+		awaitEnd(t, w, time.Now().Add(patience))
 	}
 
 	h.start(t, "worker: ready", append(serve, "--build", "1.4.2")...)

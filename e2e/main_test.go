@@ -20,7 +20,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite what the scenarios expect")
-	store  = flag.String("histories", "", "store the engine's histories in this folder")
+	store  = flag.String("histories", "", "add the engine's histories to this folder; what is there stays")
 )
 
 // asWorker holds the spec of a worker that this binary is to be instead of a test.

@@ -435,7 +435,7 @@ func (st *stage) waitQuiet(ctx context.Context, c command) error {
 		if len(entries) != known {
 			known, since = len(entries), time.Now()
 		}
-		return time.Since(since) > quiet, err
+		return time.Now().After(since.Add(quiet)), err // not a bound: it is how long nothing may come
 	})
 }
 

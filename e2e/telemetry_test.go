@@ -76,7 +76,7 @@ func TestTelemetry(t *testing.T) {
 	if err := worker.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	awaitEnd(t, worker.Cmd, time.Now().Add(drainMost))
+	awaitEnd(t, worker.Cmd, time.Now().Add(patience))
 
 	mu.Lock()
 	defer mu.Unlock()

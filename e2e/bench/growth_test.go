@@ -4,11 +4,14 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // flat is how far the cost of one may differ from the mean of all.
@@ -114,9 +117,7 @@ func TestTurns(t *testing.T) {
 		t.Logf("%s: a model is asked %.1f ms after a message (median); the first token is with a reader %.2f ms after the "+
 			"provider sent it (median), %.2f ms (p95); model CPU %.1f s", s.name, median(sent), median(first), quantile(first, 0.95),
 			cpu(model.pid).Seconds())
-		if got, most := median(first), 15.0; got > most {
-			t.Errorf("the first token comes %.1f ms after the provider's; at most %.0f are allowed", got, most)
-		}
+		measure.Most(t, "bench/engine: "+s.name+": ms from the provider's first token to the reader's, median", median(first), 15.0)
 		load.judge(t, s.name+", CPU per turn")
 		readBack(t, s, "long")
 	})
@@ -142,7 +143,8 @@ func readBack(t *testing.T, s *store, name string) {
 	}
 }
 
-// judge fails when a curve is not flat: when a point is further from the mean than allowed.
+// judge holds how flat a curve is against what is allowed: how far a point is from the mean of all, and how
+// much higher than the beginning.
 func (c curve) judge(t *testing.T, what string) {
 	t.Helper()
 	allowed := flat
@@ -153,43 +155,43 @@ func (c curve) judge(t *testing.T, what string) {
 	for _, p := range c.points {
 		mean += p.y / float64(len(c.points))
 	}
+	furthest := 0.0
 	for _, p := range c.points {
-		if p.y > mean*(1+allowed) || p.y < mean*(1-allowed) {
-			t.Errorf("%s: %.1f ms at %.0f, the mean of all is %.1f: not flat within %.0f %%", what, p.y, p.x, mean, 100*allowed)
-		}
+		furthest = max(furthest, math.Abs(p.y-mean)/mean)
 	}
-	if p, grew := c.grows(); grew {
-		t.Errorf("%s: %.1f ms at %.0f, more than twice the %.1f of the beginning", what, p.y, p.x, c.points[0].y)
-	}
+	measure.Most(t, "bench/engine: "+what+": furthest from the mean", furthest, allowed)
+	measure.Most(t, "bench/engine: "+what+": highest next to the beginning", c.growth(), mostGrowth)
 }
 
-// grows is the first point that is more than twice as high as the beginning. A few short measurements say
-// no more than that about growth.
-func (c curve) grows() (point, bool) {
+// mostGrowth is how much higher than the beginning a curve may go. A few short measurements say no more than
+// that about growth.
+const mostGrowth = 2.0
+
+// growth is the highest point next to the first.
+func (c curve) growth() float64 {
+	highest := 0.0
 	for _, p := range c.points {
-		if p.y > 2*c.points[0].y {
-			return p, true
-		}
+		highest = max(highest, p.y)
 	}
-	return point{}, false
+	return highest / c.points[0].y
 }
 
 // TestGrowthIsSeen draws what costs more and more, and what does not, as far as CI follows it.
 func TestGrowthIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		cost func(turn float64) float64
-		want bool
+		want float64
 	}{
-		"as much as before": {func(float64) float64 { return 20 }, false},
-		"for all before":    {func(turn float64) float64 { return turn }, true},
-		"less than before":  {func(turn float64) float64 { return 20 - turn/10 }, false},
+		"as much as before": {func(float64) float64 { return 20 }, 1},
+		"for all before":    {func(turn float64) float64 { return turn }, 3},
+		"less than before":  {func(turn float64) float64 { return 20 - turn/10 }, 1},
 	} {
 		var load curve
 		for _, mark := range smallTurns[1:] {
 			load.add(float64(mark), c.cost(float64(mark)))
 		}
-		if _, grew := load.grows(); grew != c.want {
-			t.Errorf("what costs %s grows: %t", name, grew)
+		if got := load.growth(); got != c.want {
+			t.Errorf("what costs %s grows to %.2f of the beginning, want %.2f", name, got, c.want)
 		}
 	}
 }

@@ -37,7 +37,7 @@ var colours = []string{"#2563eb", "#d97706", "#059669", "#db2777"}
 func round(step float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(step)))
 	for _, n := range []float64{1, 2, 2.5, 5} {
-		if step <= n*unit {
+		if step <= n*unit { // not a bound: it is the step of an axis
 			return n * unit
 		}
 	}

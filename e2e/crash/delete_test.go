@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var deletion = flag.Bool("deletion", false, "delete conversations in every state, under kills")
@@ -26,7 +28,7 @@ const (
 	// goneWithin is how long a deleted conversation may take to be gone.
 	goneWithin = 60 * time.Second
 	// streamEndsWithin is how long a stream may go on after that.
-	streamEndsWithin = 10 * time.Second
+	streamEndsWithin = 30 * time.Second
 	// races is how many conversations are deleted while people go on talking in them.
 	races = 8
 )
@@ -335,15 +337,18 @@ func (e *eraser) underKills(ctx context.Context) {
 func (e *eraser) nothingLeft(ctx context.Context) {
 	names := "'" + strings.Join(e.gone, "','") + "'"
 	tables := e.psql(`select table_name from information_schema.columns where column_name = 'conversation_id' and table_schema not in ('pg_catalog','information_schema')`)
+	rows := 0
 	for table := range strings.FieldsSeq(tables) {
 		if strings.HasPrefix(table, "audit_") {
 			continue // that something was done stays on the trail
 		}
 		if n := e.psql("select count(*) from " + table + " where conversation_id in (" + names + ")"); n != "0" {
 			e.t.Errorf("table %s has %s rows of conversations that are gone", table, n)
+			some, _ := strconv.Atoi(n)
+			rows += some
 		}
 	}
-	e.t.Logf("%d conversations are gone, nothing is left of them in %d tables", len(e.gone), len(strings.Fields(tables)))
+	measure.Figure(e.t, "crash/delete: %d conversations deleted, %d rows of them left in %d tables", len(e.gone), rows, len(strings.Fields(tables)))
 	var left []string
 	for deadline := time.Now().Add(goneWithin); time.Now().Before(deadline); wait(ctx, 500*time.Millisecond) {
 		left = nil

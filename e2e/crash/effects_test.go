@@ -16,13 +16,15 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var effects = flag.Bool("ledger", false, "kill workers in the middle of calls, and hold the journal against what happened")
 
 const (
-	// onceRounds have calls that must not run twice, mendRounds calls that can be reconciled.
-	onceRounds, mendRounds = 10, 3
+	// onceRounds have calls that must not run twice, shortRounds are as many with -short, and mendRounds have
+	// calls that can be reconciled. Each kind has at least one round for each of onceEnds.
+	onceRounds, shortRounds, mendRounds = 10, 3, 3
 	// together is how many conversations a round has, and hands how many calls each: as many sub-agents
 	// work at the same time.
 	together, hands = 10, 4
@@ -34,8 +36,8 @@ const (
 // result was recorded.
 var onceEnds = []durable.Point{durable.PointOnceStarted, durable.PointOnceRan, durable.PointOnceEnd}
 
-// TestLedger kills the worker of every one of 400 calls that must not run twice and of 120 that can be
-// reconciled, and holds the journal against a ledger that each call leaves a line in when it runs. No
+// TestLedger kills the worker of every one of 400 calls that must not run twice, 120 with -short, and of
+// 120 that can be reconciled, and holds the journal against a ledger that each call leaves a line in when it runs. No
 // call runs twice; of those whose end nobody knows the journal says so, and the model was told.
 //
 // Covers: P6.
@@ -51,9 +53,13 @@ func TestLedger(t *testing.T) {
 	go w.supervise(ctx, w.workers[0])
 	began := time.Now()
 	var rounds []round
-	for i := range onceRounds + mendRounds {
+	once := onceRounds
+	if testing.Short() {
+		once = shortRounds
+	}
+	for i := range once + mendRounds {
 		shape := shapeStamps
-		if i >= onceRounds {
+		if i >= once {
 			shape = shapeMends
 		}
 		r := round{Point: onceEnds[i%len(onceEnds)], Convs: fmt.Sprintf("%s%d-", shape, i), Calls: together * hands}
@@ -65,10 +71,11 @@ func TestLedger(t *testing.T) {
 		t.Error(what)
 	}
 	t.Logf("%d kills in %v, all over after %v", len(rounds), killed.Round(time.Second), time.Since(began).Round(time.Second))
-	ran := l.ran(t)
+	ran, calls, wrong := l.ran(t), int64(0), 0
 	for _, r := range rounds {
-		l.account(t, r, ran)
+		calls, wrong = calls+r.Calls, wrong+l.account(t, r, ran)
 	}
+	measure.Figure(t, "crash/ledger: %d kills in the middle of %d calls, %d of which ended otherwise than they must", len(rounds), calls, wrong)
 	w.audited(t)
 	if why := l.refusals(); len(why) > 0 {
 		t.Errorf("the model refused %d requests: %v", len(why), why)
@@ -116,8 +123,8 @@ func (l *load) ran(t *testing.T) map[string]int {
 	return out
 }
 
-// account holds the calls of a round against what happened, and prints what they came to.
-func (l *load) account(t *testing.T, r round, ran map[string]int) {
+// account holds the calls of a round against what happened, prints what they came to and counts what is wrong.
+func (l *load) account(t *testing.T, r round, ran map[string]int) (wrong int) {
 	t.Helper()
 	found := map[string]int{}
 	for i := range together {
@@ -128,10 +135,12 @@ func (l *load) account(t *testing.T, r round, ran map[string]int) {
 			found[fmt.Sprintf("ran %d times, %s", times, status)]++
 			if want := r.want(); fmt.Sprintf("ran %d times, %s", times, status) != want {
 				t.Errorf("%s of %s, killed at %s: ran %d times, %s; it should be %s", id, conv, r.Point, times, status, want)
+				wrong++
 			}
 		}
 	}
 	t.Logf("%-12s killed at %-12s %v", strings.TrimSuffix(r.Convs, "-"), r.Point, found)
+	return wrong
 }
 
 // want is what must have become of the calls of a round.

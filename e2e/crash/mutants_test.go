@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var play = flag.Bool("mutants", false, "build the host with each fault and play the scenarios against it, which takes minutes")
@@ -142,7 +144,7 @@ func TestMutants(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d caught / %d seeded", caught.Load(), seeded)
+	measure.Figure(t, "crash/mutants: %d caught / %d seeded", caught.Load(), seeded)
 }
 
 // complaint is the first thing that a failed test said.

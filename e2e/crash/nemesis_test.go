@@ -142,7 +142,7 @@ func (n *nemesis) mind() (stop func()) {
 			case <-ticker.C:
 			}
 			now := time.Now().Round(0)
-			if now.Sub(last) > stillFor {
+			if now.After(last.Add(stillFor)) {
 				n.note(struck{Fault: stoodStill, At: last, Back: now})
 			}
 			last = now

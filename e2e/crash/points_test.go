@@ -21,6 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var (
@@ -95,7 +96,7 @@ func testPoints(t *testing.T, effects int) {
 	if why := l.refusals(); len(why) > 0 {
 		t.Errorf("the model refused %d requests: %v", len(why), why)
 	}
-	t.Logf("%d points, %d kills with the same end, %d not reached; seed %d", len(times), died, missed, *seed)
+	measure.Figure(t, "crash/points: %d points, %d kills with the same end, %d not reached; seed %d", len(times), died, missed, *seed)
 	if died == 0 {
 		t.Error("nothing died, so nothing is shown")
 	}

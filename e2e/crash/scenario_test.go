@@ -23,7 +23,7 @@ import (
 var scenarios = flag.Bool("scenarios", false, "play the short scenarios, each against a world of its own")
 
 // overWithin is how long a scenario may take once nothing is away any more.
-const overWithin = 25 * time.Second
+const overWithin = 40 * time.Second
 
 // TestScenarios plays short runs in which one thing goes wrong at one time: the faults that the host
 // is seeded with must each be seen in one of them.
@@ -216,7 +216,7 @@ func engineSleeps(t *testing.T, l *load) {
 		switch ran := strings.Contains(got, `"text":"stamped"`) && !strings.Contains(got, `"failed":true`); {
 		case ran:
 			return
-		case slept <= signDue:
+		case slept <= signDue: // not a bound: a machine that was slower is not judged
 			t.Errorf("the tool ran to its end, but the model was told otherwise:\n%s", got)
 			return
 		}

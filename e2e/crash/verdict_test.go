@@ -362,7 +362,7 @@ func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) 
 		if len(others) == 0 {
 			v.ResumeAlone = append(v.ResumeAlone, took)
 		}
-		if took > *resume {
+		if took > *resume { // not a bound: it is what the report explains
 			v.Slow = append(v.Slow, fmt.Sprintf("%s stood still for %v: %v", whose, took.Round(100*time.Millisecond), others))
 		}
 	}

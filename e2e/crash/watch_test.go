@@ -108,7 +108,7 @@ func (w *watch) see(seq int64, data string) {
 }
 
 // watchedWithin is how long all that was recorded of a conversation may take to be read again.
-const watchedWithin = 30 * time.Second
+const watchedWithin = 60 * time.Second
 
 // judgeWatched holds what people saw against what a fresh stream shows, and that against the journal.
 func (c *crowd) judgeWatched(t *testing.T, v *verdict) {

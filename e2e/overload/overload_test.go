@@ -22,6 +22,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var (
@@ -103,7 +104,7 @@ func TestOverload(t *testing.T) {
 	l.judge(t, during, shed)
 	seen := measurable(after, still)
 	t.Logf("after the load: the machine stood still %d times, so that %d of %d messages are not measured", len(still), len(after)-len(seen), len(after))
-	if len(seen) < len(after)/2 {
+	if len(seen) < len(after)/2 && measure.On() {
 		t.Fatal("the machine stood still for too long to say anything")
 	}
 	settled := quantile(seen[len(seen)*3/4:], .99)
@@ -111,14 +112,9 @@ func TestOverload(t *testing.T) {
 	back := recovery(seen, stopped, bound)
 	t.Logf("after the load: %v until messages were taken within %v; p99 before %v, at the end %v", back, bound.Round(time.Millisecond),
 		normal.Round(time.Millisecond), settled.Round(time.Millisecond))
-	if back > recovered || settled > tolerable {
-		t.Errorf("things are as before after %v instead of %v; at the end p99 is %v", back, recovered, settled)
-	}
-	if mb := most(t, w.server.Process.Pid); mb > memory {
-		t.Errorf("the server had %.0f MB, and may have %d", mb, memory)
-	} else {
-		t.Logf("the server had at most %.0f MB", mb)
-	}
+	measure.Most(t, "overload: as before after the load", back, recovered)
+	measure.Most(t, "overload: a message at the end, p99", settled, tolerable)
+	measure.Most(t, "overload: MB that the server had", most(t, w.server.Process.Pid), memory)
 	l.checkLedger(t, append(during, after...))
 }
 
@@ -142,7 +138,7 @@ func (l *load) judge(t *testing.T, list []sent, shed int) {
 		}
 	}
 	t.Logf("%d sent in %v, by status %v; %d were not sent because %d were under way", len(list), *length, count, shed, outstanding)
-	t.Logf("acknowledged: %d, p50 %v p99 %v; refused: %d, p50 %v p99 %v", len(taken), quantile(taken, .5), quantile(taken, .99),
+	measure.Figure(t, "overload: %d acknowledged, p50 %v p99 %v; %d refused, p50 %v p99 %v", len(taken), quantile(taken, .5), quantile(taken, .99),
 		len(refused), quantile(refused, .5), quantile(refused, .99))
 	if silent > 0 || other > 0 {
 		t.Errorf("%d refusals without Retry-After, %d answers of another kind", silent, other)
@@ -188,7 +184,7 @@ func (l *load) checkLedger(t *testing.T, list []sent) {
 			late++
 		}
 	}
-	t.Logf("%d acknowledged, %d of them not in the journal; %d refusals came after the message was written", acknowledged, lost, late)
+	measure.Figure(t, "overload: %d acknowledged, %d of them not in the journal, %d refused that are in it", acknowledged, lost, late)
 	if lost > 0 || late > 0 {
 		t.Error("what was acknowledged must be there, and what was refused must not")
 	}
@@ -199,7 +195,7 @@ func recovery(list []sent, since time.Time, bound time.Duration) time.Duration {
 	last, late := time.Duration(0), map[time.Duration]int{}
 	for _, s := range list {
 		second := s.at.Sub(since).Truncate(time.Second)
-		if s.took > bound {
+		if s.took > bound { // not a bound: what comes of it is given to measure
 			late[second]++
 		}
 		if !s.acknowledged() || late[second] > 1 {
@@ -231,7 +227,7 @@ func newLoad(t *testing.T, w *world) *load {
 	l := &load{w: w, client: &http.Client{
 		Timeout: time.Minute,
 		Transport: contract.Watch(&http.Transport{
-			MaxIdleConns: outstanding, MaxIdleConnsPerHost: outstanding, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			MaxIdleConns: outstanding, MaxIdleConnsPerHost: outstanding, DialContext: (&net.Dialer{Timeout: patience}).DialContext,
 		}, apitest.Fail(t)),
 	}}
 	for i := range conversations {
@@ -268,11 +264,11 @@ func (l *load) openLoop(t *testing.T, rate float64, length time.Duration) (shed 
 	var under atomic.Int64
 	began := time.Now()
 	for n := 0; ; n++ {
-		due := began.Add(time.Duration(float64(n) / rate * float64(time.Second)))
-		if due.Sub(began) > length {
+		due := time.Duration(float64(n) / rate * float64(time.Second))
+		if due > length {
 			break
 		}
-		time.Sleep(time.Until(due))
+		time.Sleep(time.Until(began.Add(due)))
 		if under.Load() >= outstanding {
 			shed++
 			continue

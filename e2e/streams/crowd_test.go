@@ -21,6 +21,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // mostMemory is what an open stream may cost a server.
@@ -62,10 +63,10 @@ func TestCrowd(t *testing.T) {
 	after := memory(t, c.node)
 	streams := int64(c.alone + c.together)
 	each := (after - before) / streams
-	t.Logf("streams: %d open on one server, %d KB each (memory of the process %d MB before, %d MB with them)",
-		streams, each>>10, before>>20, after>>20)
-	if each > mostMemory && !testing.Short() {
-		t.Errorf("a stream costs %d bytes, more than %d", each, mostMemory)
+	t.Logf("streams: %d open on one server (memory of the process %d MB before, %d MB with them)",
+		streams, before>>20, after>>20)
+	if !testing.Short() { // what few cost is lost in what the server costs
+		measure.Most(t, fmt.Sprintf("streams: bytes each of %d on one server costs", streams), each, mostMemory)
 	}
 	c.speak(t)
 	for _, together := range []bool{false, true} {
@@ -75,7 +76,7 @@ func TestCrowd(t *testing.T) {
 		if together {
 			what = fmt.Sprintf("watched by %d", c.together)
 		}
-		t.Logf("streams: committed to seen, %s: p50 %v, p99 %v, worst %v of %d", what,
+		measure.Figure(t, "streams: committed to seen, %s: p50 %v, p99 %v, worst %v of %d", what,
 			d[len(d)/2].Round(10*time.Microsecond), d[len(d)*99/100].Round(10*time.Microsecond), d[len(d)-1].Round(10*time.Microsecond), len(d))
 	}
 	t.Logf("streams: %v; one of %d streams was picked for it", c.contract.Counts(), pickedCrowd)
@@ -151,7 +152,7 @@ func (c *crowd) warm(t *testing.T) {
 // thousands cost this process little; one of some is read as HTTP has it and held against the document.
 func (c *crowd) connect(t *testing.T, i int, token string) io.ReadCloser {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", c.node.address, 10*time.Second)
+	conn, err := net.DialTimeout("tcp", c.node.address, patience)
 	if err != nil {
 		t.Error(err)
 		return nil

@@ -16,6 +16,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // TestTrace holds what the scripts and tests say they show against the list of what the core must
@@ -32,7 +34,7 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	covered, faults := list.hold(named)
-	t.Logf("covered %d / total %d", covered, len(list.core))
+	measure.Figure(t, "trace: %d requirements covered / %d in all", covered, len(list.core))
 	for _, p := range append(problems, faults...) {
 		t.Error(p)
 	}

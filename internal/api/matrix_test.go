@@ -190,7 +190,7 @@ func (m *matrix) askFor(v visitor, e errand, s source, own ids) (answer, error) 
 			body = strings.NewReader(fill(e.body))
 		}
 	}
-	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, verb, where, body)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/webhook"
 )
@@ -206,7 +207,7 @@ func TestTenancy(t *testing.T) {
 	if m.requests < 10_000 {
 		t.Errorf("%d requests, want 10,000", m.requests)
 	}
-	t.Logf("%d requests, %d of %d routes, %d visitors, %d complaints, in %s", m.requests, len(m.api.Routes())-len(missed),
+	measure.Figure(t, "tenancy: %d requests, %d of %d routes, %d visitors, %d leaks, in %s", m.requests, len(m.api.Routes())-len(missed),
 		len(m.api.Routes()), len(visitors), len(m.found), time.Since(began).Round(time.Second))
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
@@ -216,7 +217,7 @@ func TestHostilePagesGetNothing(t *testing.T) {
 	if conversations, err := n.Log.Conversations(t.Context(), LocalTenant, journal.Page{}); err != nil || len(conversations) > 0 {
 		t.Errorf("%d conversations were made, %v", len(conversations), err)
 	}
-	t.Logf("%d attempts, %d accepted; %d answers with all headers, %d of them net/http's own", len(attempts), accepted,
+	measure.Figure(t, "hostile: %d attempts, %d accepted; %d answers with all headers, %d of them net/http's own", len(attempts), accepted,
 		dressed, outright)
 }
 
@@ -245,12 +246,12 @@ func TestThePersonGetsIn(t *testing.T) {
 // send writes bytes and reads an answer.
 func send(t *testing.T, network, address, raw string) (*http.Response, string, error) {
 	t.Helper()
-	conn, err := (&net.Dialer{Timeout: 20 * time.Second}).DialContext(t.Context(), network, address)
+	conn, err := (&net.Dialer{Timeout: time.Minute}).DialContext(t.Context(), network, address)
 	if err != nil {
 		return nil, "", err
 	}
 	defer conn.Close() //nolint:errcheck // nothing is left to lose
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return nil, "", err
 	}
 	if _, err := conn.Write([]byte(raw)); err != nil {

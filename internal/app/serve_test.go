@@ -29,6 +29,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // visitor talks to a server as a program with the token does.
@@ -43,7 +44,7 @@ func newVisitor(t *testing.T, f *Front) *visitor {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &visitor{t: t, front: f, client: &http.Client{Transport: transport, Timeout: 20 * time.Second}}
+	return &visitor{t: t, front: f, client: &http.Client{Transport: transport, Timeout: time.Minute}}
 }
 
 // do sends a request; the body of the answer is read unless it is a stream.
@@ -124,7 +125,7 @@ func TestStreamsAreCounted(t *testing.T) {
 		t.Errorf("%d streams are open", open)
 	}
 	_ = first.Body.Close()
-	for deadline := time.Now().Add(20 * time.Second); f.api.Counts().Streams == 2 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); f.api.Counts().Streams == 2 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		continue
 	}
 	if fourth, _ := v.do(http.MethodGet, events, ""); fourth.StatusCode != http.StatusOK {
@@ -162,7 +163,7 @@ func TestAnEngineThatIsBehindIsGivenTime(t *testing.T) {
 	await := func(want int) {
 		t.Helper()
 		status := 0
-		for deadline := time.Now().Add(20 * time.Second); status != want && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); status != want && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			status, _, _ = v.begin()
 		}
 		if status != want {
@@ -281,9 +282,7 @@ func TestStreamsEndWhenTheServerDoes(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v to stop", took)
-	}
+	measure.Most(t, "app: a server with open streams stops", time.Since(began), 5*time.Second)
 	for _, s := range streams {
 		text, err := io.ReadAll(s.Body)
 		if err != nil || !bytes.Contains(text, []byte(`data: {"type":"stream.cut","reason":"closing"}`)) {
@@ -316,12 +315,13 @@ func TestWhoSendsHeadersSlowlyIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := conn.SetReadDeadline(began.Add(2 * headerTime)); err != nil {
+	if err := conn.SetReadDeadline(began.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadAll(conn); err != nil || time.Since(began) > headerTime+3*time.Second {
-		t.Errorf("hung up after %v, %v", time.Since(began), err)
+	if _, err := io.ReadAll(conn); err != nil {
+		t.Errorf("nobody hung up: %v", err)
 	}
+	measure.Most(t, "app: who sends headers slowly is left", time.Since(began), headerTime+3*time.Second)
 }
 
 // selfSigned writes a certificate that is its own authority.

@@ -26,7 +26,7 @@ var (
 	support = slices.Concat(coreSupport, []string{
 		"./internal/api/apitest/...", "./internal/durable/history/...", "./internal/journal/journaltest/...",
 		"./internal/journal/postgres/postgrestest/...", "./internal/live/livetest/...",
-		"./internal/porttest/...",
+		"./internal/measure/...", "./internal/porttest/...", "./internal/sabotage/...", "./internal/tiers/...",
 	})
 
 	// adapters are the folders that each know one technology.
@@ -108,7 +108,7 @@ var outerRules = []Rule{
 		Name:  "a journal adapter sees only its port",
 		From:  []string{"./internal/journal/*"},
 		Deny:  []string{"./..."},
-		Allow: []string{"./internal/chat", "./internal/journal", "below"},
+		Allow: []string{"./internal/chat", "./internal/journal", "./internal/measure", "below"},
 		Why:   "adapters that do not know each other can be replaced one at a time",
 	},
 	{
@@ -264,6 +264,12 @@ var outerRules = []Rule{
 		From: []string{"./internal/telemetry/..."},
 		Deny: []string{"./..."},
 		Why:  "it is handed plain values, so that what is told to collectors can be read in one place",
+	},
+	{
+		Name: "measure sees nothing",
+		From: []string{"./internal/measure/..."},
+		Deny: []string{"./...", "other"},
+		Why:  "tests of every package write their figures down with it, those of the core too",
 	},
 	{
 		Name: "secret sees nothing",

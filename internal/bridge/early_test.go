@@ -62,7 +62,7 @@ func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t)
 			inside, hall := r.counter(brisk{apitest.Desk{Log: r.log}, func() { r.delta(0, "Be") }})
-			ctx, stop := context.WithTimeout(inside, 10*time.Second)
+			ctx, stop := context.WithTimeout(inside, time.Minute)
 			defer stop()
 			x, err := give(r, ctx, hall)
 			if err != nil {
@@ -94,7 +94,7 @@ func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
 func TestASummaryThatIsOverIsNotTold(t *testing.T) {
 	r := newRoom(t)
 	inside, hall := r.counter(apitest.Desk{Log: r.log})
-	ctx, stop := context.WithTimeout(inside, 10*time.Second)
+	ctx, stop := context.WithTimeout(inside, time.Minute)
 	defer stop()
 	x, err := hall.Post(ctx, Message{Key: "key-1", Text: "And?", Conversation: "c"})
 	if err != nil {

@@ -108,7 +108,7 @@ func (r *room) watch() (<-chan News, <-chan Result) {
 	r.t.Helper()
 	news, done := make(chan News, 100), make(chan Result, 1)
 	x := r.find("m1")
-	ctx, stop := context.WithTimeout(r.t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(r.t.Context(), time.Minute)
 	r.t.Cleanup(stop)
 	go func() {
 		result, err := x.Watch(ctx, func(n News) error {

@@ -40,7 +40,7 @@ func port(ts *testscript.TestScript, _ bool, args []string) {
 
 // listening waits until a port takes connections: listening $PORT.
 func listening(ts *testscript.TestScript, _ bool, args []string) {
-	for end := time.Now().Add(20 * time.Second); ; {
+	for end := time.Now().Add(time.Minute); ; {
 		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+args[0], time.Second)
 		if err == nil {
 			ts.Check(conn.Close())

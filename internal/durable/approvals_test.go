@@ -18,6 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
@@ -50,7 +51,7 @@ func TestApprovals(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(total)) {
 		t.Logf("%-24s %d", what, total[what])
 	}
-	t.Logf("%d sequences from seed %d: %d authorised executions, %d unauthorised", count, first, total["ran"], total["unauthorised"])
+	measure.Figure(t, "approvals: %d sequences from seed %d: %d authorised executions, %d unauthorised", count, first, total["ran"], total["unauthorised"])
 	if edited := total["ran with other arguments"]; count >= 5000 && (total["ran"] <= 1000 || edited <= 200) {
 		t.Errorf("only %d calls ran, %d with other arguments: what never runs is never wrong", total["ran"], edited)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // names plays DNS: each lookup of a name takes the next of its answers, and stays with the last.
@@ -170,7 +171,7 @@ func TestNoAddressLeadsInside(t *testing.T) {
 	if hits() != 0 {
 		t.Errorf("the server inside was reached %d times", hits())
 	}
-	t.Logf("%d addresses, each through the client and through the proxy: %d reached the server inside", len(hostile), hits())
+	measure.Figure(t, "escape: %d addresses, each through the client and through the proxy: %d reached the server inside", len(hostile), hits())
 	if len(hostile) < leastCases {
 		t.Errorf("%d addresses were tried, and there should be %d", len(hostile), leastCases)
 	}

@@ -54,7 +54,7 @@ func fuzzStream(f *testing.F, w wire) {
 func swallow(t *testing.T, w wire, stream string) bool {
 	t.Helper()
 	client := w.through(t, &http.Client{Transport: bodies(stream)})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req := request()
 	reply, err := client.Generate(ctx, req, func(model.Delta) {})
@@ -71,7 +71,7 @@ func swallow(t *testing.T, w wire, stream string) bool {
 }
 
 var (
-	garbled = flag.Int("garbled", 2000, "how many garbled streams to read per wire")
+	garbled = flag.Int("garbled", 300, "how many garbled streams to read per wire")
 	seed    = flag.Uint64("seed", 1, "seed of the garbled streams")
 )
 

@@ -41,7 +41,7 @@ func TestPausesHaveFullJitter(t *testing.T) {
 			shortest, longest, sum = min(shortest, pause), max(longest, pause), sum+pause
 		}
 		mean := float64(sum) / draws / float64(bound)
-		if shortest > bound/50 || longest < bound*49/50 || longest >= bound || mean < 0.45 || mean > 0.55 {
+		if shortest > bound/50 || longest < bound*49/50 || longest >= bound || mean < 0.45 || mean > 0.55 { // not a bound: the pace is told the time
 			t.Errorf("after %d failures pauses go from %s to %s, %.2f of %s on average", trouble+1,
 				shortest, longest, mean, bound)
 		}

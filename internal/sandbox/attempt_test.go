@@ -54,14 +54,17 @@ var tries = map[string]func([]string) error{
 	"eat":        eat,
 }
 
+// answerTime is how long a server that is there may take to answer.
+const answerTime = 30 * time.Second
+
 // converse reaches a server that answers "secret" to whatever it gets.
 func converse(network, address string) error {
-	conn, err := net.DialTimeout(network, address, 2*time.Second)
+	conn, err := net.DialTimeout(network, address, answerTime)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return err
 	}
 	if _, err := conn.Write([]byte("hello\n")); err != nil {

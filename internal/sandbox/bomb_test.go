@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // maxOwn is how much of our own memory any one program may cost us.
@@ -67,8 +69,8 @@ var bombs = []struct {
 	{name: "a pipe nobody writes", script: `mkfifo f && cat f`, limits: Limits{Wall: time.Second}, want: EndTimedOut},
 	{name: "deaf sleep", script: `trap '' TERM INT HUP; sleep 100`, limits: Limits{Wall: time.Second}, want: EndTimedOut},
 	{
-		name: "daemons that hold the output", script: `nohup sleep 100 & setsid sleep 100 & (setsid sh -c 'sleep 100 &') & echo over`,
-		want: EndExited, check: func(o Outcome) bool { return o.Stdout.String() == "over\n" && o.Duration < 5*time.Second },
+		name: "daemons that hold the output", script: `nohup sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 &') & echo over`,
+		want: EndExited, check: func(o Outcome) bool { return o.Stdout.String() == "over\n" },
 	},
 	{name: "input nobody reads", script: `sleep 100`, stdin: endless{}, limits: Limits{Wall: time.Second}, want: EndTimedOut},
 	{name: "open files", script: `bash -c 'for i in $(seq 5000); do exec {f}</dev/null || exit 7; done'`, limits: Limits{OpenFiles: 64}, want: EndExited, check: func(o Outcome) bool { return o.Code != 0 }},
@@ -81,9 +83,10 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestBombsAreBounded(t *testing.T) {
 	b, work := openBox(t, TierBubblewrap), tempDir(t)
+	latest, most := time.Duration(0), int64(0)
 	for _, bomb := range bombs {
 		if bomb.limits.Wall == 0 {
-			bomb.limits.Wall = 20 * time.Second
+			bomb.limits.Wall = 2 * time.Minute
 		}
 		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // forget the peak so far
 			t.Fatal(err)
@@ -98,14 +101,14 @@ func TestBombsAreBounded(t *testing.T) {
 		}
 		grown := peak(t) - before
 		t.Logf("%-30s %-9s %8v, our memory grew by %d KiB", bomb.name, outcome.Ending, outcome.Duration.Round(time.Millisecond), grown>>10)
-		if outcome.Duration > bomb.limits.Wall+2*time.Second || grown > maxOwn {
-			t.Errorf("%s: took %v and %d bytes of our memory", bomb.name, outcome.Duration, grown)
-		}
+		latest, most = max(latest, outcome.Duration-bomb.limits.Wall), max(most, grown)
 		if bomb.want != "" && outcome.Ending != bomb.want || bomb.check != nil && !bomb.check(outcome) {
 			outcome.Stdout.Head, outcome.Stdout.Tail = outcome.Stdout.Head[:min(200, len(outcome.Stdout.Head))], nil
 			t.Errorf("%s: %+v, %s, %s", bomb.name, outcome, outcome.Stdout, outcome.Stderr)
 		}
 	}
+	measure.Most(t, "escape: a bomb goes on past its time", latest, 2*time.Second)
+	measure.Most(t, "escape: bytes of our memory that a bomb takes", most, maxOwn)
 	if left := firstProcesses(); len(left) > 0 {
 		t.Errorf("sandboxes are left: %v", left)
 	}

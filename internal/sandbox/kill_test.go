@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var (
@@ -149,9 +151,7 @@ func TestACancelLeavesNothing(t *testing.T) {
 	slices.Sort(times)
 	p99 := times[len(times)*99/100]
 	t.Logf("%d cancels: p50 %v, p99 %v, longest %v", len(times), times[len(times)/2], p99, times[len(times)-1])
-	if p99 > 2*time.Second {
-		t.Errorf("p99 is %v, want at most 2 s", p99)
-	}
+	measure.Most(t, "escape: a cancelled program is gone, p99", p99, 2*time.Second)
 	if left := firstProcesses(); len(left) > 0 {
 		t.Errorf("sandboxes are left: %v", left)
 	}
@@ -217,7 +217,7 @@ func TestOurOwnDeathLeavesNothing(t *testing.T) {
 		var left []string
 		for {
 			left = append(tagged(mark), firstProcesses()...)
-			if len(left) == 0 || time.Since(begin) > 5*time.Second {
+			if len(left) == 0 || time.Since(begin) > 30*time.Second {
 				break
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -227,10 +227,7 @@ func TestOurOwnDeathLeavesNothing(t *testing.T) {
 			t.Fatalf("kill %d: survivors: %v", i, left)
 		}
 	}
-	t.Logf("%d kills: everything was gone after at most %v", *kills, longest)
-	if longest > time.Second {
-		t.Errorf("that is longer than 1 s")
-	}
+	measure.Most(t, fmt.Sprintf("escape: %d kills of our own process, everything gone", *kills), longest, time.Second)
 	// The next run takes away what the killed ones could not.
 	b := openBox(t, TierBubblewrap)
 	if _, err := b.Run(t.Context(), Command{Argv: shell("true"), Workspace: work}); err != nil {
@@ -314,7 +311,7 @@ func awaitLeaver(t *testing.T, mark string) {
 		}
 		return len(groups)
 	}
-	for end := time.Now().Add(20 * time.Second); groupsOf() < 2; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); groupsOf() < 2; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nobody leaves the group")
 		}

@@ -27,7 +27,7 @@ func TestAHeldPortGoesToWhoNamesIt(t *testing.T) {
 			}
 		}()
 		// Who connects is answered by the listener, not by what held its port.
-		conn, err := net.DialTimeout("tcp", ports.address(name), time.Second)
+		conn, err := net.DialTimeout("tcp", ports.address(name), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

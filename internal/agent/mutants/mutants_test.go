@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var (
@@ -87,7 +89,7 @@ func TestMutants(t *testing.T) {
 			t.Logf("caught by %-10s %s", by[i], m.Name)
 		}
 	}
-	t.Logf("%d caught / %d seeded", caught, seeded)
+	measure.Figure(t, "mutants: %d caught / %d seeded", caught, seeded)
 }
 
 // test returns the first suite that fails on a mutant, or nothing.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 var (
@@ -261,7 +262,8 @@ func mutate(t *testing.T, db *sql.DB, heads map[string]audit.Head, disarm ...str
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d mutations: %d found with a kept head, %d without; %v", *mutations, *mutations-missed, alone, done)
+	measure.Figure(t, "audit: %s: %d mutations, %d found with a kept head, %d without", t.Name(), *mutations, *mutations-missed, alone)
+	t.Log(done)
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

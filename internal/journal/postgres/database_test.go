@@ -114,7 +114,7 @@ func (p *proxy) serve() {
 
 func (p *proxy) relay(client net.Conn) {
 	defer client.Close() //nolint:errcheck // it is cut off on purpose
-	upstream, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("tcp", p.target)
+	upstream, err := (&net.Dialer{Timeout: time.Minute}).Dial("tcp", p.target)
 	if err != nil {
 		return
 	}

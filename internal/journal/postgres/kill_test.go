@@ -49,7 +49,7 @@ func newCluster(t *testing.T) *cluster {
 	t.Cleanup(func() {
 		c.kill()
 		err := os.RemoveAll(dir)
-		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
+		for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); err = os.RemoveAll(dir) {
 			time.Sleep(50 * time.Millisecond) // its children are not ours, and may write until they notice
 		}
 		if err != nil {

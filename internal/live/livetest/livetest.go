@@ -19,7 +19,7 @@ import (
 type Open func(tb testing.TB, buffer int) (publisher, reader live.Bus)
 
 // patience is how long a notice that must come may take. Nothing here waits for one that must not.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Run runs the suite.
 func Run(t *testing.T, open Open) {

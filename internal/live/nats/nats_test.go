@@ -29,7 +29,7 @@ func serverURL(tb testing.TB) string {
 		url = "nats://127.0.0.1:4222"
 	}
 	address := url[strings.LastIndexAny(url, "/@")+1:]
-	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	conn, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {
 		tb.Fatalf("no NATS server at %s (%v): start one with `nats-server -a 127.0.0.1`, "+
 			"or set RETINUE_TEST_NATS to where it is", address, err)

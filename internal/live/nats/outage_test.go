@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/live/nats"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
@@ -46,7 +47,7 @@ func stop(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // eventually asks again and again until the answer is yes.
 func eventually(t *testing.T, what string, yes func() bool) {
@@ -190,9 +191,7 @@ func TestStalledServer(t *testing.T) {
 		}
 		return publisher.Counts().Lost > 0
 	})
-	if slowest > time.Second {
-		t.Errorf("one Publish took %s", slowest)
-	}
+	measure.Most(t, "live/nats: the slowest Publish to a server that reads nothing", slowest, time.Second)
 	wire.open()
 }
 

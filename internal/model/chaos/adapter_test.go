@@ -114,7 +114,7 @@ func request(text string) model.Request {
 				{Kind: chat.PartText, Text: text},
 			}},
 		},
-		Turn: 2, MaxOutput: 4096, Effort: model.EffortLow, Idle: 20 * time.Second,
+		Turn: 2, MaxOutput: 4096, Effort: model.EffortLow, Idle: time.Minute,
 	}
 }
 

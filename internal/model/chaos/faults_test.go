@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
@@ -81,7 +82,7 @@ var rows = []row{
 		vary: func(run, _ int) scripted.Trouble {
 			return scripted.Trouble{Wait: []time.Duration{time.Microsecond, time.Hour}[run%2]}
 		},
-		idle: func(run int) time.Duration { return []time.Duration{20 * time.Second, 30 * time.Millisecond}[run%2] },
+		idle: func(run int) time.Duration { return []time.Duration{time.Minute, 30 * time.Millisecond}[run%2] },
 		also: func(t *testing.T, run int, e end) {
 			if (e.err != nil) != (run%2 == 1) {
 				t.Errorf("a drip that is alive and one that is not end alike: %v", e.err)
@@ -219,6 +220,9 @@ func TestFaults(t *testing.T) {
 			})
 		}
 	}
+	t.Cleanup(func() { // when all have been played
+		measure.Figure(t, "chaos: %d faults on %d wires, each %d times or more, all as the plan says: %t", len(rows), len(adapters), *runs, !t.Failed())
+	})
 }
 
 // play runs one fault on one wire and holds the books against the server's.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
@@ -40,12 +41,6 @@ func TestStorm(t *testing.T) {
 			}
 			all.Wait()
 			m := settled(t, server)
-			gaps, crowded := spread(m, storm)
-			if len(gaps) == 0 {
-				t.Fatalf("nobody tried twice while it stormed: %+v", m)
-			}
-			t.Logf("%d requests, %d of them limited; %d gaps within keys, median %v; %d on the heels of another key's",
-				m.Requests, m.Limited, len(gaps), gaps[len(gaps)/2], crowded)
 			if m.Answered != callers {
 				t.Errorf("%d answers for %d callers", m.Answered, callers)
 			}
@@ -53,12 +48,16 @@ func TestStorm(t *testing.T) {
 			if most := keys * 10; m.Limited > most {
 				t.Errorf("%d requests into the storm, want at most %d", m.Limited, most)
 			}
-			if median := gaps[len(gaps)/2]; median < 20*time.Millisecond {
-				t.Errorf("the median gap between two requests of a key is %v: they go in step", median)
+			gaps, crowded := spread(m, storm)
+			t.Logf("%d requests, %d of them limited, %d gaps within keys", m.Requests, m.Limited, len(gaps))
+			if !measure.On() {
+				return // a machine that stands still has requests come close to each other
 			}
-			if crowded*2 > len(gaps) {
-				t.Errorf("%d of %d requests came on the heels of another key's", crowded, len(gaps))
+			if len(gaps) == 0 {
+				t.Fatalf("nobody tried twice while it stormed: %+v", m)
 			}
+			measure.Least(t, "chaos: median gap between two requests of a key", gaps[len(gaps)/2], 20*time.Millisecond)
+			measure.Most(t, "chaos: part of requests on the heels of another key's", float64(crowded)/float64(len(gaps)), 0.5)
 		})
 	}
 }
@@ -72,12 +71,12 @@ func spread(m scripted.Meter, storm time.Duration) (gaps []time.Duration, crowde
 	last := map[string]time.Time{}
 	var before scripted.Attempt
 	for _, a := range m.Attempts {
-		if a.At.Sub(m.Attempts[0].At) > storm {
+		if a.At.After(m.Attempts[0].At.Add(storm)) {
 			break
 		}
 		if at, ok := last[a.Key]; ok {
 			gaps = append(gaps, a.At.Sub(at))
-			if a.At.Sub(before.At) < heels && a.Key != before.Key {
+			if a.At.Before(before.At.Add(heels)) && a.Key != before.Key {
 				crowded++
 			}
 		}
@@ -115,9 +114,9 @@ func TestFiftyCallersShareAKey(t *testing.T) {
 			all.Wait()
 			m := settled(t, server)
 			t.Logf("%d requests, %d limited, %d failed, at most %d at once", m.Requests, m.Limited, failed.Load(), m.HighWater)
-			if m.Answered != callers*each || m.Limited*50 >= m.Requests {
-				t.Errorf("%d answers for %d calls, %d of %d requests turned away",
-					m.Answered, callers*each, m.Limited, m.Requests)
+			measure.Most(t, "chaos: part of requests turned away at the rate that is told", float64(m.Limited)/float64(m.Requests), 0.02)
+			if m.Answered != callers*each {
+				t.Errorf("%d answers for %d calls", m.Answered, callers*each)
 			}
 			if int(tries.Load()) != m.Limited {
 				t.Errorf("%d tries are told, %d were turned away", tries.Load(), m.Limited)

@@ -194,7 +194,7 @@ func left(t *testing.T, p Provider, trouble Trouble) got {
 	var r got
 	var request sync.WaitGroup
 	request.Go(func() { r = post(t, s, p, helloStream(p), within(ctx)) })
-	for end := time.Now().Add(20 * time.Second); s.Meter().Billed.Output == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); s.Meter().Billed.Output == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%s: what nobody waited for is not billed: %+v", trouble.Name, s.Meter())
 			break
@@ -285,7 +285,7 @@ func TestContentFaults(t *testing.T) {
 func TestAStormPasses(t *testing.T) {
 	s := serve(t, always(Reply{Text: "calm", Fault: Trouble{Name: "storm", Wait: 30 * time.Millisecond}}), Options{})
 	limited := 0
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); limited++ {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); limited++ {
 		r := post(t, s, OpenAI, openaiHello)
 		if r.status == 200 {
 			break

@@ -129,7 +129,7 @@ func settled(t *testing.T, s *Server) Meter {
 	t.Helper()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	for end := time.Now().Add(10 * time.Second); ; <-look.C {
+	for end := time.Now().Add(time.Minute); ; <-look.C {
 		m := s.Meter()
 		if m.Running == 0 {
 			return m

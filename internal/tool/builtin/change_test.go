@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
@@ -94,7 +95,7 @@ func TestACancelledSearchEndsAtOnce(t *testing.T) {
 	dir := forest(t, 5000)
 	must(t, os.WriteFile(filepath.Join(dir, "big.txt"), []byte(strings.Repeat("aab", 6<<20)), 0o644))
 	must(t, os.WriteFile(filepath.Join(dir, "lines.txt"), []byte(strings.Repeat("aabaabaabaabaab\n", 1<<20)), 0o644))
-	s := openSet(t, dir)
+	s, latest := openSet(t, dir), time.Duration(0)
 	for _, c := range []struct{ name, args string }{
 		{"grep", `{"pattern":"(x+x+)+y"}`},
 		{"grep", `{"pattern":"(a|b|ab)*c"}`},
@@ -108,11 +109,11 @@ func TestACancelledSearchEndsAtOnce(t *testing.T) {
 			for range 3 { // others use the same cores: the best of three counts
 				late = min(late, lateness(t, s, after, tool.Call{Tool: c.name, Args: json.RawMessage(c.args)}))
 			}
-			if late > patience {
-				t.Errorf("%s %s went on for %s", c.name, c.args, late)
-			}
+			t.Logf("%s %s went on for %s", c.name, c.args, late)
+			latest = max(latest, late)
 		}
 	}
+	measure.Most(t, "tools: a cancelled search goes on for", latest, patience)
 }
 
 // lateness is how long after its deadline a call returns.

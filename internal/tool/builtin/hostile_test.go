@@ -135,7 +135,7 @@ func TestDevicesAndProcInsideTheWorkspaceDoNotHang(t *testing.T) {
 }
 
 // races is how often a link is raced, twice each: make escape asks for 20,000 calls.
-var races = flag.Int("races", 5000, "how often links are swapped while tools read")
+var races = flag.Int("races", 500, "how often links are swapped while tools read")
 
 func TestALinkSwappedMeanwhileIsNotFollowedOut(t *testing.T) { raceLinks(t, *races) }
 
@@ -156,7 +156,7 @@ func raceLinks(t *testing.T, calls int) {
 			_ = os.Rename(name+".kept", name)
 		}
 	}()
-	seen, total, patience := 0, 0, time.Now().Add(20*time.Second)
+	seen, total, patience := 0, 0, time.Now().Add(time.Minute)
 	for total < 2*calls || (seen == 0 || seen == total) && time.Now().Before(patience) {
 		for _, call := range []struct{ tool, args string }{
 			{"read_file", `{"path":"swapped/secret.txt"}`}, {"grep", `{"pattern":".","path":"swapped"}`},
@@ -188,7 +188,7 @@ func FuzzResolve(f *testing.F) {
 			args, err := json.Marshal(map[string]string{"path": given})
 			must(t, err)
 			for _, name := range []string{"read_file", "list_dir"} {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				r, err := s.Run(ctx, tool.Call{ID: "f", Tool: name, Args: args})
 				cancel()
 				if err != nil || strings.Contains(r.Text, secret) || strings.Contains(r.Text, "root:x:") || strings.Contains(r.Text, "broke down") {

@@ -86,7 +86,10 @@ func TestRipgrepChangesNoAnswer(t *testing.T) {
 		patterns = append(patterns, p.String())
 	}
 	compared := 0
-	for _, p := range patterns {
+	for i, p := range patterns {
+		if testing.Short() && i%4 > 0 {
+			continue // all of them take two minutes under the race detector
+		}
 		if _, err := regexp.Compile(p); err != nil || p == "" {
 			continue
 		}

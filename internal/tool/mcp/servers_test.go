@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
@@ -246,12 +247,10 @@ func TestAHungServerIsEnded(t *testing.T) {
 	if _, err := set.Run(ctx, tool.Call{Tool: "mcp__s__t", Args: json.RawMessage(`{}`)}); err == nil {
 		t.Error("a call that was given up has a result")
 	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("the call came back after %s", took)
-	}
+	measure.Most(t, "mcp: a call to a hung server that was given up comes back", time.Since(began), time.Second)
 	select {
 	case <-s.gone:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the server is still there")
 	}
 }
@@ -265,9 +264,13 @@ func TestACallDoesNotWaitForAServerThatDoesNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	go func() { _, _ = set.Run(first, tool.Call{Tool: "mcp__s__t", Args: json.RawMessage(`{}`)}) }() // it hangs
+	first, cancel := context.WithCancel(t.Context())
+	before := make(chan struct{})
+	go func() {
+		defer close(before)
+		_, _ = set.Run(first, tool.Call{Tool: "mcp__s__t", Args: json.RawMessage(`{}`)}) // it hangs
+	}()
+	defer func() { cancel(); <-before }()
 	time.Sleep(300 * time.Millisecond)
 	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer stop()
@@ -275,8 +278,11 @@ func TestACallDoesNotWaitForAServerThatDoesNotRead(t *testing.T) {
 	if _, err := set.Run(ctx, tool.Call{Tool: "mcp__s__t", Args: args}); err == nil {
 		t.Error("a call that was given up has a result")
 	}
-	if took := time.Since(began); took > 800*time.Millisecond {
-		t.Errorf("the call came back after %s", took)
+	measure.Most(t, "mcp: a call to a server that does not read comes back when it is given up", time.Since(began), 800*time.Millisecond)
+	select {
+	case <-before:
+		t.Error("the call before it ended too")
+	default:
 	}
 }
 
@@ -299,9 +305,7 @@ func TestServersThatAreNone(t *testing.T) {
 			}
 			began := time.Now()
 			_, err := f.Look(t.Context(), "s")
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("it took %s", took)
-			}
+			measure.Most(t, "mcp: a server that is none is seen through, "+name, time.Since(began), 10*time.Second)
 			if err == nil || !strings.HasPrefix(words(err), reason) {
 				t.Errorf("got %v, want %s", err, reason)
 			}
@@ -331,9 +335,10 @@ func TestAServerThatStartsIsEndedToo(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // for its program to run
 	began := time.Now()
 	f.Close() // the workspace is looked at when the test ends
-	if err := <-looked; err == nil || time.Since(began) > 4*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if err := <-looked; err == nil {
+		t.Error("a server that was ended answered")
 	}
+	measure.Most(t, "mcp: a server that starts is ended", time.Since(began), 4*time.Second)
 }
 
 func TestAGreetingIsNoMessage(t *testing.T) {
@@ -346,7 +351,7 @@ func TestAGreetingIsNoMessage(t *testing.T) {
 
 func TestAChangeIsHeardWhileTheServerStarts(t *testing.T) {
 	f := newField(t, act("hasty"))
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		tools := f.look(t).Tools
 		if len(tools) == 1 && tools[0].Name == "new" {
 			return

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/webhook"
 )
 
@@ -142,7 +143,7 @@ func TestKills(t *testing.T) {
 		}
 	}
 	events, requests := r.counts()
-	t.Logf("%d kills: %d events in %d requests", k.kills, events, requests)
+	measure.Figure(t, "webhook: %d kills, %d of %d events came, in %d requests", k.kills, events, killEvents, requests)
 	if events != killEvents || k.kills < 3 {
 		t.Errorf("%d events came, want %d; %d kills", events, killEvents, k.kills)
 	}

@@ -1,0 +1,78 @@
+// Package measure holds figures against their bounds, where that is asked for.
+//
+// A slow machine must not decide if a change is right. Tests therefore write down what they measured, and
+// only where RETINUE_MEASURE is 1, as make prove sets it, does a figure over its bound fail. Every line
+// starts with "proof: ", by which make prove finds it.
+//
+// It is test support, and imports the standard library only.
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// Variable is the name of the variable that asks for figures to be held against their bounds.
+const Variable = "RETINUE_MEASURE"
+
+// On reports whether figures are held against their bounds.
+func On() bool { return os.Getenv(Variable) == "1" }
+
+// Most writes down a figure and the most it may be. Over it, the test fails where figures are held.
+func Most[T cmp.Ordered](t testing.TB, what string, got, most T) {
+	t.Helper()
+	line := fmt.Sprintf("proof: %s: %s, at most %s", what, text(got), text(most))
+	switch {
+	case got <= most:
+		t.Log(line)
+	case On():
+		t.Errorf("%s: missed", line)
+	default:
+		t.Logf("%s: missed, and not held against it here", line)
+	}
+}
+
+// Least writes down a figure and the least it must be. Under it, the test fails wherever it runs: waiting
+// longer is all that a slow machine can do.
+func Least[T cmp.Ordered](t testing.TB, what string, got, least T) {
+	t.Helper()
+	line := fmt.Sprintf("proof: %s: %s, at least %s", what, text(got), text(least))
+	if got >= least {
+		t.Log(line)
+		return
+	}
+	t.Errorf("%s: missed", line)
+}
+
+// Figure writes down what a suite found, in its last lines.
+func Figure(t testing.TB, format string, args ...any) {
+	t.Helper()
+	t.Logf("proof: "+format, args...)
+}
+
+// text writes a figure with no more digits than are worth reading.
+func text(figure any) string {
+	switch f := figure.(type) {
+	case time.Duration:
+		return f.Round(fine(f)).String()
+	case float64:
+		if f > -10_000 && f < 10_000 {
+			return fmt.Sprintf("%.4g", f)
+		}
+		return fmt.Sprintf("%.0f", f)
+	default:
+		return fmt.Sprint(f)
+	}
+}
+
+// fine is the thousandth part of a duration, in a power of ten.
+func fine(d time.Duration) time.Duration {
+	part := time.Nanosecond
+	for limit := max(d, -d) / 1000; part < limit; {
+		part *= 10
+	}
+	return part
+}
