@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command with a Postgres server of its own, named in RETINUE_TEST_POSTGRES: bash .ci/with-postgres.sh make e2e
 # Suites that run at the same time take more connections than a server allows by default, and the gate must not
-# wait for a disk: what its tests kill are processes, never the machine. A server that the caller has named is used as it is.
+# wait for a disk: its tables lie in memory. A server that the caller has named is used as it is.
 set -euo pipefail
 
 [[ -z ${RETINUE_TEST_POSTGRES:-} ]] || exec "$@"
@@ -10,7 +10,9 @@ programs=(/usr/lib/postgresql/*/bin)
 bin=${programs[-1]}
 [[ -x $bin/initdb ]] || { echo "no initdb under /usr/lib/postgresql: install postgresql, or name a server in RETINUE_TEST_POSTGRES" >&2; exit 1; }
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/retinue-postgres.XXXXXX")
+memory=/dev/shm
+[[ -w $memory ]] || memory=${TMPDIR:-/tmp}
+folder=$(mktemp -d "$memory/retinue-postgres.XXXXXX")
 as=() # Postgres refuses to run as root
 if ((EUID == 0)); then
 	chown postgres "$folder"
@@ -32,7 +34,7 @@ for _ in 1 2 3 4 5; do
 	port=$((20000 + RANDOM % 10000))
 	# The server ends with this script, however the script ends.
 	setpriv "${as[@]}" --pdeathsig INT "$bin/postgres" -D data -p "$port" -k "$folder" -c listen_addresses=127.0.0.1 \
-		-c max_connections=500 -c shared_buffers=256MB -c fsync=off -c full_page_writes=off >>server.log 2>&1 &
+		-c max_connections=500 -c shared_buffers=128MB >>server.log 2>&1 &
 	server=$!
 	until ready=$("$bin/pg_isready" -q -h 127.0.0.1 -p "$port" && kill -0 "$server" && echo yes) || ! kill -0 "$server" 2>/dev/null; do
 		sleep 0.1
