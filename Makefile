@@ -30,14 +30,19 @@ RELEASE    ?= unreleased
 TENANCY    := ^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Guess|Forged|Revoked)
 # The tests that the build tag services adds to a folder, for -run. The others need no server, and make race runs them.
 tagged      = ^($(shell grep -l '^//go:build services' $(1)/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func //' | paste -sd '|'))$$
-# The module with the engine's server takes twelve minutes of CPU to build. Whatever is built in it is
-# built with the same settings, so that it is built once.
-ENGINE     := cd standalone && CGO_ENABLED=0 GOFLAGS="$$($(GO) env GOFLAGS) -trimpath"
+ENGINE     := cd standalone &&
+# The race detector is the one thing here that needs C.
+RACE       := CGO_ENABLED=1 $(GO) test -race
 # What runs under the race detector: all but the core, which `make core` runs, what is long by itself and the tree checks.
 RACE_PKGS   = $(shell $(GO) list ./... | grep -vE '/(internal/agent.*|chaos|archtest.*|tiers.*)$$')
 # The packages with tests that hold figures against bounds.
 MEASURING   = $(shell grep -rl --include='*_test.go' '"$(MODULE)/internal/measure"' internal client | xargs -n1 dirname | sort -u | sed 's|^|./|')
 MODULE     := github.com/retinue-dev/retinue
+
+# Everything is built as it is shipped, and with one set of flags: building all packages once takes half an hour of
+# processor time. Without paths in it, what one checkout built serves every other.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
 
 .DEFAULT_GOAL := help
 # Every target but the files that are built is a name for something to do.
@@ -87,13 +92,13 @@ test: ## unit, property and script tests
 
 core: ## the core's tests once: scripts, trace and properties under the race detector; coverage fails under COVER_MIN
 	@mkdir -p bin
-	$(GO) test -race $(CORE)/... -coverpkg=$(CORE),$(CORE)/receipt -coverprofile=bin/cover.out
+	$(RACE) $(CORE)/... -coverpkg=$(CORE),$(CORE)/receipt -coverprofile=bin/cover.out
 	@$(GO) tool cover -func=bin/cover.out | awk -v min=$(COVER_MIN) '\
 		/^total:/ { sub("%", "", $$3); printf "proof: %s %% of the core covered, at least %s\n", $$3, min; \
 		exit !($$3 + 0 >= min) }'
 
 race: ## all tests but the core's under the race detector (RACE_PKGS= to narrow, SHORT=-short for a fifth of the random cases)
-	$(GO) test -race $(SHORT) $(RACE_PKGS)
+	$(RACE) $(SHORT) $(RACE_PKGS)
 
 trace: ## hold the scripts and tests against the list of core requirements
 	$(GO) test $(CORE) -run '^TestTrace$$' -v -count=1
@@ -145,7 +150,7 @@ engine: web/fresh ## build bin/retinue-full, the program with the workflow engin
 	$(ENGINE) $(GO) build -tags web -ldflags "-s -w" -o ../bin/retinue-full .
 
 lean: web/fresh ## build bin/retinue, the program for workers and clients, without an engine
-	CGO_ENABLED=0 $(GO) build -tags web -trimpath -ldflags "-s -w" -o bin/retinue ./cmd/retinue
+	$(GO) build -tags web -ldflags "-s -w" -o bin/retinue ./cmd/retinue
 
 report: ## sizes, names and comments worth a look; never fails
 	@$(GO) run ./internal/archtest/report
@@ -301,8 +306,8 @@ $(GENERATOR): web/generate/package.json web/generate/package-lock.json
 $(LINT): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-$(SQLC): tools/go.mod tools/go.sum
-	$(GO) build -modfile=tools/go.mod -o $@ github.com/sqlc-dev/sqlc/cmd/sqlc
+$(SQLC): tools/go.mod tools/go.sum # reads SQL with Postgres's own parser, which is C
+	CGO_ENABLED=1 $(GO) build -modfile=tools/go.mod -o $@ github.com/sqlc-dev/sqlc/cmd/sqlc
 
 $(ACTIONS): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/rhysd/actionlint/cmd/actionlint
