@@ -7,7 +7,9 @@ import (
 	"go/importer"
 	"go/token"
 	"go/types"
+	"os/exec"
 	"slices"
+	"strings"
 )
 
 // The rules on what the pure packages are written with, each with its reason.
@@ -89,6 +91,11 @@ func (c *purity) importStd(importPath string) (*types.Package, error) {
 		return nil, fmt.Errorf("import %s: not in the tree, not standard", importPath)
 	}
 	if c.std == nil {
+		root, err := exec.Command("go", "env", "GOROOT").Output() // a test without paths in it does not know where Go is
+		if err != nil {
+			return nil, fmt.Errorf("ask where Go is: %w", err)
+		}
+		build.Default.GOROOT = strings.TrimSpace(string(root))
 		build.Default.CgoEnabled = false // the pure Go variant of a package is enough for its types
 		c.std = importer.ForCompiler(token.NewFileSet(), "source", nil)
 	}
