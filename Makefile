@@ -162,10 +162,10 @@ clean: ## remove what the targets above made
 
 ##@ Services: needs Postgres and NATS, most also make engine lean
 
-test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (RETINUE_TEST_POSTGRES)
+test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (TEST_RETINUE_POSTGRES)
 	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -v -timeout 20m -p 1 ./...
 
-test/services: ## what needs Postgres and NATS, beside tenancy (RETINUE_TEST_POSTGRES, RETINUE_TEST_NATS)
+test/services: ## what needs Postgres and NATS, beside tenancy (TEST_RETINUE_POSTGRES, TEST_RETINUE_NATS)
 	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/postgres ./internal/live/nats ./internal/api/apitest
 	$(GO) test -tags services -count=1 -timeout 20m -run '$(call tagged,internal/api)' -skip '$(TENANCY)' ./internal/api
 
@@ -174,7 +174,7 @@ test/bridges: ## OpenAI's and A2A's own clients against the server, on both stac
 	$(GO) test -tags services -count=1 -timeout 9m -run '^TestBridge' -v ./e2e
 
 test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP (needs node, npm, bubblewrap)
-	servers=$$(bash .ci/mcp-servers.sh) && RETINUE_TEST_MCP_SERVERS=$$servers \
+	servers=$$(bash .ci/mcp-servers.sh) && TEST_RETINUE_MCP_SERVERS=$$servers \
 		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 10m -v
 
 e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine lean)
@@ -190,7 +190,7 @@ MEASURED = e2e/budget.test.ts e2e/past.test.ts
 e2e/web: $(NODE) ## scenarios in a browser against the running program, with pictures in bin/shots (needs make engine, chromium)
 	@rm -rf bin/shots
 ifeq ($(SCENARIOS),gate)
-	cd web && RETINUE_SCENARIOS=gate npm run --silent e2e -- e2e/*.test.ts
+	cd web && TEST_RETINUE_SCENARIOS=gate npm run --silent e2e -- e2e/*.test.ts
 else
 	$(GO) test -c -o bin/past.test ./e2e/past
 	cd web && npm run --silent e2e -- $(or $(SCENARIOS),$(filter-out $(MEASURED),$(patsubst web/%,%,$(wildcard web/e2e/*.test.ts))))
@@ -276,7 +276,7 @@ gate/sabotage: ## break the repository on purpose, one way at a time: the gate m
 ##@ Measure: on a quiet machine
 
 measure: ## the tests that hold time and memory against bounds, one package at a time (needs Postgres, NATS, bubblewrap)
-	RETINUE_MEASURE=1 $(GO) test -tags services -count=1 -v -p 1 -timeout 30m $(MEASURING)
+	TEST_RETINUE_MEASURE=1 $(GO) test -tags services -count=1 -v -p 1 -timeout 30m $(MEASURING)
 
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \

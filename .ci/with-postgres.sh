@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs a command with a Postgres server of its own, named in RETINUE_TEST_POSTGRES: bash .ci/with-postgres.sh make e2e
+# Runs a command with a Postgres server of its own, named in TEST_RETINUE_POSTGRES: bash .ci/with-postgres.sh make e2e
 # Suites that run at the same time take more connections than a server allows by default, and the gate must not
 # wait for a disk: its tables lie in memory. A server that the caller has named is used as it is.
 set -euo pipefail
 
-[[ -z ${RETINUE_TEST_POSTGRES:-} ]] || exec "$@"
+[[ -z ${TEST_RETINUE_POSTGRES:-} ]] || exec "$@"
 
 programs=(/usr/lib/postgresql/*/bin)
 bin=${programs[-1]}
-[[ -x $bin/initdb ]] || { echo "no initdb under /usr/lib/postgresql: install postgresql, or name a server in RETINUE_TEST_POSTGRES" >&2; exit 1; }
+[[ -x $bin/initdb ]] || { echo "no initdb under /usr/lib/postgresql: install postgresql, or name a server in TEST_RETINUE_POSTGRES" >&2; exit 1; }
 
 memory=/dev/shm
 [[ -w $memory ]] || memory=${TMPDIR:-/tmp}
@@ -45,7 +45,7 @@ done
 [[ -n $server ]] || { cat server.log >&2; exit 1; }
 cd "$OLDPWD"
 
-export RETINUE_TEST_POSTGRES="postgres://postgres@127.0.0.1:$port/postgres?sslmode=disable"
+export TEST_RETINUE_POSTGRES="postgres://postgres@127.0.0.1:$port/postgres?sslmode=disable"
 set -m
 "$@" &
 command=$!

@@ -188,7 +188,7 @@ func (s *stack) prepare(t *testing.T) {
 }
 
 func natsURL() string {
-	if url := os.Getenv("RETINUE_TEST_NATS"); url != "" {
+	if url := os.Getenv("TEST_RETINUE_NATS"); url != "" {
 		return url
 	}
 	return "nats://127.0.0.1:4222"

@@ -57,18 +57,18 @@ func openSQLite(t *testing.T) *store {
 }
 
 func openPostgres(t *testing.T) *store {
-	server := os.Getenv("RETINUE_TEST_POSTGRES")
+	server := os.Getenv("TEST_RETINUE_POSTGRES")
 	if server == "" {
 		server = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 	}
-	s := &store{name: "Postgres", nats: os.Getenv("RETINUE_TEST_NATS")}
+	s := &store{name: "Postgres", nats: os.Getenv("TEST_RETINUE_NATS")}
 	if s.nats == "" {
 		s.nats = "nats://127.0.0.1:4222"
 	}
 	ctx := context.Background()
 	admin, err := pgx.Connect(ctx, server)
 	if err != nil {
-		t.Fatalf("no Postgres to test with: %v\nstart one, or name one in RETINUE_TEST_POSTGRES", err)
+		t.Fatalf("no Postgres to test with: %v\nstart one, or name one in TEST_RETINUE_POSTGRES", err)
 	}
 	name := "retinue_bench_" + strings.ToLower(rand.Text())
 	databases := []string{name, name + "_engine", name + "_engine_visibility"}

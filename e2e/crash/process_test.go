@@ -196,7 +196,7 @@ func repository(t *testing.T) string {
 // engineBinary is the program with the engine inside.
 func engineBinary(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("RETINUE_TEST_FULL")
+	path := os.Getenv("TEST_RETINUE_FULL")
 	if path == "" {
 		path = filepath.Join(repository(t), "bin", "retinue-full")
 	}

@@ -106,7 +106,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 
 // natsURL is where the live bus is that tests use.
 func natsURL() string {
-	if url := os.Getenv("RETINUE_TEST_NATS"); url != "" {
+	if url := os.Getenv("TEST_RETINUE_NATS"); url != "" {
 		return url
 	}
 	return "nats://127.0.0.1:4222"

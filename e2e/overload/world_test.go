@@ -39,7 +39,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
-	engine := w.start(t, program(t, "retinue-full", "RETINUE_TEST_FULL"), "ready at ", "engine", "--postgres", postgrestest.New(t, "_visibility").DSN)
+	engine := w.start(t, program(t, "retinue-full", "TEST_RETINUE_FULL"), "ready at ", "engine", "--postgres", postgrestest.New(t, "_visibility").DSN)
 	address, _, _ := strings.Cut(engine.said, ",")
 	d := postgrestest.New(t)
 	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
@@ -59,7 +59,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = model.Close() })
-	nats := os.Getenv("RETINUE_TEST_NATS")
+	nats := os.Getenv("TEST_RETINUE_NATS")
 	if nats == "" {
 		nats = "nats://127.0.0.1:4222"
 	}
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 			"tiers: {fast: demo/fast, balanced: demo/balanced, strong: demo/strong}\n"+
 			"serve: {address: '127.0.0.1:0', health: '127.0.0.1:0', limits: {command_rate: 0, tenant_command_rate: 0, read_rate: 0, tenant_read_rate: 0}}\n",
 		filepath.Join(w.dir, "data"), address, model.AnthropicURL()))
-	binary := program(t, "retinue", "RETINUE_TEST_LEAN")
+	binary := program(t, "retinue", "TEST_RETINUE_LEAN")
 	w.start(t, binary, "worker: ready", "worker")
 	server := w.start(t, binary, "serve: ready", "serve")
 	w.server = server.Cmd

@@ -64,7 +64,7 @@ func newSite(t *testing.T) *site {
 	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
 		t.Fatal(err)
 	}
-	url := os.Getenv("RETINUE_TEST_NATS")
+	url := os.Getenv("TEST_RETINUE_NATS")
 	if url == "" {
 		url = "nats://127.0.0.1:4222"
 	}

@@ -1,7 +1,7 @@
 // Package measure holds figures against their bounds, where that is asked for.
 //
 // A slow machine must not decide if a change is right. Tests therefore write down what they measured, and
-// only where RETINUE_MEASURE is 1, as make prove sets it, does a figure over its bound fail. Every line
+// only where TEST_RETINUE_MEASURE is 1, as make prove sets it, does a figure over its bound fail. Every line
 // starts with "proof: ", by which make prove finds it.
 //
 // It is test support, and imports the standard library only.
@@ -16,7 +16,7 @@ import (
 )
 
 // Variable is the name of the variable that asks for figures to be held against their bounds.
-const Variable = "RETINUE_MEASURE"
+const Variable = "TEST_RETINUE_MEASURE"
 
 // On reports whether figures are held against their bounds.
 func On() bool { return os.Getenv(Variable) == "1" }

@@ -16,7 +16,7 @@ import (
 )
 
 // measureVariable makes internal/measure hold figures against their bounds.
-const measureVariable = "RETINUE_MEASURE"
+const measureVariable = "TEST_RETINUE_MEASURE"
 
 // endTime is how long suites may take to end after they were told to.
 const endTime = 10 * time.Second

@@ -21,7 +21,7 @@ build:
 needs:
 	@cat built
 environment:
-	@echo "proof: measure=$$RETINUE_MEASURE level=$$MAKELEVEL flags=$$MAKEFLAGS"
+	@echo "proof: measure=$$TEST_RETINUE_MEASURE level=$$MAKELEVEL flags=$$MAKEFLAGS"
 `
 
 func workshop(t *testing.T) string {
@@ -84,8 +84,8 @@ func TestProveGoesOnAndMeasures(t *testing.T) {
 }
 
 func TestTheGateDoesNotMeasure(t *testing.T) {
-	t.Setenv("RETINUE_MEASURE", "1")
-	if env := environment(os.Environ(), Gate); slices.Contains(env, "RETINUE_MEASURE=1") {
+	t.Setenv("TEST_RETINUE_MEASURE", "1")
+	if env := environment(os.Environ(), Gate); slices.Contains(env, "TEST_RETINUE_MEASURE=1") {
 		t.Error("the gate measures when the environment says so")
 	}
 }

@@ -69,7 +69,7 @@ func openAndRelease(t *testing.T, o Options) {
 // databases names two that are not there yet, and drops them in the end.
 func databases(t *testing.T) string {
 	t.Helper()
-	server := os.Getenv("RETINUE_TEST_POSTGRES")
+	server := os.Getenv("TEST_RETINUE_POSTGRES")
 	if server == "" {
 		server = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 	}
@@ -116,7 +116,7 @@ func connected(t *testing.T, ctx context.Context, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
-		t.Fatalf("no Postgres to test with: %v\nstart one, or name one in RETINUE_TEST_POSTGRES", err)
+		t.Fatalf("no Postgres to test with: %v\nstart one, or name one in TEST_RETINUE_POSTGRES", err)
 	}
 	return conn
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // asProcess holds the options of an engine that this binary is to be instead of a test.
-const asProcess = "RETINUE_TEST_ENGINE"
+const asProcess = "TEST_RETINUE_ENGINE"
 
 func TestMain(m *testing.M) {
 	options := os.Getenv(asProcess)

@@ -23,7 +23,7 @@ import (
 
 // server is the Postgres that tests make their databases in.
 func server() string {
-	if dsn := os.Getenv("RETINUE_TEST_POSTGRES"); dsn != "" {
+	if dsn := os.Getenv("TEST_RETINUE_POSTGRES"); dsn != "" {
 		return dsn
 	}
 	return "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
@@ -35,7 +35,7 @@ func database(t testing.TB) string {
 	ctx := context.Background()
 	admin, err := pgx.Connect(ctx, server())
 	if err != nil {
-		t.Fatalf("no Postgres to test with: %v\nstart one, or name one in RETINUE_TEST_POSTGRES", err)
+		t.Fatalf("no Postgres to test with: %v\nstart one, or name one in TEST_RETINUE_POSTGRES", err)
 	}
 	name := "retinue_test_" + strings.ToLower(rand.Text())
 	if _, err := admin.Exec(ctx, "create database "+name); err != nil {

@@ -22,7 +22,7 @@ import (
 )
 
 // childVariable holds the arguments of a test binary that is to write instead of test.
-const childVariable = "RETINUE_TEST_SQLITE_WRITE"
+const childVariable = "TEST_RETINUE_SQLITE_WRITE"
 
 // TestMain writes instead of testing when it is told to.
 func TestMain(m *testing.M) {

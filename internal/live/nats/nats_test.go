@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // a failure: a suite that skips itself shows nothing.
 func serverURL(tb testing.TB) string {
 	tb.Helper()
-	url := os.Getenv("RETINUE_TEST_NATS")
+	url := os.Getenv("TEST_RETINUE_NATS")
 	if url == "" {
 		url = "nats://127.0.0.1:4222"
 	}
@@ -32,7 +32,7 @@ func serverURL(tb testing.TB) string {
 	conn, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {
 		tb.Fatalf("no NATS server at %s (%v): start one with `nats-server -a 127.0.0.1`, "+
-			"or set RETINUE_TEST_NATS to where it is", address, err)
+			"or set TEST_RETINUE_NATS to where it is", address, err)
 	}
 	if err := conn.Close(); err != nil {
 		tb.Fatal(err)

@@ -23,7 +23,7 @@ const (
 	// root's files.
 	testUser = "retinue-test"
 	// serversDir is told where the servers from the registry are.
-	serversDir = "RETINUE_TEST_MCP_SERVERS"
+	serversDir = "TEST_RETINUE_MCP_SERVERS"
 )
 
 // TestMain is also the servers that the tests talk to, and the first process of their sandbox.

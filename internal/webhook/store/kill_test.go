@@ -22,8 +22,8 @@ var seedFlag = flag.Uint64("seed", 0, "seed of the kills; zero draws one")
 const (
 	// nodeFolder names the folder of a process that this test starts, and nodeAhead how much its clock is
 	// ahead.
-	nodeFolder = "RETINUE_TEST_WEBHOOK_FOLDER"
-	nodeAhead  = "RETINUE_TEST_WEBHOOK_AHEAD"
+	nodeFolder = "TEST_RETINUE_WEBHOOK_FOLDER"
+	nodeAhead  = "TEST_RETINUE_WEBHOOK_AHEAD"
 	killEvents = 60
 )
 

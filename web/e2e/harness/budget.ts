@@ -26,7 +26,7 @@ export interface Cost {
 }
 
 /** Whether time is held against its budgets. Elsewhere it is only said, since who else is on the machine decides it. */
-export const measuring = (): boolean => process.env.RETINUE_MEASURE === '1';
+export const measuring = (): boolean => process.env.TEST_RETINUE_MEASURE === '1';
 
 /** Units of what a clock gave, or of what was made of it. All others are counted, and the same everywhere. */
 const clocked = new Set(['ms', 'times']);

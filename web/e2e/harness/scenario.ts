@@ -29,7 +29,7 @@ export interface Scenario {
 }
 
 /** Whether only the scenarios of the gate are played. */
-export const gateOnly = process.env.RETINUE_SCENARIOS === 'gate';
+export const gateOnly = process.env.TEST_RETINUE_SCENARIOS === 'gate';
 
 /** Starts a server for the scenarios of this file. If none of them is played, there is none. */
 export function stage(options: Options): Scenario {

@@ -23,9 +23,9 @@ type Database struct {
 	beside []string
 }
 
-// Server is the Postgres that tests use: RETINUE_TEST_POSTGRES, or the usual one on this machine.
+// Server is the Postgres that tests use: TEST_RETINUE_POSTGRES, or the usual one on this machine.
 func Server() string {
-	if dsn := os.Getenv("RETINUE_TEST_POSTGRES"); dsn != "" {
+	if dsn := os.Getenv("TEST_RETINUE_POSTGRES"); dsn != "" {
 		return dsn
 	}
 	return "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
@@ -38,12 +38,12 @@ func New(t testing.TB, beside ...string) Database {
 	d := Database{admin: Server(), name: "retinue_e2e_" + strings.ToLower(rand.Text()), beside: beside}
 	u, err := url.Parse(d.admin)
 	if err != nil {
-		t.Fatalf("read RETINUE_TEST_POSTGRES: %v", err)
+		t.Fatalf("read TEST_RETINUE_POSTGRES: %v", err)
 	}
 	u.Path = "/" + d.name
 	d.DSN = u.String()
 	if err := d.run(t.Context(), "create database "+d.name); err != nil {
-		t.Fatalf("no Postgres to test with; start one, or name one in RETINUE_TEST_POSTGRES: %v", err)
+		t.Fatalf("no Postgres to test with; start one, or name one in TEST_RETINUE_POSTGRES: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := d.drop(context.WithoutCancel(t.Context())); err != nil {
