@@ -195,7 +195,7 @@ func TestAServerThatDiesIsStartedAgain(t *testing.T) {
 		t.Errorf("after its death: %v, before: %v", second, first)
 	}
 	if got := call(t.Context(), t, set, "environment", ""); strings.Contains(got.Text, "canary") ||
-		!strings.Contains(got.Text, "TOKEN=[secret]") || strings.Contains(got.Text, "RETINUE_TEST") {
+		!strings.Contains(got.Text, "TOKEN=[secret]") || strings.Contains(got.Text, "TEST_RETINUE") {
 		t.Errorf("the environment:\n%s", got.Text)
 	}
 }
