@@ -22,7 +22,7 @@ const asProgram = "AS_RETINUE_PROGRAM"
 
 // programTimeout ends a program that should have ended by itself. What it has to do may be to compile Go's
 // standard library.
-const programTimeout = 5 * time.Minute
+const programTimeout = 15 * time.Minute
 
 func TestMain(m *testing.M) {
 	// The first process of a sandbox is the program too, and has no such variable.
