@@ -87,8 +87,16 @@ type Tenant struct {
 	Role Role
 }
 
+// Policy is what a tenant demands of its members.
+type Policy struct {
+	// SecondPair means that nobody allows a call in a conversation in which they have said something themselves.
+	SecondPair bool
+}
+
 // Tenants are made and listed by their members.
 type Tenants interface {
+	Policy(ctx context.Context, tenant string) (Policy, error)
+	SetPolicy(ctx context.Context, tenant string, p Policy) error
 	// TenantsOf lists a person's tenants, their own last.
 	TenantsOf(ctx context.Context, person string) ([]Tenant, error)
 	// MakeTenant makes one whose owner is a member of another.
@@ -138,6 +146,19 @@ type Keys interface {
 	RevokeKey(ctx context.Context, tenant, person, id string, at time.Time) error
 }
 
+// Workspace is a folder that agents of a tenant work in.
+type Workspace struct {
+	Name string
+	// ServedAt is when a worker that has it was started last.
+	ServedAt time.Time
+}
+
+// Workspaces are the workspaces of a tenant. Workers say which they have.
+type Workspaces interface {
+	Workspaces(ctx context.Context, tenant string) ([]Workspace, error)
+	ServeWorkspace(ctx context.Context, tenant, name string, at time.Time) error
+}
+
 // Store keeps all of it.
 type Store interface {
 	Doors
@@ -145,4 +166,5 @@ type Store interface {
 	Tenants
 	Members
 	Keys
+	Workspaces
 }
