@@ -31,7 +31,7 @@ TENANCY    := ^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Gues
 # The tests that the build tag services adds to a folder, for -run. The others need no server, and make race runs them.
 tagged      = ^($(shell grep -l '^//go:build services' $(1)/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func //' | paste -sd '|'))$$
 ENGINE     := cd standalone &&
-# The race detector is the one thing here that needs C.
+# The race detector needs C. Nothing else that runs our code does.
 RACE       := CGO_ENABLED=1 $(GO) test -race
 # What runs under the race detector: all but the core, which `make core` runs, what is long by itself and the tree checks.
 RACE_PKGS   = $(shell $(GO) list ./... | grep -vE '/(internal/agent.*|chaos|archtest.*|tiers.*)$$')

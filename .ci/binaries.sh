@@ -49,7 +49,8 @@ printf 'proof: retinue-full: three sub-agents answered after another %d ms, then
 
 address=$(sed 's/.*"address":"\([^"]*\)".*/\1/' "$data/retinue/demo/engine.json")
 begun=$(now)
-"$lean" worker --set "engine.temporal_address=$address" --set "data_dir=$data/worker" >"$data/worker.log" 2>&1 &
+tls=$data/retinue/demo/engine-tls
+"$lean" worker --set "engine.temporal_address=$address" --set "engine.tls.ca=$tls/ca.pem" --set "engine.tls.cert=$tls/client.pem" --set "data_dir=$data/worker" >"$data/worker.log" 2>&1 &
 worker=$!
 pids+=("$worker")
 await "$data/worker.log" "ready"

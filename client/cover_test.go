@@ -25,7 +25,7 @@ var covered = map[string]string{
 	"getText": "Text", "getToolCall": "ToolCall", "getUsage": "Usage", "importConversation": "Import",
 	"listAgentMessages": "AgentMessages", "listAgents": "Agents", "listApprovals": "Approvals", "listChildren": "Children",
 	"listConversations": "Conversations", "listInbox": "Inbox", "listMessages": "Messages", "listModelCalls": "ModelCalls",
-	"getModelCall": "ModelCall", "getRole": "Role", "getSettings": "Settings", "listFiles": "Files", "listAllTasks": "AllTasks", "listQuestions": "Questions", "listRoles": "Roles", "listTasks": "Tasks", "listToolCalls": "ToolCalls",
+	"getModelCall": "ModelCall", "getRole": "Role", "getSettings": "Settings", "listWorkspaces": "Workspaces", "listFiles": "Files", "listAllTasks": "AllTasks", "listQuestions": "Questions", "listRoles": "Roles", "listTasks": "Tasks", "listToolCalls": "ToolCalls",
 	"postMessage": "Post", "search": "Search", "streamConversation": "Follow",
 }
 
@@ -34,7 +34,7 @@ var covered = map[string]string{
 var hosted = map[string]string{
 	"addMember": "AddMember", "changeRole": "ChangeRole", "createKey": "CreateKey", "createTenant": "CreateTenant",
 	"createWebhook": "CreateWebhook", "deleteWebhook": "DeleteWebhook", "listAudit": "Audit", "listDeliveries": "Deliveries",
-	"listKeys": "Keys", "listMembers": "Members", "listTenants": "Tenants", "listWebhooks": "Webhooks",
+	"createLink": "Link", "getPolicy": "Policy", "setPolicy": "SetPolicy", "listKeys": "Keys", "listMembers": "Members", "listTenants": "Tenants", "listWebhooks": "Webhooks",
 	"removeMember": "RemoveMember", "replayDelivery": "ReplayDelivery", "revokeKey": "RevokeKey",
 	"streamList": "Watch",
 }
@@ -42,6 +42,7 @@ var hosted = map[string]string{
 // browsers are the operations that work with a browser's cookies only. The package has keys.
 var browsers = map[string]string{
 	"beginLogin":   "it sends a browser to the provider of identities",
+	"enter":        "it gives a browser a cookie for the code of a link",
 	"endLogin":     "it takes the browser back and gives it a cookie",
 	"logout":       "it ends the session of that cookie; a key is given up by RevokeKey",
 	"switchTenant": "it gives the browser another session; a key belongs to one tenant",
@@ -173,6 +174,12 @@ func useHosted(t *testing.T, s *scene) {
 	_, err = c.CreateKey(ctx, NewAPIKey{Name: "ci", Scopes: []string{"read"}})
 	note("createKey", err)
 	note("revokeKey", c.RevokeKey(ctx, "k1"))
+	_, err = c.Policy(ctx)
+	note("getPolicy", err)
+	_, err = c.SetPolicy(ctx, Policy{SecondPair: true})
+	note("setPolicy", err)
+	_, err = c.Link(ctx)
+	note("createLink", err)
 	_, err = c.Members(ctx)
 	note("listMembers", err)
 	_, err = c.AddMember(ctx, "ann@example.com", "viewer")
@@ -273,6 +280,8 @@ func useAll(t *testing.T, s *scene) {
 	filled("roles", len(roles), err)
 	_, err = c.Role(ctx, "", roles[0].Name)
 	must("role", err)
+	workspaces, err := c.Workspaces(ctx)
+	filled("workspaces", len(workspaces), err)
 	settings, err := c.Settings(ctx)
 	filled("settings", len(settings.Items), err)
 	files, err := c.Files(ctx, "", "mod")

@@ -45,6 +45,32 @@ func (c *Client) RevokeKey(ctx context.Context, key string) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: at("keys", key)}, nil)
 }
 
+// Policy is what a tenant demands of its members.
+type Policy struct {
+	// SecondPair means that nobody allows a call in a conversation in which they have said something themselves.
+	SecondPair bool `json:"second_pair"`
+}
+
+// Policy says what the tenant demands.
+func (c *Client) Policy(ctx context.Context) (Policy, error) {
+	return read[Policy](ctx, c, nil, "policy")
+}
+
+// SetPolicy changes what the tenant demands.
+func (c *Client) SetPolicy(ctx context.Context, p Policy) (out Policy, err error) {
+	err = c.call(ctx, request{method: http.MethodPut, path: at("policy"), body: p}, &out)
+	return out, err
+}
+
+// Link makes an address that lets one browser of the server's machine in, once. A hosted server has none.
+func (c *Client) Link(ctx context.Context) (string, error) {
+	var out struct {
+		URL string `json:"url"`
+	}
+	err := c.call(ctx, request{method: http.MethodPost, path: at("links"), once: true}, &out)
+	return out.URL, err
+}
+
 // Member is somebody who belongs to a tenant, or was asked to.
 type Member struct {
 	ID       string     `json:"id"`

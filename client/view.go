@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"time"
 )
 
 // AgentView is an agent with its tasks, whole, and how it was set up.
@@ -154,6 +155,18 @@ type FileList struct {
 	Items  []string `json:"items"`
 	More   bool     `json:"more,omitempty"`
 	Reason string   `json:"reason,omitempty"`
+}
+
+// WorkspaceInfo is a folder that agents can work in. ServedAt is when a worker that has it was started last, on a hosted
+// server.
+type WorkspaceInfo struct {
+	Name     string     `json:"name"`
+	ServedAt *time.Time `json:"served_at,omitempty"`
+}
+
+// Workspaces are those that conversations of the tenant may name.
+func (c *Client) Workspaces(ctx context.Context) ([]WorkspaceInfo, error) {
+	return items[WorkspaceInfo](ctx, c, nil, "workspaces")
 }
 
 // Settings says how the installation is set up.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/people"
+	peoplestore "github.com/retinue-dev/retinue/internal/people/postgres"
 )
 
 // The tenants of the bridges' tests, by the token that opens their door.
@@ -38,11 +40,31 @@ func (d doors) Identify(r *http.Request) (api.Caller, error) {
 	return api.Caller{}, api.Unauthorised()
 }
 
+// bob is somebody with a tenant of his own. He has workspaces of the same names and, here, the same files as others.
+var (
+	bob        = people.Person{Issuer: "https://login.example.org", Subject: "bob", Email: "bob@example.org", Name: "bob"}
+	bobsTenant = bob.Home()
+)
+
+// settleBob makes his tenant.
+func (s *stack) settleBob(t *testing.T) {
+	t.Helper()
+	kept, err := peoplestore.Open(t.Context(), peoplestore.Options{DSN: s.dsn, Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	taking := func(_ people.Invitation, take func() error) error { return take() }
+	if _, err := kept.Arrive(t.Context(), bob, time.Now(), taking); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func someDoors() doors {
 	both := []api.Scope{api.ScopeRead, api.ScopeWrite}
 	return doors{
 		adaToken: {Tenant: app.LocalTenant, User: "ada", Name: "ada", Role: api.RoleMember, Scopes: both},
-		bobToken: {Tenant: "bobs", User: "bob", Name: "bob", Role: api.RoleMember, Scopes: both},
+		bobToken: {Tenant: bobsTenant, User: "bob", Name: "bob", Role: api.RoleMember, Scopes: both},
 		eveToken: {Tenant: app.LocalTenant, User: "eve", Name: "eve", Role: api.RoleViewer, Scopes: both},
 		penToken: {Tenant: app.LocalTenant, User: "pen", Name: "pen", Role: api.RoleMember, Scopes: []api.Scope{api.ScopeWrite}},
 	}
@@ -59,7 +81,10 @@ type bridged struct {
 func bridge(t *testing.T, on *stack, name, settings, model string, work map[string]string) bridged {
 	t.Helper()
 	s := newScenario(t, name, model)
-	s.settings, s.work = settings, work
+	s.settings, s.work, s.guest = settings, work, bobsTenant
+	if on.dsn != "" {
+		on.settleBob(t)
+	}
 	st := newStage(t, s, on, 0)
 	b := bridged{stage: st}
 	b.url, b.server = front(t, st, st.worker)

@@ -24,6 +24,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
+	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
 // hostedModel has an agent read a file, so that it is known who works for it, and then a call that
@@ -125,7 +126,8 @@ func newHosted(t *testing.T, model string) *hosted {
 	h.write(t, "config/retinue/retinue.yaml", fmt.Sprintf(
 		"%sproviders: {demo: {kind: anthropic, base_url: %q, key: '{env:MODEL_KEY}'}}\n"+
 			"tiers: {fast: demo/fast, balanced: demo/balanced, strong: demo/strong}\n",
-		strings.ReplaceAll(documented(t), "temporal.internal:7233", engine.engine), h.model))
+		strings.NewReplacer("temporal.internal:7233", engine.engine, "/etc/retinue/temporal-ca.pem", mtls.Client(engine.credentials).CA,
+			"/etc/retinue/temporal-client.pem", mtls.Client(engine.credentials).Cert).Replace(documented(t)), h.model))
 	return h
 }
 
@@ -239,13 +241,7 @@ func (h *hosted) await(t *testing.T, rule string) {
 // holder finds the one conversation in the journal, and the process that works for its sub-agent.
 func (h *hosted) holder(t *testing.T) (journal.Place, int) {
 	t.Helper()
-	dsn := ""
-	for _, entry := range h.env {
-		if value, ok := strings.CutPrefix(entry, "JOURNAL_DSN="); ok {
-			dsn = value
-		}
-	}
-	log, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn})
+	log, err := postgres.Open(t.Context(), postgres.Options{DSN: h.value("JOURNAL_DSN")})
 	if err != nil {
 		t.Fatal(err)
 	}

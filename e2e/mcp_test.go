@@ -285,6 +285,13 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("budget", func(t *testing.T) {
+		out, err := g.command(t.Context(), "mcp", "add", "poor", "--url", wordServer(t), "--header", "Authorization=Bearer {env:WORDS}",
+			"--set", "sandbox.host_bytes=300").CombinedOutput()
+		if want := "has had its 300 bytes"; !strings.Contains(string(out), want) {
+			t.Errorf("%v: %s; want %q", err, out, want)
+		}
+	})
 	t.Run("strangers", func(t *testing.T) {
 		var run struct{ Conversation string }
 		out, err := g.command(t.Context(), "run", "--headless", "--output-format", "json", "Say hello").Output()

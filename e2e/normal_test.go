@@ -40,7 +40,7 @@ var dropped = map[string]bool{
 	"agent": true, "brief": true, "role_hash": true, "max_iterations": true, "max_duration": true, "outcome": true,
 	"prompt": true, "context_tokens": true, "hold_tokens": true, "hold_cost": true, "provider": true, "usage": true,
 	"first": true, "waited": true, "duration": true, "prices": true, "worker": true, "until": true, "facts": true,
-	"at": true, "hash": true, "tokens": true, "roles": true, "context": true, "retry_after": true, "workspace": true, "result_hash": true,
+	"at": true, "hash": true, "audit": true, "tokens": true, "roles": true, "context": true, "retry_after": true, "workspace": true, "result_hash": true,
 	"edited": true,
 }
 

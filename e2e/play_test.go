@@ -25,7 +25,7 @@ import (
 
 const (
 	// patience is how long anything that is waited for may take.
-	patience = 45 * time.Second
+	patience = 2 * time.Minute
 	// glance is how often is looked whether it has come.
 	glance = 20 * time.Millisecond
 	// person is who talks.
@@ -56,7 +56,7 @@ func newStage(t *testing.T, s *scenario, on *stack, legEffects int) *stage {
 	home := t.TempDir()
 	st.spec = on.spec()
 	st.spec.Home, st.spec.Folder, st.spec.Workspace = home, filepath.Join(home, "work"), "w-"+id
-	st.spec.Model, st.spec.LegEffects = st.provider.url, legEffects
+	st.spec.Model, st.spec.LegEffects, st.spec.Guest = st.provider.url, legEffects, s.guest
 	st.furnish(t)
 	var err error
 	if st.node, err = st.spec.open(t.Context(), st.logs, on.control.Log); err != nil {

@@ -28,6 +28,8 @@ type scenario struct {
 	processes bool
 	// alone means that it needs a stack of its own.
 	alone bool
+	// guest is another tenant that has a workspace of the same name.
+	guest string
 }
 
 // command is one line of what is played.

@@ -20,6 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
+	"github.com/retinue-dev/retinue/internal/mtls"
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
@@ -38,13 +39,13 @@ func TestSecrets(t *testing.T) {
 	engine.startEngine(t, []string{"--postgres", store.DSN})
 	hosted := func(t *testing.T, binary string) map[string][]byte {
 		t.Helper()
-		p := newSecretPlay(t, binary, engine.engine)
+		p := newSecretPlay(t, binary, engine.engineSettings())
 		p.hosted(t)
 		out := p.surfaces(t)
 		out["journal"] = dump(t, p.owner)
 		out["bus"] = []byte(p.live.String())
 		out["engine"] = append(dump(t, store.DSN), dump(t, strings.Replace(store.DSN, "?", "_visibility?", 1))...)
-		out["histories"] = p.histories(t, engine.engine, out["run"])
+		out["histories"] = p.histories(t, engine, out["run"])
 		return p.found(t, out)
 	}
 	t.Run("postgres", func(t *testing.T) {
@@ -147,9 +148,13 @@ func (p *secretPlay) files(t *testing.T) []byte {
 var printedID = regexp.MustCompile(`"conversation": ?"(\w+)"`)
 
 // histories is what the engine keeps of the conversations that were printed.
-func (p *secretPlay) histories(t *testing.T, address string, printed []byte) []byte {
+func (p *secretPlay) histories(t *testing.T, s *stack, printed []byte) []byte {
 	t.Helper()
-	engine, err := durable.Connect(t.Context(), durable.ConnectOptions{Address: address, Namespace: "retinue"})
+	secure, err := mtls.Client(s.credentials).ClientConfig("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := durable.Connect(t.Context(), durable.ConnectOptions{Address: s.engine, Namespace: "retinue", TLS: secure})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,7 @@ func newSecretPlay(t *testing.T, binary, engine string) *secretPlay {
 		"tiers: {fast: demo/fast, balanced: demo/balanced, strong: demo/strong}\n",
 		filepath.Join(p.dir, "data"), p.model.url, inKey, p.model.url+"/v1", filepath.Join(p.dir, "key"), v[inAddress])
 	if engine != "" {
-		settings += "journal: {dsn: '{env:JOURNAL_DSN}'}\nlive: {nats_url: '{env:NATS_URL}'}\nengine: {temporal_address: '" + engine + "'}\n"
+		settings += "journal: {dsn: '{env:JOURNAL_DSN}'}\nlive: {nats_url: '{env:NATS_URL}'}\n" + engine
 		p.prepare(t)
 	}
 	p.write(t, "config/retinue/retinue.yaml", settings)

@@ -20,6 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
+	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
 const (
@@ -29,10 +30,12 @@ const (
 
 // stack is everything below the agents: where records are kept, how deltas travel, and an engine.
 type stack struct {
-	name    string
-	engine  string
-	process *exec.Cmd
-	dir     string
+	name   string
+	engine string
+	// credentials is the folder of the engine's certificates.
+	credentials string
+	process     *exec.Cmd
+	dir         string
 	// dsn and nats are empty for SQLite and the bus inside a process.
 	dsn, nats string
 	// control serves the agents' workflows of all scenarios; each has workers of its own for legs.
@@ -43,14 +46,18 @@ type stack struct {
 
 // nodeSpec is what a node is made of, in a form that travels to a process of its own.
 type nodeSpec struct {
-	Engine     string
-	Data       string
-	DSN, NATS  string
-	Home       string
-	Workspace  string
-	Folder     string
-	Model      string
-	LegEffects int
+	// Engine is an address, and Credentials the folder of certificates that let one in there.
+	Engine      string
+	Credentials string
+	Data        string
+	DSN, NATS   string
+	Home        string
+	Workspace   string
+	Folder      string
+	Model       string
+	LegEffects  int
+	// Guest is another tenant that has a workspace of the same name.
+	Guest string
 	// adjust does not travel.
 	adjust func(*app.NodeOptions)
 }
@@ -70,14 +77,17 @@ func (n nodeSpec) open(ctx context.Context, out *logs, shared journal.Log) (*app
 		return nil, err
 	}
 	o := app.NodeOptions{
-		Loaded: loaded, Log: shared, Engine: n.Engine, LegEffects: n.LegEffects, Logger: out.logger(),
+		Loaded: loaded, Log: shared, Engine: n.Engine, EngineTLS: app.EngineClient(n.Credentials), LegEffects: n.LegEffects, Logger: out.logger(),
 		Lookup: func(name string) (string, bool) {
 			value, ok := map[string]string{keyName: "key", dsnName: n.DSN, natsName: n.NATS}[name]
 			return value, ok
 		},
 	}
 	if n.Workspace != "" {
-		o.Workspaces, o.LegsOnly = map[string]string{n.Workspace: n.Folder}, true
+		o.Workspaces, o.LegsOnly = map[app.Workspace]string{app.LocalWorkspace(n.Workspace): n.Folder}, true
+		if n.Guest != "" {
+			o.Workspaces[app.Workspace{Tenant: n.Guest, Name: n.Workspace}] = n.Folder
+		}
 	}
 	if n.adjust != nil {
 		n.adjust(&o)
@@ -174,7 +184,7 @@ func (s *stack) serve(t *testing.T) {
 
 func (s *stack) spec() nodeSpec {
 	return nodeSpec{
-		Engine: s.engine, Data: filepath.Join(s.dir, "data"), DSN: s.dsn, NATS: s.nats, adjust: s.adjust,
+		Engine: s.engine, Credentials: s.credentials, Data: filepath.Join(s.dir, "data"), DSN: s.dsn, NATS: s.nats, adjust: s.adjust,
 	}
 }
 
@@ -199,7 +209,8 @@ const engineStart = 90 * time.Second
 
 func (s *stack) startEngine(t *testing.T, args []string) {
 	t.Helper()
-	cmd := exec.Command(program(t, "retinue-full", "engine"), append([]string{"engine"}, args...)...)
+	s.credentials = t.TempDir()
+	cmd := exec.Command(program(t, "retinue-full", "engine"), append([]string{"engine", "--credentials", s.credentials}, args...)...)
 	problems := &logs{}
 	cmd.Stderr = problems
 	out, err := cmd.StdoutPipe()
@@ -217,6 +228,12 @@ func (s *stack) startEngine(t *testing.T, args []string) {
 	}
 	s.engine, _, _ = strings.Cut(address, ",")
 	s.process = cmd
+}
+
+// engineSettings are the settings of programs that use the engine.
+func (s *stack) engineSettings() string {
+	files := mtls.Client(s.credentials)
+	return fmt.Sprintf("engine: {temporal_address: %q, tls: {ca: %q, cert: %q}}\n", s.engine, files.CA, files.Cert)
 }
 
 // pause stops the engine in its tracks for a while.

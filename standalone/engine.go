@@ -16,12 +16,13 @@ import (
 
 func engineCommand() *cobra.Command {
 	var options engine.Options
-	var addressFile, profile string
+	var credentials, addressFile, profile string
 	cmd := &cobra.Command{
 		Use:   "engine",
 		Short: "Run the workflow engine by itself",
-		Long: "Run the workflow engine on a loopback address until it is interrupted. It asks nobody for a\n" +
-			"password: whoever can reach the address can use it.",
+		Long: "Run the workflow engine on a loopback address until it is interrupted. It lets in only callers\n" +
+			"that show a certificate from its folder of credentials: ca.pem goes into engine.tls.ca, and\n" +
+			"client.pem, which has the key in it, into engine.tls.cert.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if profile != "" {
@@ -31,7 +32,7 @@ func engineCommand() *cobra.Command {
 				}
 				defer func() { err = errors.Join(err, stop()) }()
 			}
-			return runEngine(cmd.Context(), options, addressFile, cmd.OutOrStdout())
+			return runEngine(cmd.Context(), options, credentials, addressFile, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
@@ -40,20 +41,25 @@ func engineCommand() *cobra.Command {
 		"keep the records in this database and the one called `URL`_visibility, such as\npostgres://user@host:5432/engine")
 	flags.StringVar(&options.Listen, "listen", "127.0.0.1:0", "the loopback address to listen on; port 0 picks a free one")
 	flags.StringVar(&options.Namespace, "namespace", engine.DefaultNamespace, "the namespace to make")
+	flags.StringVar(&credentials, "credentials", "",
+		"the folder of its certificates, made when it is not there and closed to other users")
 	flags.StringVar(&addressFile, "address-file", "",
 		"write the address to this file when the engine is ready;\nremoved when it ends")
 	flags.StringVar(&profile, "cpu-profile", "", "write where the processor's time went to this file at the end")
 	cmd.MarkFlagsOneRequired("sqlite", "postgres")
 	cmd.MarkFlagsMutuallyExclusive("sqlite", "postgres")
+	if err := cmd.MarkFlagRequired("credentials"); err != nil {
+		panic(err) // it is defined above
+	}
 	return cmd
 }
 
-func runEngine(ctx context.Context, o engine.Options, addressFile string, out io.Writer) (err error) {
-	e, err := engine.Start(ctx, o)
+func runEngine(ctx context.Context, o engine.Options, credentials, addressFile string, out io.Writer) (err error) {
+	e, stop, err := start(ctx, o, credentials)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Stop()) }()
+	defer func() { err = errors.Join(err, stop()) }()
 	if addressFile != "" {
 		if err := writeAtOnce(addressFile, e.Address+"\n"); err != nil {
 			return err

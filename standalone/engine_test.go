@@ -57,7 +57,8 @@ func TestTheCommandsOfRetinueAreThere(t *testing.T) {
 func TestEngineCommand(t *testing.T) {
 	folder := t.TempDir()
 	file, addressFile := filepath.Join(folder, "engine.db"), filepath.Join(folder, "address")
-	engine := program(t, "engine", "--sqlite", file, "--address-file", addressFile)
+	credentials := filepath.Join(folder, "tls")
+	engine := program(t, "engine", "--sqlite", file, "--address-file", addressFile, "--credentials", credentials)
 	var stderr bytes.Buffer
 	engine.Stderr = &stderr
 	pipe, err := engine.StdoutPipe()
@@ -80,7 +81,7 @@ func TestEngineCommand(t *testing.T) {
 
 	onlyLoopback(t, engine.Process.Pid)
 
-	refused, err := program(t, "engine", "--sqlite", file).CombinedOutput()
+	refused, err := program(t, "engine", "--sqlite", file, "--credentials", credentials).CombinedOutput()
 	want := "retinue: lock " + file + ": another engine runs on it: stop that one, or name another store\n"
 	if err == nil || string(refused) != want {
 		t.Errorf("a second engine: %v\ngot  %swant %s", err, refused, want)

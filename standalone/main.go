@@ -4,15 +4,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/cli"
+	"github.com/retinue-dev/retinue/internal/mtls"
 	"github.com/retinue-dev/retinue/standalone/engine"
 )
 
@@ -23,10 +26,32 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // startEngine is how run and up have an engine in their own process.
-func startEngine(ctx context.Context, file, listen string, log *slog.Logger) (app.EngineServer, error) {
-	e, err := engine.Start(ctx, engine.Options{SQLite: file, Listen: listen, Log: log})
+func startEngine(ctx context.Context, o app.EngineOptions) (app.EngineServer, error) {
+	e, stop, err := start(ctx, engine.Options{SQLite: o.File, Listen: o.Listen, Log: o.Log}, o.Credentials)
 	if err != nil {
 		return app.EngineServer{}, err
 	}
-	return app.EngineServer{Address: e.Address, Stop: e.Stop}, nil
+	return app.EngineServer{Address: e.Address, Stop: stop}, nil
+}
+
+// start starts an engine that lets in whoever can read the folder of its certificates, and replaces those as they grow old.
+func start(ctx context.Context, o engine.Options, credentials string) (e *engine.Engine, stop func() error, err error) {
+	if err := mtls.Ensure(credentials, time.Now()); err != nil {
+		return nil, nil, err
+	}
+	if o.Server, err = mtls.Server(credentials).ServerConfig(); err != nil {
+		return nil, nil, err
+	}
+	if o.Client, err = mtls.Client(credentials).ClientConfig("127.0.0.1"); err != nil {
+		return nil, nil, err
+	}
+	if e, err = engine.Start(ctx, o); err != nil {
+		return nil, nil, err
+	}
+	keeping, end := context.WithCancel(context.WithoutCancel(ctx))
+	go mtls.Keep(keeping, credentials, cmp.Or(o.Log, slog.Default()))
+	return e, func() error {
+		end()
+		return e.Stop()
+	}, nil
 }

@@ -90,15 +90,20 @@ func TestServerByAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = up.Process.Kill(); _ = up.Wait() }) // it has shown what it should
-	found := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#token=(\S+)`).FindStringSubmatch(watch(out, ready))
+	found := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#code=(\S+)`).FindStringSubmatch(watch(out, ready))
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	if found == nil {
 		t.Fatal("up does not say where it is")
 	}
-	url, token := found[1], found[2]
-	file := filepath.Join(w.dir, "key")
-	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+	url, file := found[1], filepath.Join(w.dir, "data", "api.token")
+	text, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
+	}
+	token := strings.TrimSpace(string(text))
+	link := regexp.MustCompile(`^` + regexp.QuoteMeta(url) + `/#code=(\S+)\n$`).FindStringSubmatch(output(t, w.retinue("link")))
+	if link == nil || link[1] == found[2] {
+		t.Errorf("'retinue link' printed %q", link)
 	}
 	with := func(key string, args ...string) *exec.Cmd {
 		cmd := w.retinue(args...)

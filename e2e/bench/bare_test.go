@@ -53,9 +53,7 @@ func bareCall(context.Context) error { return nil }
 
 // playBare runs shapes on the engine alone.
 func playBare(s Setup) (func(Order) (any, error), error) {
-	engine, err := durable.Connect(context.Background(), durable.ConnectOptions{
-		Address: s.Engine, Namespace: "retinue", Logger: quiet(),
-	})
+	engine, err := connect(context.Background(), s.Engine, s.Credentials)
 	if err != nil {
 		return nil, err
 	}

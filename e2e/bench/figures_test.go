@@ -54,7 +54,7 @@ func (s *store) setup(t *testing.T, part, model string) Setup {
 		t.Fatal(err)
 	}
 	return Setup{
-		Part: part, Engine: s.address, Model: model, Journal: s.journal, NATS: s.nats, Folder: folder,
+		Part: part, Engine: s.address, Credentials: s.credentials, Model: model, Journal: s.journal, NATS: s.nats, Folder: folder,
 	}
 }
 

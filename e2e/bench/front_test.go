@@ -31,8 +31,9 @@ func playFront(s Setup) (func(Order) (any, error), error) {
 		return nil, err
 	}
 	node, err := app.OpenNode(ctx, app.NodeOptions{
-		Loaded: loaded, Log: log, Engine: s.Engine, Logger: quiet(), Local: true, Workspaces: map[string]string{s.Folder: s.Folder},
-		Lookup: func(name string) (string, bool) { return map[string]string{"NATS": s.NATS, "KEY": "key"}[name], true },
+		Loaded: loaded, Log: log, Engine: s.Engine, EngineTLS: app.EngineClient(s.Credentials), Logger: quiet(), Local: true,
+		Workspaces: map[app.Workspace]string{app.LocalWorkspace(s.Folder): s.Folder},
+		Lookup:     func(name string) (string, bool) { return map[string]string{"NATS": s.NATS, "KEY": "key"}[name], true },
 	})
 	if err != nil {
 		return nil, err

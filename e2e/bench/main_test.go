@@ -33,8 +33,9 @@ const patience = 10 * time.Minute
 // Setup says what a part is and where the others are.
 type Setup struct {
 	Part string
-	// Engine is the engine's address, Model the scripted model's.
-	Engine, Model string
+	// Engine is the engine's address, Credentials the folder of certificates that let one in there, and Model the
+	// scripted model's address.
+	Engine, Credentials, Model string
 	// Journal is the DSN of the journal, or a file.
 	Journal string
 	// NATS is the address of the bus; empty means within the process.

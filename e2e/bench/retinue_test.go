@@ -74,9 +74,9 @@ func playRetinue(s Setup) (func(Order) (any, error), error) {
 		return nil, err
 	}
 	sub.Node, err = app.OpenNode(ctx, app.NodeOptions{
-		Loaded: loaded, Log: sub.log, Engine: s.Engine, Logger: quiet(),
+		Loaded: loaded, Log: sub.log, Engine: s.Engine, EngineTLS: app.EngineClient(s.Credentials), Logger: quiet(),
 		Lookup: func(name string) (string, bool) { return map[string]string{"NATS": s.NATS, "KEY": "key"}[name], true },
-		Local:  true, Workspaces: map[string]string{s.Folder: s.Folder},
+		Local:  true, Workspaces: map[app.Workspace]string{app.LocalWorkspace(s.Folder): s.Folder},
 	})
 	if err != nil {
 		return nil, err

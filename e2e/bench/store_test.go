@@ -24,6 +24,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
 // program is the binary with the engine inside.
@@ -35,8 +36,10 @@ type store struct {
 	journal string
 	nats    string
 	address string
-	pid     int
-	engine  durable.Engine
+	// credentials is the folder of the engine's certificates.
+	credentials string
+	pid         int
+	engine      durable.Engine
 	// backends says which processes of Postgres work for the store.
 	backends *backends
 }
@@ -107,7 +110,8 @@ func openPostgres(t *testing.T) *store {
 // startEngine starts the engine as a process and connects to it.
 func (s *store) startEngine(t *testing.T, folder string, args ...string) {
 	file := filepath.Join(folder, "address")
-	args = append([]string{"engine", "--address-file", file}, args...)
+	s.credentials = filepath.Join(folder, "engine-tls")
+	args = append([]string{"engine", "--address-file", file, "--credentials", s.credentials}, args...)
 	if *profile != "" {
 		args = append(args, "--cpu-profile", filepath.Join(*profile, "engine-"+s.name+".pprof"))
 	}
@@ -136,13 +140,19 @@ func (s *store) startEngine(t *testing.T, folder string, args ...string) {
 			t.Fatal("the engine did not start")
 		}
 	}
-	s.engine, err = durable.Connect(t.Context(), durable.ConnectOptions{
-		Address: s.address, Namespace: "retinue", Logger: quiet(),
-	})
-	if err != nil {
+	if s.engine, err = connect(t.Context(), s.address, s.credentials); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.engine.Close)
+}
+
+// connect reaches an engine whose certificates lie in a folder.
+func connect(ctx context.Context, address, credentials string) (durable.Engine, error) {
+	secure, err := mtls.Client(credentials).ClientConfig("127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	return durable.Connect(ctx, durable.ConnectOptions{Address: address, Namespace: "retinue", TLS: secure, Logger: quiet()})
 }
 
 // complaints counts the errors in the engine's log by what they say.

@@ -105,7 +105,7 @@ func (p part) options(log io.Writer) (app.NodeOptions, error) {
 		return app.NodeOptions{}, err
 	}
 	return app.NodeOptions{
-		Loaded: loaded, Engine: p.Engine, LegEffects: p.LegEffects, Tools: toolbox{file: p.ledger()},
+		Loaded: loaded, Engine: p.Engine, EngineTLS: app.EngineClient(p.credentials()), LegEffects: p.LegEffects, Tools: toolbox{file: p.ledger()},
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Lookup: func(name string) (string, bool) {
 			return map[string]string{"DSN": p.DSN, "KEY": "none", "NATS": p.NATS}[name], true
@@ -113,6 +113,9 @@ func (p part) options(log io.Writer) (app.NodeOptions, error) {
 		Fault: p.fault(),
 	}, nil
 }
+
+// credentials is the folder of the certificates that let one into the engine.
+func (p part) credentials() string { return filepath.Join(p.Dir, "engine-tls") }
 
 func (p part) data() string { return filepath.Join(p.Dir, "data") }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
@@ -21,7 +22,7 @@ type toolbox struct {
 }
 
 // Tools implements durable.Toolbox.
-func (b toolbox) Tools(_, _ string) (*tool.Set, error) {
+func (b toolbox) Tools(durable.Workspace, string) (*tool.Set, error) {
 	return tool.NewSet(tool.Options{},
 		stamp{name: "shell", class: chat.ClassOnce, argument: "command", file: b.file},
 		stamp{name: "write_file", class: chat.ClassIdempotent, argument: "path", file: b.file},

@@ -268,7 +268,7 @@ func (w *world) startEngine() {
 	w.part.Engine = fmt.Sprintf("127.0.0.1:%d", porttest.Hold(w.t))
 	binary, store := engineBinary(w.t), w.store
 	w.engine = w.newProcess("engine", func() *exec.Cmd {
-		return exec.Command(binary, "engine", "--postgres", store, "--listen", w.part.Engine)
+		return exec.Command(binary, "engine", "--postgres", store, "--listen", w.part.Engine, "--credentials", w.part.credentials())
 	}, nil)
 	w.engine.start()
 	if !w.engine.alive() {

@@ -39,7 +39,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{dir: t.TempDir()}
-	engine := w.start(t, program(t, "retinue-full", "TEST_RETINUE_FULL"), "ready at ", "engine", "--postgres", postgrestest.New(t, "_visibility").DSN)
+	engine := w.start(t, program(t, "retinue-full", "TEST_RETINUE_FULL"), "ready at ", "engine",
+		"--postgres", postgrestest.New(t, "_visibility").DSN, "--credentials", filepath.Join(w.dir, "engine-tls"))
 	address, _, _ := strings.Cut(engine.said, ",")
 	d := postgrestest.New(t)
 	if err := app.MigrateDatabase(t.Context(), d.DSN); err != nil {
@@ -68,11 +69,11 @@ func newWorld(t *testing.T) *world {
 		"JOURNAL_DSN=" + d.As(postgres.Role), "NATS_URL=" + nats, "GOMEMLIMIT=400MiB",
 	}
 	w.write(t, "config/retinue/retinue.yaml", fmt.Sprintf(
-		"data_dir: %s\njournal: {dsn: '{env:JOURNAL_DSN}'}\nlive: {nats_url: '{env:NATS_URL}'}\nengine: {temporal_address: %q}\n"+
+		"data_dir: %s\njournal: {dsn: '{env:JOURNAL_DSN}'}\nlive: {nats_url: '{env:NATS_URL}'}\nengine: {temporal_address: %q, tls: {ca: %q, cert: %q}}\n"+
 			"providers: {demo: {kind: anthropic, base_url: %q, key: '{env:MODEL_KEY}', concurrency: 64, requests_per_minute: 1000000}}\n"+
 			"tiers: {fast: demo/fast, balanced: demo/balanced, strong: demo/strong}\n"+
 			"serve: {address: '127.0.0.1:0', health: '127.0.0.1:0', limits: {command_rate: 0, tenant_command_rate: 0, read_rate: 0, tenant_read_rate: 0}}\n",
-		filepath.Join(w.dir, "data"), address, model.AnthropicURL()))
+		filepath.Join(w.dir, "data"), address, filepath.Join(w.dir, "engine-tls", "ca.pem"), filepath.Join(w.dir, "engine-tls", "client.pem"), model.AnthropicURL()))
 	binary := program(t, "retinue", "TEST_RETINUE_LEAN")
 	w.start(t, binary, "worker: ready", "worker")
 	server := w.start(t, binary, "serve: ready", "serve")

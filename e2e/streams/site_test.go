@@ -69,7 +69,8 @@ func newSite(t *testing.T) *site {
 		url = "nats://127.0.0.1:4222"
 	}
 	s.connect(t, d.As(postgres.Role), url)
-	engine := s.start(t, "retinue-full", "ready at ", "engine", "--sqlite", filepath.Join(s.dir, "engine.db"))
+	engine := s.start(t, "retinue-full", "ready at ", "engine", "--sqlite", filepath.Join(s.dir, "engine.db"),
+		"--credentials", filepath.Join(s.dir, "engine-tls"))
 	address, _, _ := strings.Cut(engine.line, ",")
 	s.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "XDG_CONFIG_HOME=" + filepath.Join(s.dir, "config"),
@@ -77,6 +78,7 @@ func newSite(t *testing.T) *site {
 	}
 	for _, setting := range []string{
 		"journal.dsn={env:JOURNAL_DSN}", "live.nats_url={env:NATS_URL}", "engine.temporal_address=" + address,
+		"engine.tls.ca=" + filepath.Join(s.dir, "engine-tls", "ca.pem"), "engine.tls.cert=" + filepath.Join(s.dir, "engine-tls", "client.pem"),
 		"data_dir=" + filepath.Join(s.dir, "data"), "providers.demo.kind=anthropic",
 		"providers.demo.base_url=http://127.0.0.1:1", "providers.demo.key={env:MODEL_KEY}",
 		"tiers.fast=demo/fast", "tiers.balanced=demo/balanced", "tiers.strong=demo/strong",

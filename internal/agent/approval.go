@@ -82,7 +82,7 @@ func (b Brief) Permits(tool string, writes, network bool) bool {
 func (c Call) Asks() bool { return c.needsApproval() && c.Policy != PolicyDeny }
 
 // needsApproval reports whether a person must say yes first: the configured rules decide, and
-// without a rule whatever writes is asked about.
+// without a rule a person is asked about whatever writes or reaches the network.
 func (c Call) needsApproval() bool {
 	switch c.Policy {
 	case PolicyAllow:
@@ -90,7 +90,7 @@ func (c Call) needsApproval() bool {
 	case PolicyAsk, PolicyDeny:
 		return true
 	case PolicyUnset:
-		return c.Writes
+		return c.Writes || c.Network
 	}
 	return true
 }

@@ -28,7 +28,7 @@ func (k CallKind) spawns() bool { return k == CallSpawn || k == CallResume }
 // Policy is what the configured rules say about a call before any person is asked.
 type Policy string
 
-// The verdicts. A call without one is asked about if it writes.
+// The verdicts. A person is asked about a call without one if it writes or reaches the network.
 const (
 	PolicyUnset Policy = ""
 	PolicyAllow Policy = "allow"

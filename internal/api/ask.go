@@ -193,6 +193,9 @@ func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, 
 	}
 	if d.Allow {
 		d.Scope = scopes[in.Body.Scope]
+		if err := s.secondPair(ctx, place); err != nil {
+			return nil, err
+		}
 	}
 	if in.Body.Args != nil {
 		if d.Args, err = edited(d, in.Body.Args); err != nil {

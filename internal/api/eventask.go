@@ -46,6 +46,8 @@ func about(e *Event, row journal.Row) {
 		in(r.In)
 	case journal.Proposed:
 		in(r.In)
+	case journal.Reached:
+		in(r.In)
 	case journal.Decided:
 		in(r.In)
 	case journal.Closed:

@@ -9,25 +9,41 @@ import (
 )
 
 // Local is the doorkeeper of an installation on one machine: everything belongs to whoever has the
-// token, or comes in where only the same user can.
+// token, comes in where only the same user can, or sits at a browser that was let in by a link.
 type Local struct {
 	Tenant string
 	User   string
 	Token  string
+	// Browsers is nil where there are none.
+	Browsers *Browsers
 }
 
 // Identify implements Doorkeeper.
 func (l Local) Identify(r *http.Request) (Caller, error) {
-	peer, _ := r.Context().Value(peerKey{}).(bool)
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	given, right := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.Token))
-	if !peer && (!ok || l.Token == "" || subtle.ConstantTimeCompare(given[:], right[:]) != 1) {
+	caller := l.caller()
+	if peer, _ := r.Context().Value(peerKey{}).(bool); peer {
+		return caller, nil
+	}
+	if header := r.Header.Get("Authorization"); header != "" {
+		token, ok := strings.CutPrefix(header, "Bearer ")
+		given, right := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.Token))
+		if !ok || l.Token == "" || subtle.ConstantTimeCompare(given[:], right[:]) != 1 {
+			return Caller{}, Unauthorised()
+		}
+		return caller, nil
+	}
+	if !l.Browsers.knows(r) {
 		return Caller{}, Unauthorised()
 	}
+	caller.Cookie = true
+	return caller, nil
+}
+
+func (l Local) caller() Caller {
 	return Caller{
 		Tenant: l.Tenant, User: l.User, Name: l.User, Role: RoleOwner, Scopes: []Scope{ScopeRead, ScopeWrite, ScopeAdmin},
 		Credential: "local",
-	}, nil
+	}
 }
 
 type peerKey struct{}

@@ -24,6 +24,7 @@ var public = map[string]string{
 	"GET /openapi.json":   "it describes the others and holds nothing of anybody's",
 	"GET /login":          "who logs in has no credential yet",
 	"GET /login/callback": "the same, on the way back",
+	"POST /login/link":    "the code of a link is the credential",
 	"POST /csp-report":    "browsers send it, and nothing but a count comes of it",
 	" /":                  "it says that there is nothing here",
 	"GET /{$}":            "the web app's page, the same for everybody; what it shows is asked for with a credential",

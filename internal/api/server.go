@@ -18,9 +18,11 @@ import (
 
 // Options are what a server is made of.
 type Options struct {
-	Log      journal.Log
-	Bus      live.Bus
-	Door     Doorkeeper
+	Log  journal.Log
+	Bus  live.Bus
+	Door Doorkeeper
+	// Local is the same doorkeeper where everything belongs to one person; nil where people log in.
+	Local    *Local
 	Commands Commands
 	Roles    Catalogue
 	// Surroundings is nil where a server tells nothing of itself.
@@ -139,12 +141,15 @@ func New(o Options) *Server {
 	s.agentRoutes()
 	s.taskRoutes()
 	s.settingsRoutes()
+	s.workspaceRoutes()
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
 	s.listStreamRoutes()
 	s.loginRoutes()
+	s.browserRoutes()
 	s.tenantRoutes()
+	s.policyRoutes()
 	s.memberRoutes()
 	s.keyRoutes()
 	s.auditRoutes()

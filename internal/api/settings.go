@@ -13,6 +13,8 @@ import (
 type Surroundings interface {
 	// Settings are those in force, as the caller may see them. There is no secret among them.
 	Settings(ctx context.Context, caller Caller) (SettingsInfo, error)
+	// Workspaces are those that the caller's tenant has.
+	Workspaces(ctx context.Context, caller Caller) ([]WorkspaceInfo, error)
 	// Files are paths of a workspace in which a text occurs, at most so many.
 	Files(ctx context.Context, workspace, text string, most int) (FileList, error)
 }

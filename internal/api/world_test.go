@@ -186,6 +186,9 @@ func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
 }
 
 // Files implements api.Surroundings.
+// Workspaces implements api.Surroundings.
+func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) { return nil, nil }
+
 func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
 	return api.FileList{Reason: "it is elsewhere"}, nil
 }

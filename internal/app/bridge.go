@@ -34,8 +34,8 @@ func (n *Node) Commands(workspace string) api.Commands {
 func (n *Node) Catalogue() api.Catalogue { return n.catalog }
 
 // Speakers implements bridge.Cast.
-func (c *catalog) Speakers(_ context.Context, workspace string) ([]bridge.Speaker, error) {
-	roles, err := c.roles(workspace)
+func (c *catalog) Speakers(ctx context.Context, workspace string) ([]bridge.Speaker, error) {
+	roles, err := c.roles(within(ctx, workspace))
 	if err != nil {
 		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 	}

@@ -27,7 +27,7 @@ type catalog struct {
 	loaded config.Loaded
 	prices *model.Prices
 	// folder is where a workspace is on this machine.
-	folder func(workspace string) string
+	folder func(durable.Workspace) string
 	// vault takes secrets out of what roles and instructions say: it is kept, and sent to models.
 	vault *secret.Vault
 	grove *grove
@@ -48,7 +48,7 @@ type registry struct {
 	read    time.Time
 }
 
-func newCatalog(loaded config.Loaded, folder func(string) string, g *grove, vault *secret.Vault) (*catalog, error) {
+func newCatalog(loaded config.Loaded, folder func(durable.Workspace) string, g *grove, vault *secret.Vault) (*catalog, error) {
 	prices, err := model.NewPrices(model.PriceOptions{Override: overrides(loaded.Settings.Models)})
 	if err != nil {
 		return nil, err
@@ -57,10 +57,10 @@ func newCatalog(loaded config.Loaded, folder func(string) string, g *grove, vaul
 }
 
 // roles reads the roles of a workspace.
-func (c *catalog) roles(workspace string) (registry, error) {
+func (c *catalog) roles(at durable.Workspace) (registry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	folder := c.folder(workspace)
+	folder := c.folder(at)
 	if r, ok := c.known[folder]; ok && time.Since(r.read) < rolesFor {
 		return r, nil
 	}
@@ -81,8 +81,8 @@ func (c *catalog) roles(workspace string) (registry, error) {
 }
 
 // Cast implements durable.Catalog.
-func (c *catalog) Cast(workspace, name string) (durable.Casting, error) {
-	roles, err := c.roles(workspace)
+func (c *catalog) Cast(at durable.Workspace, name string) (durable.Casting, error) {
+	roles, err := c.roles(at)
 	if err != nil {
 		return durable.Casting{}, err
 	}
@@ -211,7 +211,7 @@ func (c *catalog) denied() ([]config.Rule, error) {
 
 // Compaction implements durable.Catalog.
 func (c *catalog) Compaction(pins []string) (string, error) {
-	roles, err := c.roles("")
+	roles, err := c.roles(durable.Workspace{})
 	if err != nil {
 		return "", err
 	}
@@ -220,7 +220,7 @@ func (c *catalog) Compaction(pins []string) (string, error) {
 
 // Resolution implements durable.Catalog.
 func (c *catalog) Resolution(q durable.Inquiry) (string, error) {
-	roles, err := c.roles("")
+	roles, err := c.roles(durable.Workspace{})
 	if err != nil {
 		return "", err
 	}
@@ -231,7 +231,7 @@ func (c *catalog) Resolution(q durable.Inquiry) (string, error) {
 
 // Routing implements durable.Catalog.
 func (c *catalog) Routing(message string, open []durable.Inquiry) (string, error) {
-	roles, err := c.roles("")
+	roles, err := c.roles(durable.Workspace{})
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ func TestAVerdictIsTodays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCatalog(loaded, func(string) string { return "" }, nil, secret.New(nil))
+	c, err := newCatalog(loaded, func(Workspace) string { return "" }, nil, secret.New(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestUnknownWorkspacesAreOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := t.TempDir()
-	c, err := newCatalog(loaded, func(w string) string { return map[string]string{"here": here}[w] }, nil, secret.New(nil))
+	c, err := newCatalog(loaded, func(w Workspace) string { return map[string]string{"here": here}[w.Name] }, nil, secret.New(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,9 @@ func (c commands) Open(ctx context.Context, place journal.Place, t api.Talk) err
 	if t.Workspace == "" {
 		t.Workspace = c.workspace
 	}
+	if err := c.node.resolve(ctx, Workspace{Tenant: place.Tenant, Name: t.Workspace}); err != nil {
+		return err
+	}
 	return c.node.Open(ctx, place, Talk{
 		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
 		Time: t.Time, Command: t.Command,

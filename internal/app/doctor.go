@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
@@ -186,9 +189,47 @@ func (d *doctor) checkServers(ctx context.Context) {
 	}
 	if at := d.settings.Engine.Temporal; at == "" {
 		d.say(LevelOK, "temporal", "not configured; the standalone program brings its own", "")
-	} else {
-		d.reach(ctx, "temporal", at, "start the server, or change engine.temporal_address")
+	} else if d.reach(ctx, "temporal", at, "start the server, or change engine.temporal_address") {
+		d.checkEngine(ctx)
 	}
+}
+
+// checkEngine looks whether the Temporal server lets this program in, and whether it would let in everybody else.
+func (d *doctor) checkEngine(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	at := d.settings.Engine
+	secure, key, err := engineCredentials(at, d.lookup)
+	if err == nil {
+		var engine durable.Engine
+		engine, err = durable.Connect(ctx, durable.ConnectOptions{
+			Address: at.Temporal, Namespace: at.Namespace, TLS: secure, APIKey: key, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err == nil {
+			engine.Close()
+		}
+	}
+	switch {
+	case err != nil:
+		d.say(LevelFail, "engine", said(err), "correct engine.tls and engine.api_key; see docs/operating.md")
+	case secure == nil && !onThisHost(at.Temporal):
+		d.say(LevelWarn, "engine", "is reached over the network without TLS: whoever can reach it too can stop and misuse every run",
+			"set engine.tls, or engine.api_key")
+	case secure == nil:
+		d.say(LevelWarn, "engine", "asks for no credential: every program on this machine can use it", "set up TLS there, then engine.tls")
+	default:
+		d.say(LevelOK, "engine", "lets this program in, over TLS", "")
+	}
+}
+
+// onThisHost reports whether an address can be reached from this machine alone.
+func onThisHost(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // checkJournal opens the journal as servers and workers do, who refuse a role that could pass by the

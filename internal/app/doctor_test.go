@@ -69,7 +69,7 @@ engine: {temporal_address: '`+at+`'}
 	want := map[string]Level{
 		"settings": LevelOK, "roles": LevelOK, "provider local": LevelOK, "postgres": LevelOK, "nats": LevelOK,
 		"temporal": LevelOK, "web": LevelOK, "web search": LevelOK, "data folder": LevelOK,
-		"journal": LevelFail, // what listens here is no Postgres
+		"journal": LevelFail, "engine": LevelFail, // what listens here is no Postgres, and no Temporal
 	}
 	if diff := cmp.Diff(want, levels(findings)); diff != "" {
 		t.Errorf("%s\n%+v", diff, findings)

@@ -29,6 +29,8 @@ func SandboxInit(args []string) (code int, ours bool) {
 type enclosure struct {
 	options sandbox.Options
 	hosts   []string
+	// policy is what commands may reach.
+	policy egress.Policy
 
 	mu    sync.Mutex
 	room  *shell.Room
@@ -36,7 +38,11 @@ type enclosure struct {
 }
 
 func newEnclosure(s config.Sandbox) *enclosure {
-	return &enclosure{hosts: s.Hosts, options: sandbox.Options{
+	policy := egress.Policy{Budget: int64(s.HostBytes)}
+	for _, host := range s.Hosts {
+		policy.Allow = append(policy.Allow, egress.Rule{Host: host})
+	}
+	return &enclosure{hosts: s.Hosts, policy: policy, options: sandbox.Options{
 		Tier: sandbox.Tier(s.Tier), AllowRoot: s.AllowRoot, ReadOnly: s.ReadOnly, Pass: s.Pass,
 	}}
 }
@@ -55,44 +61,38 @@ func (e *enclosure) Enter(ctx context.Context) (shell.Room, error) {
 	}
 	room := &shell.Room{Box: box}
 	if len(e.hosts) > 0 && e.options.Tier != sandbox.TierNone {
-		if room.Network, err = e.openGate(ctx); err != nil {
+		gate, err := egress.New(e.policy)
+		if err != nil {
 			return shell.Room{}, errors.Join(err, box.Close())
 		}
+		room.Network = func(ctx context.Context) (*sandbox.Network, func() error, error) { return openProxy(ctx, gate) }
 	}
 	e.room = room
 	e.close = append(e.close, box.Close)
 	return *room, nil
 }
 
-// openGate serves the proxy of programs, on a socket that only this user can reach.
-func (e *enclosure) openGate(ctx context.Context) (*sandbox.Network, error) {
-	policy := egress.Policy{}
-	for _, host := range e.hosts {
-		policy.Allow = append(policy.Allow, egress.Rule{Host: host})
-	}
-	gate, err := egress.New(policy)
-	if err != nil {
-		return nil, err
-	}
+// openProxy serves the proxy of one command, on a socket that only this user can reach.
+func openProxy(ctx context.Context, gate *egress.Gate) (*sandbox.Network, func() error, error) {
+	own, finish := recorded(ctx, gate)
 	dir, err := os.MkdirTemp("", "retinue-egress-")
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for the egress proxy: %w", err)
+		return nil, nil, fmt.Errorf("make a folder for the egress proxy: %w", err)
 	}
 	socket := filepath.Join(dir, "proxy.sock")
 	listener, err := egress.Listen(socket)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served := make(chan error, 1)
-	go func() { served <- gate.Serve(serving, listener) }()
-	e.close = append(e.close, func() error {
+	go func() { served <- own.Serve(serving, listener) }()
+	return &sandbox.Network{Socket: socket}, func() error {
 		stop()
 		err := <-served
-		gate.Close()
+		finish()
 		return errors.Join(err, os.RemoveAll(dir))
-	})
-	return &sandbox.Network{Socket: socket}, nil
+	}, nil
 }
 
 // settingsHint says where a person can change it.

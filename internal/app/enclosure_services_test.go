@@ -3,9 +3,16 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,8 +34,8 @@ func TestCommandsRunInTheOneSandbox(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	where := func(string) string { return dir }
-	set, err := newWorkshop(where, newGrove(where, t.TempDir()), e, noServers(t), secret.New(nil)).Tools("w", "")
+	where := func(Workspace) string { return dir }
+	set, err := newWorkshop(where, newGrove(where, t.TempDir()), e, noServers(t), secret.New(nil)).Tools(LocalWorkspace("w"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +59,7 @@ func TestCommandsRunInTheOneSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := e.Enter(t.Context()); err != nil || again != first {
+	if again, err := e.Enter(t.Context()); err != nil || again.Box != first.Box {
 		t.Errorf("a second box was opened: %v", err)
 	}
 	if err := e.Close(); err != nil {
@@ -60,5 +67,48 @@ func TestCommandsRunInTheOneSandbox(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(temp, "retinue-*")); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestACommandHasABudgetOfBytes lets commands in the sandbox reach a server on this machine, as no setting can, and has
+// one of them ask for more than the settings give it.
+func TestACommandHasABudgetOfBytes(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, strings.Repeat("x", 3000)+"end")
+	}))
+	defer site.Close()
+	at := netip.MustParseAddrPort(site.Listener.Addr().String())
+	for budget, whole := range map[int]bool{1000: false, 100_000: true} {
+		e := newEnclosure(config.Sandbox{
+			Tier: config.SandboxBubblewrap, AllowRoot: true, Hosts: []string{at.Addr().String()}, HostBytes: budget,
+		})
+		e.policy.Local, e.policy.Allow[0].Ports = []netip.AddrPort{at}, []uint16{at.Port()}
+		dir := t.TempDir()
+		where := func(Workspace) string { return dir }
+		set, err := newWorkshop(where, newGrove(where, t.TempDir()), e, noServers(t), secret.New(nil)).Tools(LocalWorkspace("w"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		args, err := json.Marshal(map[string]string{"command": "curl -sS " + site.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := set.Run(t.Context(), tool.Call{ID: "1", Tool: "shell", Args: args, Reach: func(_ context.Context, host string, port uint16) error {
+			told = append(told, net.JoinHostPort(host, strconv.Itoa(int(port))))
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(r.Text, "xend"); got != whole {
+			t.Errorf("with %d bytes, all of it came: %t\n%.300s", budget, got, r.Text)
+		}
+		if len(told) != 1 || told[0] != at.String() || len(r.Facts.Reached) != 1 || r.Facts.Reached[0].Sent == 0 {
+			t.Errorf("told of %v, facts %+v", told, r.Facts.Reached)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

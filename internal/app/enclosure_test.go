@@ -38,9 +38,9 @@ func TestASandboxThatIsNotThereIsSaid(t *testing.T) {
 			continue
 		}
 		dir := t.TempDir()
-		where := func(string) string { return dir }
+		where := func(Workspace) string { return dir }
 		w := newWorkshop(where, newGrove(where, t.TempDir()), newEnclosure(c.sandbox), noServers(t), secret.New(nil))
-		set, err := w.Tools("w", "")
+		set, err := w.Tools(LocalWorkspace("w"), "")
 		if err != nil {
 			t.Fatal(err)
 		}

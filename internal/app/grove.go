@@ -6,52 +6,53 @@ import (
 	"sync"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/worktree"
 )
 
 // grove has the trees beside each workspace of a node. It fills durable.Trees.
 type grove struct {
-	folder func(workspace string) string
+	folder func(durable.Workspace) string
 	// data is the data folder.
 	data string
 
 	mu     sync.Mutex
-	stores map[string]*worktree.Store
+	stores map[durable.Workspace]*worktree.Store
 }
 
-func newGrove(folder func(string) string, data string) *grove {
-	return &grove{folder: folder, data: data, stores: map[string]*worktree.Store{}}
+func newGrove(folder func(durable.Workspace) string, data string) *grove {
+	return &grove{folder: folder, data: data, stores: map[durable.Workspace]*worktree.Store{}}
 }
 
 // store opens the store of a workspace's trees.
-func (g *grove) store(ctx context.Context, workspace string) (*worktree.Store, error) {
-	folder := g.folder(workspace)
+func (g *grove) store(ctx context.Context, at durable.Workspace) (*worktree.Store, error) {
+	folder := g.folder(at)
 	if folder == "" {
 		return nil, &chat.Error{Code: chat.CodeNotFound, Message: "the workspace is not on this machine"}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if s, ok := g.stores[workspace]; ok {
+	if s, ok := g.stores[at]; ok {
 		return s, nil
 	}
 	s, err := worktree.Open(ctx, filepath.Join(g.data, "worktrees"), folder)
 	if err != nil {
 		return nil, err
 	}
-	g.stores[workspace] = s
+	g.stores[at] = s
 	return s, nil
 }
 
 // Ready implements durable.Trees.
-func (g *grove) Ready(ctx context.Context, workspace string) error {
-	_, err := g.store(ctx, workspace)
+func (g *grove) Ready(ctx context.Context, at durable.Workspace) error {
+	_, err := g.store(ctx, at)
 	return err
 }
 
 // Plant implements durable.Trees.
-func (g *grove) Plant(ctx context.Context, workspace, tree, from string) error {
-	s, err := g.store(ctx, workspace)
+func (g *grove) Plant(ctx context.Context, at durable.Workspace, tree, from string) error {
+	s, err := g.store(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -59,8 +60,8 @@ func (g *grove) Plant(ctx context.Context, workspace, tree, from string) error {
 }
 
 // Patch implements durable.Trees.
-func (g *grove) Patch(ctx context.Context, workspace, tree string) (string, []journal.PatchFile, error) {
-	s, err := g.store(ctx, workspace)
+func (g *grove) Patch(ctx context.Context, at durable.Workspace, tree string) (string, []journal.PatchFile, error) {
+	s, err := g.store(ctx, at)
 	if err != nil {
 		return "", nil, err
 	}
@@ -73,8 +74,8 @@ func (g *grove) Patch(ctx context.Context, workspace, tree string) (string, []jo
 }
 
 // Remove implements durable.Trees.
-func (g *grove) Remove(ctx context.Context, workspace, tree string) error {
-	s, err := g.store(ctx, workspace)
+func (g *grove) Remove(ctx context.Context, at durable.Workspace, tree string) error {
+	s, err := g.store(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -82,11 +83,11 @@ func (g *grove) Remove(ctx context.Context, workspace, tree string) error {
 }
 
 // where is the folder of a tree, or of the workspace if none is named.
-func (g *grove) where(ctx context.Context, workspace, tree string) (string, error) {
+func (g *grove) where(ctx context.Context, at durable.Workspace, tree string) (string, error) {
 	if tree == "" {
-		return g.folder(workspace), nil
+		return g.folder(at), nil
 	}
-	s, err := g.store(ctx, workspace)
+	s, err := g.store(ctx, at)
 	if err != nil {
 		return "", err
 	}
@@ -97,8 +98,8 @@ func (g *grove) where(ctx context.Context, workspace, tree string) (string, erro
 }
 
 // path is where a tree is or will be.
-func (g *grove) path(workspace, tree string) (string, error) {
-	s, err := g.store(context.Background(), workspace)
+func (g *grove) path(at durable.Workspace, tree string) (string, error) {
+	s, err := g.store(context.Background(), at)
 	if err != nil {
 		return "", err
 	}

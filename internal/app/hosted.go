@@ -33,7 +33,7 @@ func (n *Node) share(ctx context.Context, o *api.Options) error {
 		return err
 	}
 	n.closers = append(n.closers, func() error { kept.Close(); return nil })
-	o.People = kept
+	o.People, o.Local, n.people = kept, nil, kept
 	o.Login = api.Login{
 		// The settings take an address without encryption on this machine only.
 		Plain: at.Scheme == "http",

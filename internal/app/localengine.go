@@ -11,11 +11,23 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/config"
 )
 
-// EngineStarter starts a workflow engine in this process. It keeps its records in a SQLite file and
-// listens on a loopback address, or on any free port if that is empty.
-type EngineStarter func(ctx context.Context, file, listen string, log *slog.Logger) (EngineServer, error)
+// EngineStarter starts a workflow engine in this process.
+type EngineStarter func(ctx context.Context, o EngineOptions) (EngineServer, error)
+
+// EngineOptions say where an engine keeps its records and whom it lets in.
+type EngineOptions struct {
+	// File is the SQLite file with its records.
+	File string
+	// Listen is a loopback address. Empty means any free port.
+	Listen string
+	// Credentials is the folder of certificates by which the engine knows its callers, and they know it.
+	Credentials string
+	Log         *slog.Logger
+}
 
 // EngineServer is an engine that runs in this process.
 type EngineServer struct {
@@ -62,6 +74,7 @@ type LocalEngine struct {
 // The files of an engine in a data folder.
 const (
 	engineFile = "engine.db"
+	engineTLS  = "engine-tls"
 	ownerFile  = "engine.json"
 	ownerLock  = "engine.json.lock"
 )
@@ -119,7 +132,10 @@ func (e *LocalEngine) take(ctx context.Context, address string) (bool, error) {
 	if e.options.Start == nil {
 		return false, errors.Join(ErrNoEngine, unlock())
 	}
-	server, err := e.options.Start(ctx, filepath.Join(e.options.Dir, engineFile), address, e.options.Logger)
+	server, err := e.options.Start(ctx, EngineOptions{
+		File: filepath.Join(e.options.Dir, engineFile), Listen: address, Credentials: filepath.Join(e.options.Dir, engineTLS),
+		Log: e.options.Logger,
+	})
 	if err != nil {
 		return false, errors.Join(err, unlock())
 	}
@@ -159,6 +175,11 @@ func (e *LocalEngine) succeed(ctx context.Context) {
 			}
 		}
 	})
+}
+
+// TLS is how this process and the engine know each other.
+func (e *LocalEngine) TLS() config.EngineTLS {
+	return EngineClient(filepath.Join(e.options.Dir, engineTLS))
 }
 
 // Close lets go of the engine, and stops it if it runs here.

@@ -15,7 +15,7 @@ func TestAnEngineIsLetGoOnce(t *testing.T) {
 		t.Helper()
 		e, err := OpenLocalEngine(t.Context(), LocalEngineOptions{
 			Dir: dir, Alone: true, Logger: slog.New(slog.DiscardHandler),
-			Start: func(context.Context, string, string, *slog.Logger) (EngineServer, error) {
+			Start: func(context.Context, EngineOptions) (EngineServer, error) {
 				return EngineServer{Address: "127.0.0.1:1", Stop: func() error { stopped++; return nil }}, nil
 			},
 		})

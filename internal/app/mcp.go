@@ -57,6 +57,7 @@ func (t *toolServers) in(folder string) *mcp.Servers {
 	if !ok {
 		k = &knownServers{Servers: mcp.New(mcp.Options{
 			Workspace: folder, Box: t.box, Pins: t.pins, Version: "1", Logger: t.logger,
+			HostBytes: int64(t.loaded.Settings.Sandbox.HostBytes),
 		})}
 		t.known[folder] = k
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
@@ -22,6 +23,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/live/nats"
 	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 )
@@ -44,10 +46,12 @@ type NodeOptions struct {
 	// Lookup finds environment variables.
 	Lookup func(string) (string, bool)
 	Logger *slog.Logger
-	// Engine is the address of a Temporal server; empty means the one in the settings.
-	Engine string
-	// Workspaces are folders by name whose agents this node works for.
-	Workspaces map[string]string
+	// Engine is the address of a Temporal server, and EngineTLS how this side and that one know each other. An empty
+	// address means what the settings say.
+	Engine    string
+	EngineTLS config.EngineTLS
+	// Workspaces are the folders whose agents this node works for.
+	Workspaces map[durable.Workspace]string
 	// Local means that everything runs on this machine: who serves a workspace runs all of its agents.
 	Local bool
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
@@ -75,6 +79,9 @@ type Node struct {
 	// Trail is where commands leave their traces; nil when the journal is another's.
 	Trail *audit.Trail
 
+	witness durable.Witness
+	// people is nil where there is one person only.
+	people    people.Store
 	options   NodeOptions
 	catalog   *catalog
 	enclosure *enclosure
@@ -121,18 +128,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 		return n, err
 	}
 	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus, pressure: n.pressure}
-	address := o.Engine
-	if address == "" {
-		address = o.Loaded.Settings.Engine.Temporal
-	}
-	if address == "" {
-		return n, errors.New("there is no engine: set engine.temporal_address, or run 'retinue up'")
-	}
-	n.engine, err = durable.Connect(ctx, durable.ConnectOptions{
-		Address: address, Namespace: o.Loaded.Settings.Engine.Namespace, Logger: o.Logger, Codecs: o.Codecs,
-		Redact: o.Vault.Redact,
-	})
-	if err != nil {
+	if n.engine, err = n.connect(ctx); err != nil {
 		return n, err
 	}
 	n.closers = append(n.closers, func() error { n.engine.Close(); return nil })
@@ -143,10 +139,32 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	return n, nil
 }
 
-// folder is where a workspace is on this machine, empty if it is not here.
-func (n *Node) folder(workspace string) string {
-	return n.options.Workspaces[workspace]
+// connect reaches the engine.
+func (n *Node) connect(ctx context.Context) (durable.Engine, error) {
+	o := n.options
+	at := o.Loaded.Settings.Engine
+	if o.Engine != "" {
+		at = config.Engine{Temporal: o.Engine, Namespace: at.Namespace, TLS: o.EngineTLS}
+	}
+	if at.Temporal == "" {
+		return nil, errors.New("there is no engine: set engine.temporal_address, or run 'retinue up'")
+	}
+	secure, key, err := engineCredentials(at, o.Lookup)
+	if err != nil {
+		return nil, err
+	}
+	return durable.Connect(ctx, durable.ConnectOptions{
+		Address: at.Temporal, Namespace: at.Namespace, TLS: secure, APIKey: key, Logger: o.Logger, Codecs: o.Codecs, Redact: o.Vault.Redact,
+	})
 }
+
+// folder is where a workspace is on this machine, empty if it is not here.
+func (n *Node) folder(at durable.Workspace) string {
+	return n.options.Workspaces[at]
+}
+
+// serves reports whether a workspace is on this machine.
+func (n *Node) serves(at durable.Workspace) bool { return n.folder(at) != "" }
 
 func (n *Node) openLog(ctx context.Context) error {
 	if n.options.Log != nil {
@@ -162,7 +180,8 @@ func (n *Node) openLog(ctx context.Context) error {
 		return err
 	}
 	n.closers = append(n.closers, done)
-	n.Log = audit.NewLog(log, n.Trail, "node")
+	audited := audit.NewLog(log, n.Trail, "node")
+	n.Log, n.witness = audited, audited
 	if migrated, ok := log.(interface{ Ready(context.Context) error }); ok {
 		n.ready = migrated.Ready
 	}
@@ -211,6 +230,9 @@ func (n *Node) openBus() error {
 
 // Work starts to carry agents on, in the node's workspaces and those without one.
 func (n *Node) Work() error {
+	if err := n.enlist(context.Background()); err != nil {
+		return err
+	}
 	models, err := Models(n.options.Loaded.Settings, n.options.Lookup)
 	if err != nil {
 		return err
@@ -237,13 +259,15 @@ func (n *Node) Work() error {
 	}
 	n.closers = append(n.closers, func() error { return closeTracer(tracer) })
 	host := durable.NewHost(durable.Options{
-		Log: n.Log, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
-		Trees: n.grove, Engine: n.engine,
+		Log: n.Log, Witness: n.witness, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
+		Serves: n.serves, Trees: n.grove, Engine: n.engine,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
 		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
-		Workspaces: slices.Sorted(maps.Keys(n.options.Workspaces)), LegsOnly: n.options.LegsOnly, Local: n.options.Local,
+		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b durable.Workspace) int {
+			return strings.Compare(a.String(), b.String())
+		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local,
 		Deployment: n.options.Deployment, Build: n.options.Build,
 	})
 	return n.worker.Start()
@@ -300,7 +324,7 @@ func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
 	if t.Role == "" {
 		t.Role = "main"
 	}
-	casting, err := n.catalog.Cast(t.Workspace, t.Role)
+	casting, err := n.catalog.Cast(durable.Workspace{Tenant: place.Tenant, Name: t.Workspace}, t.Role)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,12 @@ func attended(s config.Settings, workspace string) bool {
 	return err == nil && slices.Contains(owner.Workspaces, workspace)
 }
 
+// Link makes an address that lets one browser in, once.
+func (r *Remote) Link(ctx context.Context) (string, error) {
+	link, err := r.client.Link(ctx)
+	return link, r.plain(err)
+}
+
 // Begin opens a conversation and returns its id, which is the server's. The same id here means the same
 // conversation there.
 func (r *Remote) Begin(ctx context.Context, id string, t Talk) (string, error) {

@@ -8,12 +8,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // Roles implements api.Catalogue.
-func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, error) {
-	roles, err := c.roles(workspace)
+func (c *catalog) Roles(ctx context.Context, workspace string) ([]api.RoleInfo, error) {
+	roles, err := c.roles(within(ctx, workspace))
 	if err != nil {
 		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 	}
@@ -32,8 +33,8 @@ func (c *catalog) Roles(_ context.Context, workspace string) ([]api.RoleInfo, er
 }
 
 // Role implements api.Catalogue.
-func (c *catalog) Role(_ context.Context, workspace, name string) (api.RoleInfo, error) {
-	roles, err := c.roles(workspace)
+func (c *catalog) Role(ctx context.Context, workspace, name string) (api.RoleInfo, error) {
+	roles, err := c.roles(within(ctx, workspace))
 	if err != nil {
 		return api.RoleInfo{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 	}
@@ -82,4 +83,9 @@ func layer(file string) string {
 		return "user"
 	}
 	return "project"
+}
+
+// within is a workspace of the tenant that the caller belongs to.
+func within(ctx context.Context, name string) durable.Workspace {
+	return durable.Workspace{Tenant: api.CallerOf(ctx).Tenant, Name: name}
 }

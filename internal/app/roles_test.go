@@ -32,7 +32,7 @@ func TestRolesForPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCatalog(loaded, func(string) string { return project }, nil, secret.New(nil))
+	c, err := newCatalog(loaded, func(Workspace) string { return project }, nil, secret.New(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestRolesForPeople(t *testing.T) {
 	}); diff != "" {
 		t.Errorf("the role (+) against the wanted (-):\n%s", diff)
 	}
-	casting, err := c.Cast(project, "mender")
+	casting, err := c.Cast(LocalWorkspace(project), "mender")
 	if err != nil || got.Hash != journal.HashOf(casting.Snapshot) {
 		t.Errorf("the role's hash is not that of what a run keeps: %v", err)
 	}

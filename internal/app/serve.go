@@ -32,7 +32,7 @@ const (
 
 // Front is a server that listens.
 type Front struct {
-	// URL is where it is, and Token what lets a person of this machine in.
+	// URL is where it is, and Token what lets a program of this machine in.
 	URL   string
 	Token string
 	// Health is where it tells how it is; empty if it does not.
@@ -42,6 +42,7 @@ type Front struct {
 	// Failed is closed when the server can no longer be reached; Close says why.
 	Failed <-chan struct{}
 
+	browsers *api.Browsers
 	api      *api.Server
 	server   *http.Server
 	recorder *audit.Recorder
@@ -146,8 +147,10 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 	if err != nil {
 		return api.Options{}, err
 	}
+	f.browsers = &api.Browsers{Address: f.URL}
+	local := api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token, Browsers: f.browsers}
 	options := api.Options{
-		Log: n.Log, Bus: n.Bus, Door: api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token},
+		Log: n.Log, Bus: n.Bus, Door: local, Local: &local,
 		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
 		Surroundings: surroundings{node: n, workspace: o.Workspace}, Redact: n.options.Vault.Redact,
 		App: web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
@@ -241,8 +244,11 @@ func (f *Front) closeParts() (err error) {
 	return err
 }
 
-// localToken is what lets a person of this machine in. It is made once and kept where only they can
-// read it.
+// Link is an address that lets one browser of this machine in, once.
+func (f *Front) Link() string { return f.browsers.Link() }
+
+// localToken is what lets programs of one person on this machine in. It is made once and kept where only they can
+// read it. No browser ever has it.
 func localToken(dir string) (string, error) {
 	path := filepath.Join(dir, "api.token")
 	if data, err := os.ReadFile(path); err == nil && len(strings.TrimSpace(string(data))) > 0 {

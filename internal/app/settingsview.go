@@ -106,7 +106,7 @@ func (s surroundings) Files(ctx context.Context, workspace, text string, most in
 	if s.node.options.Loaded.Settings.Shared() {
 		return api.FileList{Reason: "a server that several share shows no files"}, nil
 	}
-	folder := s.node.folder(cmp.Or(workspace, s.workspace))
+	folder := s.node.folder(LocalWorkspace(cmp.Or(workspace, s.workspace)))
 	if folder == "" {
 		return api.FileList{Reason: "the server does not have this workspace"}, nil
 	}

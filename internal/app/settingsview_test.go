@@ -28,7 +28,7 @@ func roomWith(t *testing.T, file string, workspace string) surroundings {
 	}
 	lookup := func(name string) (string, bool) { return "kanarienvogel-key", name == "THERE" }
 	return surroundings{workspace: workspace, node: &Node{options: NodeOptions{
-		Loaded: loaded, Vault: secret.New(nil), Lookup: lookup, Workspaces: map[string]string{workspace: workspace},
+		Loaded: loaded, Vault: secret.New(nil), Lookup: lookup, Workspaces: map[Workspace]string{LocalWorkspace(workspace): workspace},
 	}}}
 }
 

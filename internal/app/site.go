@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 
@@ -29,8 +28,8 @@ type SiteOptions struct {
 	Demo *Demo
 	// Start is nil in a program without an engine.
 	Start EngineStarter
-	// Workspaces are folders by name.
-	Workspaces map[string]string
+	// Workspaces are the folders of workspaces.
+	Workspaces map[Workspace]string
 	Work       Work
 	// Deployment and Build turn worker versioning on.
 	Deployment, Build string
@@ -39,6 +38,17 @@ type SiteOptions struct {
 	Logger *slog.Logger
 	// Vault takes secrets out of what surfaces; nil means one of the node's own.
 	Vault *secret.Vault
+}
+
+// here are the names of the workspaces of this machine's one tenant.
+func (o SiteOptions) here() (names []string) {
+	for at := range o.Workspaces {
+		if at.Tenant == LocalTenant {
+			names = append(names, at.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Site is a node with the engine it needs: the one that the settings name, the one that runs on the
@@ -58,6 +68,9 @@ type Site struct {
 // OpenSite makes everything ready. Work and sweeping go on until Close.
 func OpenSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	settings := o.Loaded.Settings
+	if names := o.here(); settings.Journal.DSN.IsZero() && len(names) < len(o.Workspaces) {
+		return nil, errors.New("a workspace of a tenant needs a database with tenants: set journal.dsn, or name the workspace without a tenant")
+	}
 	s = &Site{Address: settings.Engine.Temporal, stop: func() {}}
 	defer func() {
 		if err != nil {
@@ -66,7 +79,7 @@ func OpenSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	}()
 	if s.Address == "" {
 		s.Engine, err = OpenLocalEngine(ctx, LocalEngineOptions{
-			Dir: settings.DataDir, Start: o.Start, Workspaces: slices.Sorted(maps.Keys(o.Workspaces)), Alone: o.Alone,
+			Dir: settings.DataDir, Start: o.Start, Workspaces: o.here(), Alone: o.Alone,
 			Logger: o.Logger,
 		})
 		if err != nil {
@@ -78,10 +91,14 @@ func OpenSite(ctx context.Context, o SiteOptions) (s *Site, err error) {
 	if o.Demo != nil {
 		lookup = o.Demo.Lookup
 	}
-	s.Node, err = OpenNode(ctx, NodeOptions{
-		Loaded: o.Loaded, Lookup: lookup, Logger: o.Logger, Engine: s.Address, Workspaces: o.Workspaces,
+	options := NodeOptions{
+		Loaded: o.Loaded, Lookup: lookup, Logger: o.Logger, Workspaces: o.Workspaces,
 		Local: s.Engine != nil, Deployment: o.Deployment, Build: o.Build, Vault: o.Vault,
-	})
+	}
+	if s.Engine != nil {
+		options.Engine, options.EngineTLS = s.Address, s.Engine.TLS()
+	}
+	s.Node, err = OpenNode(ctx, options)
 	if err != nil {
 		return s, err
 	}
@@ -109,7 +126,7 @@ func (s *Site) works(o SiteOptions) bool {
 	if s.Engine == nil {
 		return o.Loaded.Settings.Journal.DSN.IsZero()
 	}
-	for name := range o.Workspaces {
+	for _, name := range o.here() {
 		if !slices.Contains(s.Engine.Owner.Workspaces, name) {
 			return true
 		}

@@ -1,10 +1,11 @@
 package app
 
 import (
+	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,32 +16,36 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
-	"github.com/retinue-dev/retinue/internal/tool/builtin"
-	"github.com/retinue-dev/retinue/internal/tool/shell"
-	"github.com/retinue-dev/retinue/internal/tool/web"
+	"github.com/retinue-dev/retinue/internal/tool/mcp"
 )
 
-// everyTool is all tools that come with the program.
-func everyTool(t *testing.T, w *builtin.Workspace, dir string) []tool.Tool {
+// everyTool is what a worker offers in a workspace, as it puts it together: all tools that come with the program.
+func everyTool(t *testing.T) []tool.Definition {
 	t.Helper()
-	pages := web.Tools(http.DefaultClient, web.NewTavily(http.DefaultClient, "https://api.tavily.com/search", ""))
-	commands, err := shell.New(shell.Options{Workspace: dir})
+	dir := t.TempDir()
+	where := func(Workspace) string { return dir }
+	loaded, err := config.LoadSettings(inputs(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Concat(w.Tools(), w.Writing(), w.Images(), pages, []tool.Tool{commands})
+	shop := newWorkshop(where, newGrove(where, t.TempDir()), newEnclosure(loaded.Settings.Sandbox), noServers(t), secret.New(nil))
+	key := func(string) (string, bool) { return "a key", true }
+	if shop.pages, err = pages(loaded.Settings.Web, key); err != nil {
+		t.Fatal(err)
+	}
+	set, err := shop.Tools(LocalWorkspace("w"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Definitions([]string{"*"})
 }
 
 // TestConfigKnowsTheToolsAsTheyAre gives a role one tool, under each of its names.
 func TestConfigKnowsTheToolsAsTheyAre(t *testing.T) {
-	dir := t.TempDir()
-	w, err := builtin.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.Close() }()
-	for _, each := range everyTool(t, w, dir) {
-		d := each.Definition()
+	for _, d := range everyTool(t) {
+		if d.Name == agent.ToolMerge {
+			continue // goes with delegation, whatever a role lists
+		}
 		for _, name := range slices.Concat([]string{d.Name}, d.Aliases) {
 			project := t.TempDir()
 			dir := filepath.Join(project, ".retinue", "agents")
@@ -70,23 +75,33 @@ func TestConfigKnowsTheToolsAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestThePageOnToolsNamesEachOfThem(t *testing.T) {
+// TestThePageOnToolsIsTrue holds each tool against its row in docs/tools.md: its names, its class, whether a person is
+// asked about it when no rule says anything, and its time. The core, the rules of a role and the page must agree.
+func TestThePageOnToolsIsTrue(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tools.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	w, err := builtin.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.Close() }()
-	for _, each := range everyTool(t, w, dir) {
-		d := each.Definition()
-		row := "| `" + d.Name + "` | " + strings.Join(d.Aliases, ", ") + " | " + string(d.Class) + " | " + d.Timeout.String() + " |"
+	every := append(everyTool(t), mcp.AnyTool("mcp__SERVER__TOOL"))
+	for _, d := range every {
+		verdict := config.AsksNever
+		if (agent.Call{Known: true, Class: d.Class, Writes: d.Writes, Network: d.Network}).Asks() {
+			verdict = config.AsksAlways
+		}
+		if got := (config.Role{}).Asks(d.Name); got != verdict {
+			t.Errorf("%s: a role without rules asks %s, the core %s", d.Name, got, verdict)
+		}
+		if (d.Writes || d.Network) != (verdict == config.AsksAlways) {
+			t.Errorf("%s: writes %t, network %t, asks %s", d.Name, d.Writes, d.Network, verdict)
+		}
+		row := fmt.Sprintf("| `%s` | %s | %s | %s | %s |", d.Name, strings.Join(d.Aliases, ", "), d.Class, verdict, d.Timeout)
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/tools.md has no row that begins %s", row)
 		}
+	}
+	rows := regexp.MustCompile("(?m)^\\| `\\w+` \\|.*\\| (never|always) \\|").FindAllString(string(page), -1)
+	if len(rows) != len(every) {
+		t.Errorf("docs/tools.md has %d rows for %d tools", len(rows), len(every))
 	}
 }
 

@@ -1,13 +1,16 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/egress"
@@ -24,7 +27,7 @@ func pages(s config.Web, lookup func(string) (string, bool)) ([]tool.Tool, error
 	if err != nil {
 		return nil, err
 	}
-	reader, err := fetcher(policy)
+	reader, err := newFetcher(policy)
 	if err != nil {
 		return nil, fmt.Errorf("web.hosts: %w", err)
 	}
@@ -35,15 +38,58 @@ func pages(s config.Web, lookup func(string) (string, bool)) ([]tool.Tool, error
 	return web.Tools(reader, engine), nil
 }
 
+// webBudget is how many bytes one call of a web tool may exchange with a host. Pages have a smaller bound of
+// their own, so it holds only what goes wrong below them.
+const webBudget = 16 << 20
+
 // fetcher sends requests that a policy allows. It follows no redirects: the tools ask for each anew.
-func fetcher(policy egress.Policy) (*http.Client, error) {
+type fetcher struct{ gate *egress.Gate }
+
+func newFetcher(policy egress.Policy) (fetcher, error) {
+	policy.Budget = webBudget
 	gate, err := egress.New(policy)
-	if err != nil {
-		return nil, err
-	}
+	return fetcher{gate}, err
+}
+
+// Do implements web.Fetcher. The connection belongs to the call: it ends with the answer's body.
+func (f fetcher) Do(request *http.Request) (*http.Response, error) {
+	gate, finish := recorded(request.Context(), f.gate)
 	client := gate.Client()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return client, nil
+	response, err := client.Do(request)
+	if err != nil {
+		finish()
+		return nil, err
+	}
+	response.Body = &lastRead{ReadCloser: response.Body, closed: finish}
+	return response, nil
+}
+
+// lastRead does something when a body is closed.
+type lastRead struct {
+	io.ReadCloser
+	closed func()
+	once   sync.Once
+}
+
+// Close implements io.Closer.
+func (l *lastRead) Close() error {
+	err := l.ReadCloser.Close()
+	l.once.Do(l.closed)
+	return err
+}
+
+// recorded is a gate for one call, with a budget of its own. What goes through it is on the call's record
+// after finish.
+func recorded(ctx context.Context, gate *egress.Gate) (own *egress.Gate, finish func()) {
+	traffic := tool.TrafficOf(ctx)
+	own = gate.For(func(ctx context.Context, to egress.Target) error { return traffic.Reach(ctx, to.Host, to.Port) })
+	return own, func() {
+		own.Close()
+		for _, t := range own.Traffic() {
+			traffic.Add(tool.Host{Name: t.Host, Port: t.Port, Sent: t.Sent, Received: t.Received})
+		}
+	}
 }
 
 // webPolicy allows to read from the hosts of the settings. What is local is allowed by its address.
@@ -96,7 +142,7 @@ func searcher(s config.Web, local []netip.AddrPort, lookup func(string) (string,
 	if own, err := netip.ParseAddrPort(net.JoinHostPort(at.Hostname(), port)); err == nil {
 		local = append(local, own) // whoever writes an address into the settings means it
 	}
-	client, err := fetcher(egress.Policy{
+	client, err := newFetcher(egress.Policy{
 		Allow: []egress.Rule{{Host: at.Hostname(), Ports: []uint16{uint16(number)}, Methods: []string{http.MethodPost}}},
 		Local: local,
 	})

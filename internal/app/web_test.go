@@ -22,7 +22,7 @@ func readPages(t *testing.T, text string, environ map[string]string) *tool.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nowhere := func(string) string { return "" }
+	nowhere := func(Workspace) string { return "" }
 	shop := newWorkshop(nowhere, newGrove(nowhere, t.TempDir()), newEnclosure(loaded.Settings.Sandbox), noServers(t), secret.New(nil))
 	shop.pages, err = pages(loaded.Settings.Web, func(name string) (string, bool) {
 		value, ok := environ[name]
@@ -31,7 +31,7 @@ func readPages(t *testing.T, text string, environ map[string]string) *tool.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := shop.Tools("", "")
+	set, err := shop.Tools(Workspace{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestSettingsSayWhichPagesAreRead(t *testing.T) {
 	for _, c := range []struct{ name, settings, path, want string }{
 		{"local", "web: {local: ['" + at + "']}", "/page", "what it says"},
 		{"redirect", "web: {local: ['" + at + "']}", "/moved", "what it says"},
-		{"redirect inside", "web: {local: ['" + at + "']}", "/metadata", "169.254.169.254 leads to 169.254.169.254, which is not public"},
+		{"redirect inside", "web: {local: ['" + at + "']}", "/metadata", "redirects to http://169.254.169.254/latest/, which is another site"},
 		{"public only", "", "/page", "no rule allows GET to 127.0.0.1"},
 		{"port named", "web: {hosts: ['" + at + "']}", "/page", "127.0.0.1 leads to 127.0.0.1, which is not public"},
 		{"other host", "web: {hosts: [docs.example]}", "/page", "no rule allows GET to 127.0.0.1"},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
@@ -20,7 +21,7 @@ import (
 // workshop has the tools for each workspace of a node, and for the trees beside it. It fills
 // durable.Toolbox.
 type workshop struct {
-	folder    func(workspace string) string
+	folder    func(durable.Workspace) string
 	grove     *grove
 	enclosure *enclosure
 	servers   *toolServers
@@ -43,7 +44,10 @@ type shop struct {
 }
 
 // bench is where tools work: in a workspace, or in a tree of it.
-type bench struct{ workspace, tree string }
+type bench struct {
+	workspace durable.Workspace
+	tree      string
+}
 
 // opened is a folder that tools hold open.
 type opened struct {
@@ -55,16 +59,16 @@ type opened struct {
 // opened again.
 const openTrees = 64
 
-func newWorkshop(folder func(string) string, g *grove, e *enclosure, servers *toolServers, vault *secret.Vault) *workshop {
+func newWorkshop(folder func(durable.Workspace) string, g *grove, e *enclosure, servers *toolServers, vault *secret.Vault) *workshop {
 	return &workshop{folder: folder, grove: g, enclosure: e, servers: servers, vault: vault, sets: map[bench]shop{}}
 }
 
 // Tools implements durable.Toolbox.
-func (w *workshop) Tools(workspace, tree string) (*tool.Set, error) {
+func (w *workshop) Tools(place durable.Workspace, tree string) (*tool.Set, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := bench{workspace, tree}
-	folder, err := w.grove.where(context.Background(), workspace, tree)
+	at := bench{place, tree}
+	folder, err := w.grove.where(context.Background(), place, tree)
 	if err != nil {
 		w.forget(at)
 		return nil, err
@@ -132,8 +136,8 @@ func (w *workshop) furnish(at bench, folder string) ([]tool.Tool, error) {
 }
 
 // cache is the folder that the commands of a workspace, and of the trees beside it, keep their caches in.
-func (w *workshop) cache(workspace string) (string, error) {
-	sum := sha256.Sum256([]byte(w.folder(workspace)))
+func (w *workshop) cache(at durable.Workspace) (string, error) {
+	sum := sha256.Sum256([]byte(w.folder(at)))
 	dir := filepath.Join(w.grove.data, "caches", hex.EncodeToString(sum[:16]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the folder for caches: %w", err)

@@ -37,6 +37,7 @@ const (
 	ActionDecide  Action = "approval.decide"
 	ActionGrant   Action = "approval.grant"
 	ActionEffect  Action = "effect.begin"
+	ActionReach   Action = "network.reach"
 	ActionDeny    Action = "access.deny"
 )
 
@@ -50,6 +51,8 @@ const (
 	ActionMemberRemove  Action = "member.remove"
 	ActionTenantCreate  Action = "tenant.create"
 	ActionLogin         Action = "login"
+	ActionPolicy        Action = "tenant.policy"
+	ActionLinkCreate    Action = "link.create"
 	ActionSessionBegin  Action = "session.begin"
 	ActionSessionEnd    Action = "session.end"
 	ActionWebhookCreate Action = "webhook.create"

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -13,6 +14,9 @@ import (
 type Cover struct {
 	decided map[string]bool
 	effects map[string]bool
+	reached map[string]bool
+	// allowed are the calls that a person allowed, each with how far that goes.
+	allowed map[string]bool
 	// since is when the trail begins: what the journal has from before that, it does not know.
 	since time.Time
 	// Conversations are those that the trail speaks of, in no order.
@@ -21,7 +25,7 @@ type Cover struct {
 
 // NewCover covers nothing.
 func NewCover() *Cover {
-	return &Cover{decided: map[string]bool{}, effects: map[string]bool{}, Conversations: map[string]bool{}}
+	return &Cover{decided: map[string]bool{}, effects: map[string]bool{}, reached: map[string]bool{}, allowed: map[string]bool{}, Conversations: map[string]bool{}}
 }
 
 // Add takes an entry into account.
@@ -36,16 +40,21 @@ func (c *Cover) Add(e Entry) {
 	switch e.Action {
 	case ActionDecide:
 		c.decided[place+"\x00"+e.Digest] = true
+		if scope, ok := strings.CutPrefix(e.Detail, "allow=true scope="); ok && e.Outcome == Accepted {
+			c.allowed[place+"\x00"+scope] = true
+		}
 	case ActionEffect:
 		c.effects[place] = true
+	case ActionReach:
+		c.reached[place+"\x00"+e.Detail] = true
 	case ActionOpen, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
 		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove,
-		ActionTenantCreate, ActionLogin, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
+		ActionTenantCreate, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
 	}
 }
 
 // Gaps are what the journal of a conversation has and the trail does not: decisions on approvals, by
-// call and digest, and calls that must not happen twice. A conversation that was removed has none, nor has
+// call and digest, approvals that nobody gave, calls that must not happen twice, and hosts that calls reached. A conversation that was removed has none, nor has
 // one that was imported: what it tells of happened elsewhere, and is on a trail there.
 func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Place) (checked int, gaps []string, err error) {
 	if journal.Imported(place.Conversation) {
@@ -70,6 +79,14 @@ func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Plac
 				if !c.decided[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+digestOf(r)] {
 					gaps = append(gaps, fmt.Sprintf("%s, event %d: a decision on %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
 				}
+			case journal.Closed:
+				if r.Status != "approved" {
+					continue
+				}
+				checked++
+				if !c.allowed[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+r.Scope] {
+					gaps = append(gaps, fmt.Sprintf("%s, event %d: nobody allowed the call %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
+				}
 			case journal.Started:
 				if _, audited := recordOf(r); !audited {
 					continue
@@ -77,6 +94,12 @@ func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Plac
 				checked++
 				if !c.effects[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)] {
 					gaps = append(gaps, fmt.Sprintf("%s, event %d: the call %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
+				}
+			case journal.Reached:
+				record, _ := recordOf(r)
+				checked++
+				if !c.reached[place.Conversation+"\x00"+record.Object+"\x00"+record.Detail] {
+					gaps = append(gaps, fmt.Sprintf("%s, event %d: the call %s and %s", place.Conversation, e.Seq, record.Object, record.Detail))
 				}
 			default: // nothing that needs an entry
 			}

@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,9 +32,17 @@ func NewLog(log journal.Log, trail *Trail, source string) *Log {
 // Append implements journal.Writer.
 func (l *Log) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
 	var records []Record
-	for _, row := range rows {
-		if r, ok := recordOf(row); ok && happens(place, r) {
-			records = append(records, l.fill(ctx, place, row.Key(), r))
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		r, ok := recordOf(row)
+		if !ok || !happens(place, r) {
+			continue
+		}
+		r = l.fill(ctx, place, row.Key(), r)
+		records = append(records, r)
+		if d, ok := row.(journal.Decided); ok {
+			d.Audit = r.Key
+			rows[i] = d
 		}
 	}
 	for _, r := range records {
@@ -44,6 +55,21 @@ func (l *Log) Append(ctx context.Context, place journal.Place, at time.Time, row
 		l.failed(ctx, place.Tenant, records, err)
 	}
 	return written, err
+}
+
+// Witnessed reports whether the trail has the decision as the journal has it: on the same call, about what was shown
+// and with the same arguments, yes or no, and as far.
+func (l *Log) Witnessed(ctx context.Context, place journal.Place, d journal.Decided) (bool, error) {
+	if d.Audit == "" {
+		return false, nil
+	}
+	got, found, err := l.trail.Find(ctx, place.Tenant, d.Audit)
+	if err != nil || !found {
+		return false, err
+	}
+	want, _ := recordOf(d)
+	return got.Action == want.Action && got.Outcome == Accepted && got.Conversation == place.Conversation &&
+		got.Object == want.Object && got.Digest == want.Digest && got.Detail == want.Detail, nil
 }
 
 // happens reports whether a row that means something to the trail means it here and now. In an imported
@@ -123,6 +149,10 @@ func recordOf(row journal.Row) (Record, bool) {
 		return Record{
 			Action: ActionEffect, Object: ObjectOf(r.Agent, r.Call),
 			Detail: fmt.Sprintf("class=%s attempt=%d worker=%s", r.Class, r.Attempt, r.Worker),
+		}, true
+	case journal.Reached:
+		return Record{
+			Action: ActionReach, Object: ObjectOf(r.Agent, r.Call), Detail: "host=" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port)),
 		}, true
 	case journal.Titled, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished, journal.Patched,
 		journal.TurnEnded, journal.Stepped, journal.Noted, journal.Spoke, journal.Voided, journal.Requested,

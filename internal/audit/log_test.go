@@ -233,3 +233,83 @@ func isBroken(err error) bool {
 	_, ok := errors.AsType[*audit.Broken](err)
 	return ok
 }
+
+// TestADecisionIsWitnessed has a decision written, and then forged in each of its parts.
+func TestADecisionIsWitnessed(t *testing.T) {
+	log := audit.NewLog(journaltest.NewMemory(), trail(t), "test")
+	ctx := t.Context()
+	given := journal.Decided{In: root, Call: "1.0", Hash: "shown", Allow: true, Scope: "once", By: "ann"}
+	if _, err := log.Append(ctx, place, time.Now(), journal.Opened{By: "ann"}, journal.Assigned{In: root, Role: "main"}, given); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := log.Find(ctx, place, given.Key())
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	kept, _ := entries[0].Row.(journal.Decided)
+	if ok, err := log.Witnessed(ctx, place, kept); !ok || err != nil {
+		t.Errorf("%+v is not witnessed: %v", kept, err)
+	}
+	denied := journal.Decided{In: root, Call: "2.0", Hash: "shown", Scope: "once", By: "ann"}
+	if _, err := log.Append(ctx, place, time.Now(), denied); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := journal.Place{Tenant: "acme", Conversation: "c2"}
+	for name, forge := range map[string]func(d *journal.Decided, at *journal.Place){
+		"never written":        func(d *journal.Decided, _ *journal.Place) { d.Audit = "0123456789abcdef" },
+		"without an entry":     func(d *journal.Decided, _ *journal.Place) { d.Audit = "" },
+		"another call":         func(d *journal.Decided, _ *journal.Place) { d.Call = "2.0" },
+		"another agent":        func(d *journal.Decided, _ *journal.Place) { d.Agent = "main/1.0.0" },
+		"something else shown": func(d *journal.Decided, _ *journal.Place) { d.Hash = "other" },
+		"other arguments":      func(d *journal.Decided, _ *journal.Place) { d.Args = "{}" },
+		"farther":              func(d *journal.Decided, _ *journal.Place) { d.Scope = "chat" },
+		"a no for a yes":       func(d *journal.Decided, _ *journal.Place) { d.Allow = false },
+		"another conversation": func(_ *journal.Decided, at *journal.Place) { *at = elsewhere },
+		"another tenant":       func(_ *journal.Decided, at *journal.Place) { at.Tenant = "other" },
+	} {
+		forged, at := kept, place
+		forge(&forged, &at)
+		if ok, err := log.Witnessed(ctx, at, forged); ok || err != nil {
+			t.Errorf("%s: witnessed %t, %v", name, ok, err)
+		}
+	}
+}
+
+// TestAnApprovalThatNobodyGaveIsFound closes an approval with and without a decision.
+func TestAnApprovalThatNobodyGaveIsFound(t *testing.T) {
+	tr := trail(t)
+	memory := journaltest.NewMemory()
+	log := audit.NewLog(memory, tr, "test")
+	ctx := t.Context()
+	rows := []journal.Row{
+		journal.Opened{By: "ann"},
+		journal.Assigned{In: root, Role: "main"},
+		journal.Decided{In: root, Call: "1.0", Hash: "h", Allow: true, Scope: "once", By: "ann"},
+		journal.Closed{In: root, Call: "1.0", Status: "approved", Scope: "once", By: "ann"},
+		journal.Decided{In: root, Call: "2.0", Hash: "h", Allow: true, Scope: "once", By: "ann"},
+		journal.Closed{In: root, Call: "2.0", Status: "approved", Scope: "chat", By: "ann"},
+		journal.Closed{In: root, Call: "3.0", Status: "approved", Scope: "once", By: "boss"},
+		journal.Closed{In: root, Call: "4.0", Status: "denied", By: "ann"},
+	}
+	for _, row := range rows {
+		if _, err := log.Append(ctx, place, time.Now(), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cover := audit.NewCover()
+	entries, err := tr.Read(ctx, place.Tenant, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		cover.Add(e)
+	}
+	_, gaps, err := cover.Gaps(ctx, memory, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"c1, event 6: nobody allowed the call main#2.0", "c1, event 7: nobody allowed the call main#3.0"}
+	if diff := cmp.Diff(want, gaps); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -15,8 +15,8 @@ type Store interface {
 	Add(ctx context.Context, tenant string, at time.Time, records []Record) error
 	// Last is the end of a tenant's chain as it is stored.
 	Last(ctx context.Context, tenant string) (Head, error)
-	// Has reports whether a tenant's chain has a record under a key.
-	Has(ctx context.Context, tenant, key string) (bool, error)
+	// Find is the record that a tenant's chain has under a key.
+	Find(ctx context.Context, tenant, key string) (r Record, found bool, err error)
 	// Tenants are those that have a chain.
 	Tenants(ctx context.Context) ([]string, error)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ func serveMCP(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (er
 	if err != nil {
 		return err
 	}
-	d := &taskDesk{site: s, by: userName() + byMCP, workspaces: slices.Sorted(maps.Keys(named))}
+	d := &taskDesk{site: s, by: userName() + byMCP, workspaces: slices.Sorted(shown(named))}
 	if !slices.Contains(d.workspaces, s.workspace) {
 		d.workspaces = append(d.workspaces, s.workspace)
 	}

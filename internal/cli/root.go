@@ -68,6 +68,7 @@ func Root(p Program) *cobra.Command {
 		configCommand(),
 		doctorCommand(),
 		inboxCommand(p.Engine),
+		linkCommand(),
 		mcpCommand(p.Engine),
 		migrateCommand(),
 		openAPICommand(),

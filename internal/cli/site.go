@@ -81,7 +81,8 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	}
 	s = &site{}
 	if len(f.workspaces) == 1 && !w.named {
-		for s.workspace, f.project = range folders {
+		for at, dir := range folders {
+			s.workspace, f.project = at.Name, dir
 		}
 	}
 	if s.loaded, err = f.load(cmd); err != nil {
@@ -94,7 +95,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	}()
 	if s.workspace == "" && !w.named && !f.demo && f.address == "" && s.local() {
 		s.workspace = s.loaded.Project()
-		folders[s.workspace] = s.workspace
+		folders[app.LocalWorkspace(s.workspace)] = s.workspace
 	}
 	if w.served {
 		if s.server, err = f.elsewhere(ctx, s, w); s.server != nil || err != nil {
@@ -109,7 +110,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 		s.loaded = s.demo.Loaded
 		if s.workspace == "" {
 			s.workspace = s.demo.Workspace
-			folders[s.workspace] = s.workspace
+			folders[app.LocalWorkspace(s.workspace)] = s.workspace
 		}
 	}
 	logger, err := f.logger(cmd.ErrOrStderr(), s.loaded.Settings.DataDir, w)
@@ -160,8 +161,8 @@ func (f *siteFlags) logger(out io.Writer, dir string, w want) (*slog.Logger, err
 }
 
 // folders reads workspaces: DIR, whose name is its path, or NAME=DIR.
-func folders(list []string) (map[string]string, error) {
-	out := map[string]string{}
+func folders(list []string) (map[app.Workspace]string, error) {
+	out := map[app.Workspace]string{}
 	for _, entry := range list {
 		name, dir, named := strings.Cut(entry, "=")
 		if !named {
@@ -174,10 +175,17 @@ func folders(list []string) (map[string]string, error) {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 			return nil, misused("--workspace %s: there is no folder %s", entry, dir)
 		}
-		if !named {
-			name = dir
+		at := app.LocalWorkspace(name)
+		if tenant, own, both := strings.Cut(name, "/"); named && both {
+			at = app.Workspace{Tenant: tenant, Name: own}
 		}
-		out[name] = dir
+		if !named {
+			at.Name = dir
+		}
+		if at.Tenant == "" || at.Name == "" || named && strings.Contains(at.Name, "/") {
+			return nil, misused("--workspace %s: expected DIR, NAME=DIR or TENANT/NAME=DIR", entry)
+		}
+		out[at] = dir
 	}
 	return out, nil
 }

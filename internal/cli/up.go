@@ -65,7 +65,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 		engine = fmt.Sprintf("%s, in this process (%d)", s.Address, os.Getpid())
 	}
 	screen.rows([]row{
-		{label: "server", value: front.URL + "/#token=" + front.Token},
+		{label: "server", value: front.Link()},
 		{label: "engine", value: engine},
 		{label: "journal", value: journalOf(s.loaded.Settings)},
 		{label: "data", value: s.loaded.Settings.DataDir},
@@ -75,6 +75,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 		{label: "log", value: flags.logPlace(s.loaded.Settings.DataDir)},
 	})
 	screen.line("try  %s", tryThis(s.demo != nil))
+	screen.line("The link lets one browser in; '%s' prints another.", linkThis(s.demo != nil))
 	screen.line("Ctrl-C ends it; what is under way goes on at the next start.")
 	select {
 	case <-ctx.Done():
@@ -87,6 +88,14 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	}
 	screen.line("stopped in %s", seconds(time.Since(began)))
 	return nil
+}
+
+// linkThis is the command that makes another link.
+func linkThis(demo bool) string {
+	if demo {
+		return "retinue link --demo"
+	}
+	return "retinue link"
 }
 
 // upLog is the file in the data folder that up logs to.

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"iter"
 	"log/slog"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -22,20 +22,22 @@ func workerCommand() *cobra.Command {
 		Short: "Carry agents on: ask models, run tools",
 		Long: "Carry agents on until it is told to end. A worker needs the engine and the journal that the\n" +
 			"settings name. Start as many as you like, on as many machines: they share the work.\n\n" +
-			"Agents that work in a workspace are carried on by workers that have it. Give the same name to\n" +
-			"the same files on every machine.\n\n" +
+			"Agents that work in a workspace are carried on by workers that have it. A workspace belongs to one\n" +
+			"tenant, whose id GET /v1/me shows: conversations of another cannot name it, and a worker refuses\n" +
+			"their work. Give the same name to the same files on every machine.\n\n" +
 			"With --build an agent's run stays with the workers of the build it began on, and new ones begin\n" +
 			"on the build that 'retinue promote' named last: nothing begins before the first promote.\n\n" +
 			"On SIGTERM or Ctrl-C it takes on nothing new, lets model calls and tools come to their end and\n" +
 			"hands the agents over to other workers, or to the next one that starts.",
-		Example: "  retinue worker --workspace shop=/srv/shop --workspace docs=/srv/docs",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return work(cmd, flags) },
+		Example: "  retinue worker --workspace t4kq2/shop=/srv/shop --workspace t4kq2/docs=/srv/docs\n" +
+			"  retinue worker --workspace shop=/srv/shop   # where nobody logs in",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return work(cmd, flags) },
 	}
 	flags.add(cmd)
 	flags.addVerbose(cmd)
 	flags.addBuild(cmd, "the build of this worker, such as a version or a commit; all workers have one or none")
-	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil, "a workspace and where it is here: NAME=DIR")
+	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil, "a workspace and where it is here: TENANT/NAME=DIR,\nor NAME=DIR where nobody logs in")
 	return cmd
 }
 
@@ -51,7 +53,7 @@ func work(cmd *cobra.Command, flags *siteFlags) error {
 	}
 	serves := "agents without a workspace"
 	if len(names) > 0 {
-		serves += " and those in " + strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+		serves += " and those in " + strings.Join(slices.Sorted(shown(names)), ", ")
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "worker: ready, process %d, engine at %s; serves %s\n", os.Getpid(), s.Address, serves)
@@ -66,6 +68,21 @@ func work(cmd *cobra.Command, flags *siteFlags) error {
 	}
 	_, err = fmt.Fprintf(out, "worker: drained in %s; nothing is lost, other workers go on\n", seconds(time.Since(began)))
 	return err
+}
+
+// shown are workspaces as people write them: without the tenant where there is one only.
+func shown(folders map[app.Workspace]string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for at := range folders {
+			name := at.Name
+			if at.Tenant != app.LocalTenant {
+				name = at.String()
+			}
+			if !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // migrateCommand prepares the journal's database.

@@ -105,6 +105,7 @@ func (l Loaded) check() []error {
 	complain("web.hosts", checkEach(s.Web.Hosts, checkWebHost))
 	complain("web.local", checkEach(s.Web.Local, checkLocal))
 	complain("web.search.base_url", checkURL(s.Web.Search.BaseURL))
+	complain("sandbox.host_bytes", s.Sandbox.checkHostBytes())
 	complain("serve.oidc", s.checkOIDC())
 	complain("serve.url", s.Serve.checkURL())
 	complain("serve.proxies", checkEach(s.Serve.Proxies, checkNetwork))

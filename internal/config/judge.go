@@ -1,11 +1,17 @@
 package config
 
-import "github.com/retinue-dev/retinue/internal/agent"
+import (
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+)
 
 // Matter is something that a call is about: a path, a command of a line.
 type Matter struct {
 	// Forms are the texts that a rule may know it by.
 	Forms []string
+	// Inside are texts that it also amounts to, which only a rule that denies some calls or asks about them is held against.
+	Inside []string
 	// Hidden means that the texts do not tell all of it: only a rule that allows every call allows it.
 	Hidden bool
 }
@@ -28,6 +34,9 @@ func (r Role) Judge(tool string, matters []Matter) agent.Policy {
 			}
 			verdict = stricter(verdict, v)
 		}
+		for _, text := range m.Inside {
+			verdict = stricter(verdict, r.forbids(tool, text))
+		}
 	}
 	return verdict
 }
@@ -42,4 +51,16 @@ func stricter(a, b agent.Policy) agent.Policy {
 		}
 	}
 	return agent.PolicyAllow
+}
+
+// forbids is what the rules for some calls say about a text that another amounts to: deny, ask, or nothing against it.
+// A rule for every call says nothing here, since the text as it stands was held against it.
+func (r Role) forbids(tool, text string) agent.Policy {
+	verdict := agent.PolicyAllow
+	for _, rule := range r.Rules {
+		if strings.Trim(rule.Pattern, "*") != "" && covered([]string{rule.Tool}, tool) && matches(rule.Pattern, text) {
+			verdict = rule.Verdict
+		}
+	}
+	return verdict
 }

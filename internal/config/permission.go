@@ -49,8 +49,8 @@ const (
 	AsksDenied    AskWhen = "denied"
 )
 
-// Asks is what the role's rules come to for a tool, whatever it is used for. Without a rule whatever
-// writes is asked about.
+// Asks is what the role's rules come to for a tool, whatever it is used for. Without a rule a
+// person is asked about whatever writes or reaches the network.
 func (r Role) Asks(tool string) AskWhen {
 	for _, rule := range r.Rules {
 		if rule.Pattern != "" && covered([]string{rule.Tool}, tool) {
@@ -66,7 +66,7 @@ func (r Role) Asks(tool string) AskWhen {
 		return AsksAlways
 	case agent.PolicyUnset:
 	}
-	if needs([]string{tool}).Write {
+	if authority := needs([]string{tool}); authority.Write || authority.Network {
 		return AsksAlways
 	}
 	return AsksNever

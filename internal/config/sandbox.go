@@ -37,3 +37,10 @@ func (s Sandbox) checkHosts() error {
 	}
 	return nil
 }
+
+func (s Sandbox) checkHostBytes() error {
+	if s.HostBytes < 1 {
+		return fmt.Errorf("%d: expected a number of bytes above 0", s.HostBytes)
+	}
+	return nil
+}

@@ -11,17 +11,19 @@ func TestTheSandboxIsCheckedAndPersonal(t *testing.T) {
 	with := func(text string) (Loaded, error) {
 		return LoadSettings(places(t, "", "sandbox: "+text+"\n", ""))
 	}
-	loaded, err := with("{tier: none, allow_root: true, read_only: [/opt/go], pass: [GOPROXY], hosts: [a.example, '*.b.example']}")
+	loaded, err := with("{tier: none, allow_root: true, read_only: [/opt/go], pass: [GOPROXY], hosts: [a.example, '*.b.example'], host_bytes: 5000}")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Sandbox{
 		Tier: SandboxNone, AllowRoot: true, ReadOnly: []string{"/opt/go"}, Pass: []string{"GOPROXY"}, Hosts: []string{"a.example", "*.b.example"},
+		HostBytes: 5000,
 	}
 	if diff := cmp.Diff(want, loaded.Settings.Sandbox); diff != "" {
 		t.Error(diff)
 	}
 	for text, problem := range map[string]string{
+		"{host_bytes: 0}":                "a number of bytes above 0",
 		"{tier: jail}":                   "sandbox.tier",
 		"{allow_root: maybe}":            "sandbox.allow_root",
 		"{read_only: [opt/go]}":          "the whole path of a folder",

@@ -162,6 +162,17 @@ type Webhooks struct {
 type Engine struct {
 	Temporal  string `json:"temporal_address,omitempty" jsonschema:"host:port of a Temporal server; empty means the embedded one"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"the namespace to work in"`
+	// TLS and APIKey are how this side shows who it is to a Temporal server of one's own.
+	TLS    EngineTLS `json:"tls,omitzero" jsonschema:"how the Temporal server and this program know each other; saying any of it turns TLS on"`
+	APIKey Secret    `json:"api_key,omitzero" jsonschema:"where the API key for the Temporal server is: {env:NAME} or {file:path}; turns TLS on"`
+}
+
+// EngineTLS names files with certificates, which are read again when they change.
+type EngineTLS struct {
+	CA         string `json:"ca,omitempty" jsonschema:"file with the authorities that the server's certificate must come from, as PEM; those of the machine if not said"`
+	Cert       string `json:"cert,omitempty" jsonschema:"file with the certificate that this program shows, as PEM"`
+	Key        string `json:"key,omitempty" jsonschema:"file with the key of that certificate, as PEM; cert if not said"`
+	ServerName string `json:"server_name,omitempty" jsonschema:"what the server's certificate must be for; the host of temporal_address if not said"`
 }
 
 // Sandbox is what confines programs, and what they get nevertheless.
@@ -171,6 +182,7 @@ type Sandbox struct {
 	ReadOnly  []string    `json:"read_only,omitempty" jsonschema:"folders outside of the workspace that programs may read, such as a toolchain"`
 	Pass      []string    `json:"pass,omitempty" jsonschema:"names of variables that programs get from the worker's environment"`
 	Hosts     []string    `json:"hosts,omitempty" jsonschema:"what programs may reach: a host, *.host for all below it, or *; none when empty"`
+	HostBytes int         `json:"host_bytes,omitempty" jsonschema:"how many bytes one command, or one MCP server while it runs, may exchange with a host; 1 GiB if not said"`
 }
 
 // SandboxTier says what a sandbox is made of.
@@ -220,7 +232,7 @@ func Defaults(dataHome string) Settings {
 		},
 		Engine:  Engine{Namespace: "retinue"},
 		Serve:   Serve{Limits: usualLimits},
-		Sandbox: Sandbox{Tier: SandboxBubblewrap},
+		Sandbox: Sandbox{Tier: SandboxBubblewrap, HostBytes: 1 << 30},
 		Web: Web{Hosts: []string{"*"}, Search: Search{
 			Kind: KindTavily, BaseURL: "https://api.tavily.com", Key: Secret{ref: "{env:TAVILY_API_KEY}"},
 		}},

@@ -317,6 +317,7 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 	want := map[string]string{
 		"data_dir": filepath.Join(in.Home, ".local/share/retinue"), "engine.namespace": "retinue", "journal.dsn": "{env:DB}",
 		"models.openai/x.input_usd": "2.5", "roles.max_duration": "90 seconds",
+		"sandbox.host_bytes":    "1073741824",
 		"sandbox.tier":          "bubblewrap",
 		"serve.limits.commands": "64", "serve.limits.latency": "500ms", "serve.limits.command_rate": "50", "serve.limits.tenant_command_rate": "200",
 		"serve.limits.read_rate": "1000", "serve.limits.tenant_read_rate": "4000", "serve.limits.streams": "12000",

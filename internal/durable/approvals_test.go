@@ -280,6 +280,12 @@ func (tr *trial) decide(to *tour) {
 		right, e.Hash = other == e.Hash, other
 		tr.counts["decided for another"]++
 	}
+	if tr.chance.IntN(6) == 0 { // somebody who reaches the engine, and only that, says so in the person's name
+		e.Allow, right = true, false
+		tr.counts["forged"]++
+	} else if !tr.record(to, e) {
+		return // it was decided before, and that is what the engine is told
+	}
 	for range 1 + tr.chance.IntN(2) { // the double click
 		if right && e.Hash != "" {
 			tr.o.decided(id, e.Allow, e.Scope, tr.clock)
@@ -287,6 +293,15 @@ func (tr *trial) decide(to *tour) {
 		tr.take(to, landing{event: e})
 		tr.counts["decided"]++
 	}
+}
+
+// record writes a decision, as a client does before it tells the engine.
+func (tr *trial) record(to *tour, e agent.Decided) (first bool) {
+	written, err := tr.h.Log.Append(tr.Context(), to.in.Place, tr.h.Now(), journal.Decided{
+		In: to.in.in(), Call: e.Call, Hash: e.Hash, Allow: e.Allow, Scope: string(e.Scope), By: e.By,
+	})
+	tr.must(err)
+	return !written[0].Existed
 }
 
 // edit has the person allow a call with other arguments, as a client does: they are on record, looked at,

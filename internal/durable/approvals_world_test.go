@@ -85,7 +85,7 @@ func (g *grounds) link(t *testing.T, name, to string) {
 }
 
 // Tools implements Toolbox.
-func (g *grounds) Tools(_, _ string) (*tool.Set, error) { return g.set, nil }
+func (g *grounds) Tools(Workspace, string) (*tool.Set, error) { return g.set, nil }
 
 // see is what a call would do now, as plainly as it can be said, and what a wider yes would cover.
 func (g *grounds) see(name, args string) (would, pattern string) {

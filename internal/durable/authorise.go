@@ -85,7 +85,6 @@ func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.De
 	call := h.toolCall(ctx, p.Whose, p.part)
 	about := set.About(call)
 	policy, err := h.verdict(ctx, p.Place, p.brief.RoleHash, d, about)
-	asks := agent.Call{Policy: policy, Writes: d.Writes}.Asks()
 	switch {
 	case err != nil:
 		return "", err
@@ -93,7 +92,7 @@ func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.De
 		return agent.DeniedByPolicy, nil
 	case p.run.Approved:
 		return h.unapproved(ctx, p, set, call, about)
-	case asks:
+	case asks(policy, d):
 		return agent.DeniedUnapproved, nil
 	}
 	return "", nil
@@ -123,11 +122,15 @@ func (h *Host) unapproved(
 		default: // nothing else was asked for
 		}
 	}
-	wide := agent.Scope(closed.Scope) == agent.ScopeTask || agent.Scope(closed.Scope) == agent.ScopeChat
+	allowed, err := h.allows(ctx, p.Place, decided, wanted.Hash)
+	if err != nil {
+		return "", err
+	}
+	wide := agent.Scope(decided.Scope) == agent.ScopeTask || agent.Scope(decided.Scope) == agent.ScopeChat
 	switch {
-	case agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Task != p.Task, wanted.Task != p.Task,
-		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries), p.run.Edited && wide,
-		!wide && decided.Args != "" && decided.Hash != wanted.Hash, !wide && !gives(decided, p):
+	case !allowed, agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Scope != decided.Scope, closed.By != decided.By,
+		closed.Task != p.Task, wanted.Task != p.Task,
+		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries), p.run.Edited && wide, !wide && !gives(decided, p):
 		return agent.DeniedUnapproved, nil
 	case wide && wanted.Pattern != "" && wanted.Pattern == about.Pattern:
 		return "", nil
@@ -146,6 +149,49 @@ func (h *Host) unapproved(
 		return agent.DeniedChanged, nil
 	}
 	return "", nil
+}
+
+// allows reports whether a row is a person's decision to allow what they were shown, and is on the audit trail. That the
+// engine says so, in a signal or in what the core made of one, does not count.
+func (h *Host) allows(ctx context.Context, place journal.Place, d journal.Decided, shown string) (bool, error) {
+	if !d.Allow || d.By == "" || d.Hash == "" || d.Hash != shown {
+		return false, nil
+	}
+	if h.Witness == nil {
+		return true, nil
+	}
+	on, err := h.Witness.Witnessed(ctx, place, d)
+	if err != nil {
+		return false, fmt.Errorf("look for the decision on call %s on the audit trail: %w", d.Call, err)
+	}
+	return on, nil
+}
+
+// granted reports whether a person has allowed, for the whole conversation, all calls of a tool that fit a pattern.
+func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern string) (bool, error) {
+	grants, err := h.Log.Find(ctx, place, journal.Granted{Tool: tool, Pattern: pattern}.Key())
+	if err != nil || len(grants) == 0 {
+		return false, err
+	}
+	grant, _ := grants[0].Row.(journal.Granted) // nothing else has this key
+	wanted, decided := journal.Wanted{In: grant.In, Call: grant.Call}, journal.Decided{In: grant.In, Call: grant.Call}
+	rows, err := h.Log.Find(ctx, place, wanted.Key(), decided.Key())
+	if err != nil {
+		return false, err
+	}
+	for _, e := range rows {
+		switch row := e.Row.(type) {
+		case journal.Wanted:
+			wanted = row
+		case journal.Decided:
+			decided = row
+		default: // nothing else was asked for
+		}
+	}
+	if wanted.Tool != tool || wanted.Pattern != pattern || agent.Scope(decided.Scope) != agent.ScopeChat {
+		return false, nil
+	}
+	return h.allows(ctx, place, decided, wanted.Hash)
 }
 
 // bound identifies what a call would do as things are. That a tool would refuse it is a part of that.

@@ -368,7 +368,7 @@ func (c *Client) home(ctx context.Context, place journal.Place) (journal.Opened,
 	}
 	opened, _ := entries[0].Row.(journal.Opened) // nothing else has this key
 	if c.Local {
-		return opened, workspaceQueue(opened.Workspace), nil
+		return opened, Workspace{Tenant: place.Tenant, Name: opened.Workspace}.queue(), nil
 	}
 	return opened, controlQueue, nil
 }

@@ -59,7 +59,7 @@ func (l *leg) exposed(brief agent.Brief, name string) (agent.RoleSpec, bool) {
 	if !slices.Contains(brief.Delegates, name) {
 		return agent.RoleSpec{}, false
 	}
-	casting, err := l.Catalog.Cast(l.in.Workspace, name)
+	casting, err := l.Catalog.Cast(l.in.at(), name)
 	return casting.Spec, err == nil && casting.Exposed != nil
 }
 
@@ -125,18 +125,23 @@ func (h *Host) verdict(
 		return agent.PolicyAsk, err
 	}
 	policy, err = h.Catalog.Verdict(snapshot, d.Name, about.Matters)
-	if asks := (agent.Call{Policy: policy, Writes: d.Writes}).Asks(); err != nil || about.Pattern == "" || !asks {
+	if err != nil || about.Pattern == "" || !asks(policy, d) {
 		return policy, err
 	}
-	var grants []journal.Entry
+	granted := false
 	err = h.patiently(ctx, func() (err error) {
-		grants, err = h.Log.Find(ctx, place, journal.Granted{Tool: d.Name, Pattern: about.Pattern}.Key())
+		granted, err = h.granted(ctx, place, d.Name, about.Pattern)
 		return err
 	})
-	if err == nil && len(grants) > 0 {
+	if granted {
 		policy = agent.PolicyAllow
 	}
 	return policy, err
+}
+
+// asks reports whether a person is asked about a call of a tool for which the rules come to a policy.
+func asks(policy agent.Policy, d tool.Definition) bool {
+	return agent.Call{Policy: policy, Writes: d.Writes, Network: d.Network}.Asks()
 }
 
 // said is what an error says to whoever can act on it.
@@ -153,7 +158,7 @@ func said(err error) string {
 func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles []agent.RoleSpec) []agent.RoleSpec {
 	if brief.Isolated() {
 		// What is below works in this agent's tree, or in a copy of it.
-		if err := l.Trees.Plant(ctx, l.in.Workspace, treeName(l.in.Place, brief.Tree), treeName(l.in.Place, brief.From)); err != nil {
+		if err := l.Trees.Plant(ctx, l.in.at(), treeName(l.in.Place, brief.Tree), treeName(l.in.Place, brief.From)); err != nil {
 			l.Logger.ErrorContext(ctx, "no tree", "agent", l.in.Agent, "error", err)
 		}
 	}
@@ -162,7 +167,7 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 		if item.Agent != "" {
 			l.recall(ctx, item)
 		}
-		casting, err := l.Catalog.Cast(l.in.Workspace, item.Role)
+		casting, err := l.Catalog.Cast(l.in.at(), item.Role)
 		if err != nil {
 			continue // The core says which roles there are.
 		}
@@ -172,7 +177,7 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 		}
 		item.Role = spec.Name
 		if item.Isolation == agent.IsolationWorktree || spec.Isolation == agent.IsolationWorktree {
-			if why := l.ready(ctx, l.in.Workspace); why != "" && item.Problem == "" {
+			if why := l.ready(ctx, l.in.at()); why != "" && item.Problem == "" {
 				item.Problem = why
 			}
 		}

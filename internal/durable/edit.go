@@ -37,7 +37,7 @@ const reviewTime = 8 * time.Second
 // Review is the workflow that has arguments looked at where the agent's tools and files are.
 func Review(ctx workflow.Context, in ReviewInput) (out Reviewed, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: workspaceQueue(in.Workspace), ScheduleToCloseTimeout: reviewTime, StartToCloseTimeout: reviewTime,
+		TaskQueue: in.at().queue(), ScheduleToCloseTimeout: reviewTime, StartToCloseTimeout: reviewTime,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: time.Second},
 	})
 	err = workflow.ExecuteActivity(ctx, activityReview, in).Get(ctx, &out)
@@ -101,6 +101,9 @@ func (c *Client) review(ctx context.Context, place journal.Place, row journal.Pr
 
 // Review looks at arguments as at those of a call that a model makes.
 func (h *Host) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
+	if err := h.known(in.Whose); err != nil {
+		return Reviewed{}, err
+	}
 	l := h.newLeg(LegInput{Whose: in.Whose})
 	p, err := l.permit(ctx, agent.RunTool{Call: in.Call})
 	if err != nil {

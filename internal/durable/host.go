@@ -17,7 +17,7 @@ import (
 // Catalog is what the host must know of roles and prompts.
 type Catalog interface {
 	// Cast finds a role by a name that somebody gave, as it is now.
-	Cast(workspace, name string) (Casting, error)
+	Cast(at Workspace, name string) (Casting, error)
 	// Script writes what an agent is told before its transcript, under the role that its run began
 	// with.
 	Script(Scene) (Script, error)
@@ -40,7 +40,7 @@ type Casting struct {
 
 // Scene is what a script is written for.
 type Scene struct {
-	Workspace string
+	Workspace Workspace
 	// Tree is the tree that the agent works in, empty for the workspace itself.
 	Tree     string
 	Snapshot string
@@ -71,7 +71,12 @@ type Inquiry struct {
 
 // Toolbox finds the tools that work in a workspace, or in a tree of it if one is named.
 type Toolbox interface {
-	Tools(workspace, tree string) (*tool.Set, error)
+	Tools(at Workspace, tree string) (*tool.Set, error)
+}
+
+// Witness says whether the audit trail has a person's decision as the journal has it.
+type Witness interface {
+	Witnessed(ctx context.Context, place journal.Place, d journal.Decided) (bool, error)
 }
 
 // Options are what a host is made of.
@@ -81,6 +86,10 @@ type Options struct {
 	Live    live.Bus
 	Catalog Catalog
 	Tools   Toolbox
+	// Witness is asked whether a decision is on the audit trail. Only tests leave it nil, and then every decision is.
+	Witness Witness
+	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked for, as in tests.
+	Serves func(Workspace) bool
 	// Trees is nil where no agent can have a tree of its own.
 	Trees Trees
 	// Engine is used to read mail and to end runs that do not let go.

@@ -76,6 +76,9 @@ type landing struct {
 
 // Leg carries a task on until the engine is needed.
 func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
+	if err := h.known(in.Whose); err != nil && !in.Detour { // a detour reads no files
+		return LegResult{}, err
+	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l := h.newLeg(in)

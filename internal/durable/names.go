@@ -28,11 +28,17 @@ func WorkflowID(place journal.Place, agent string) string {
 	return place.Tenant + "/" + place.Conversation + "/" + agent
 }
 
-// workspaceQueue is where the legs of agents that work in a workspace are carried out: the files
-// are there.
-func workspaceQueue(workspace string) string {
-	if workspace == "" {
+// Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the same name, and neither
+// comes near the other's. Without a name there is no folder.
+type Workspace struct{ Tenant, Name string }
+
+// queue is where the legs of agents that work in a workspace are carried out: the files are there.
+func (w Workspace) queue() string {
+	if w.Name == "" {
 		return controlQueue
 	}
-	return controlQueue + "/" + workspace
+	return controlQueue + "/" + w.Tenant + "/" + w.Name
 }
+
+// String implements fmt.Stringer.
+func (w Workspace) String() string { return w.Tenant + "/" + w.Name }

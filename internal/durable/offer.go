@@ -91,7 +91,7 @@ func (l *leg) offer(brief agent.Brief, names []string) ([]model.Tool, error) {
 	if len(names) == 0 {
 		return out, nil
 	}
-	set, err := l.Tools.Tools(l.in.Workspace, "")
+	set, err := l.Tools.Tools(l.in.at(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (l *leg) offer(brief agent.Brief, names []string) ([]model.Tool, error) {
 	}
 	if slices.Contains(names, agent.ToolSpawn) {
 		for _, name := range brief.Delegates {
-			if casting, err := l.Catalog.Cast(l.in.Workspace, name); err == nil && casting.Exposed != nil {
+			if casting, err := l.Catalog.Cast(l.in.at(), name); err == nil && casting.Exposed != nil {
 				out = append(out, *casting.Exposed)
 			}
 		}

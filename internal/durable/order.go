@@ -155,7 +155,7 @@ func (r *run) runOnce(ctx workflow.Context, e agent.RunTool) {
 		retry = &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 5 * time.Second}
 	}
 	onceCtx, abort := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: workspaceQueue(r.in.Workspace), StartToCloseTimeout: onceTimeout, HeartbeatTimeout: onceSilence,
+		TaskQueue: r.in.at().queue(), StartToCloseTimeout: onceTimeout, HeartbeatTimeout: onceSilence,
 		WaitForCancellation: true, RetryPolicy: retry,
 	}))
 	r.aborts[e.Call] = abort

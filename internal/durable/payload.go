@@ -33,6 +33,9 @@ type Whose struct {
 	From  string `json:"from,omitempty"`
 }
 
+// at is the workspace that the agent works in.
+func (w Whose) at() Workspace { return Workspace{Tenant: w.Place.Tenant, Name: w.Workspace} }
+
 func (w Whose) in() journal.In { return journal.In{Agent: w.Agent, Task: w.Task} }
 
 // Begin is what a run is started with, and started again with when its history has grown long.

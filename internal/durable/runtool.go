@@ -62,7 +62,7 @@ func (h *Host) runTool(ctx context.Context, p permit) landing {
 	done := agent.ToolDone{Call: p.run.Call, Result: agent.ToolCancelled}
 	h.Fault.at(PointToolRun, p.Place, p.Task)
 	seen, ended := h.Observer.Tool(ctx, p.Whose, p.run, p.part)
-	r, err := h.use(seen, p.Whose, p.run, p.part)
+	r, err := h.use(seen, p)
 	ended(r, err)
 	h.Fault.at(PointToolRan, p.Place, p.Task)
 	switch {
@@ -120,15 +120,27 @@ func (h *Host) land(ctx context.Context, p permit, r tool.Result, began time.Tim
 }
 
 // use finds the tool and runs it.
-func (h *Host) use(ctx context.Context, whose Whose, e agent.RunTool, part chat.Part) (tool.Result, error) {
-	if e.Tool == agent.ToolTranscript {
-		return h.readTranscript(ctx, whose, part.Args)
+func (h *Host) use(ctx context.Context, p permit) (tool.Result, error) {
+	if p.run.Tool == agent.ToolTranscript {
+		return h.readTranscript(ctx, p.Whose, p.part.Args)
 	}
-	set, err := h.set(ctx, whose)
+	set, err := h.set(ctx, p.Whose)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return set.Run(ctx, h.toolCall(ctx, whose, part))
+	call := h.toolCall(ctx, p.Whose, p.part)
+	call.May = func(met tool.About) (bool, error) {
+		d, _ := set.Find(p.part.Tool)
+		policy, err := h.verdict(ctx, p.Place, p.brief.RoleHash, d, met)
+		return policy == agent.PolicyAllow || policy == agent.PolicyUnset && p.run.Approved, err
+	}
+	call.Reach = func(ctx context.Context, host string, port uint16) error {
+		return h.patiently(ctx, func() error {
+			_, err := h.Log.Append(ctx, p.Place, h.Now(), journal.Reached{In: p.in(), Call: p.run.Call, Host: host, Port: int(port)})
+			return err
+		})
+	}
+	return set.Run(ctx, call)
 }
 
 // toolCall is the call as a tool gets it. Its id is the same whenever it is run again.
@@ -182,6 +194,9 @@ func (h *Host) readTranscript(ctx context.Context, whose Whose, args string) (to
 // finds such a record does not begin again.
 func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 	done := agent.ToolDone{At: h.at(), Call: in.Run.Call, Result: agent.ToolIndeterminate}
+	if err := h.known(in.Whose); err != nil {
+		return done, err
+	}
 	l := h.newLeg(LegInput{Whose: in.Whose})
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -61,7 +61,7 @@ func (l *leg) script(ctx context.Context, brief agent.Brief) (Script, error) {
 		return Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
 	}
 	return l.Catalog.Script(Scene{
-		Workspace: l.in.Workspace, Tree: treeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
+		Workspace: l.in.at(), Tree: treeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
 		Criteria: t.Criteria, Files: t.Files, Began: t.at,
 	})
 }

@@ -6,22 +6,33 @@ import (
 	"fmt"
 	"strings"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
+// known refuses work in a workspace that this worker does not have for the tenant. The queue brings it no such work: whoever
+// put it there has no business with these files.
+func (h *Host) known(w Whose) error {
+	if w.Workspace == "" || h.Serves == nil || h.Serves(w.at()) {
+		return nil
+	}
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("this worker does not serve the workspace %s", w.at()), "refused", nil)
+}
+
 // Trees gives agents folders of their own beside a workspace, and takes back what they did there.
 type Trees interface {
 	// Ready says why no trees of a workspace can be made here, if so.
-	Ready(ctx context.Context, workspace string) error
+	Ready(ctx context.Context, at Workspace) error
 	// Plant makes a tree as a copy of another, or of the workspace; one that is there stays.
-	Plant(ctx context.Context, workspace, tree, from string) error
+	Plant(ctx context.Context, at Workspace, tree, from string) error
 	// Patch is what was changed in a tree; not_found if it is not on this machine.
-	Patch(ctx context.Context, workspace, tree string) (text string, files []journal.PatchFile, err error)
+	Patch(ctx context.Context, at Workspace, tree string) (text string, files []journal.PatchFile, err error)
 	// Remove takes a tree away.
-	Remove(ctx context.Context, workspace, tree string) error
+	Remove(ctx context.Context, at Workspace, tree string) error
 }
 
 // treeName is a tree's name among those of all conversations; the empty id is the workspace itself.
@@ -45,29 +56,29 @@ func (w Whose) within(s *agent.State) Whose {
 // set is the tools that work on an agent's files.
 func (h *Host) set(ctx context.Context, whose Whose) (*tool.Set, error) {
 	if whose.Plant {
-		if err := h.Trees.Plant(ctx, whose.Workspace, whose.Tree, whose.From); err != nil {
+		if err := h.Trees.Plant(ctx, whose.at(), whose.Tree, whose.From); err != nil {
 			return nil, fmt.Errorf("make a tree of its own for the agent: %w", err)
 		}
 	}
-	return h.Tools.Tools(whose.Workspace, whose.Tree)
+	return h.Tools.Tools(whose.at(), whose.Tree)
 }
 
 // describing is the tools by which calls are described before they run. A tree that is not there yet is
 // described by the workspace that it will be a copy of.
 func (h *Host) describing(whose Whose) (*tool.Set, error) {
-	set, err := h.Tools.Tools(whose.Workspace, whose.Tree)
+	set, err := h.Tools.Tools(whose.at(), whose.Tree)
 	if err != nil && whose.Tree != "" {
-		return h.Tools.Tools(whose.Workspace, "")
+		return h.Tools.Tools(whose.at(), "")
 	}
 	return set, err
 }
 
 // ready says what is wrong with a task that is to have a tree of its own, if anything.
-func (h *Host) ready(ctx context.Context, workspace string) string {
-	if h.Trees == nil || workspace == "" {
+func (h *Host) ready(ctx context.Context, at Workspace) string {
+	if h.Trees == nil || at.Name == "" {
 		return "there is no workspace here of which a tree could be made; leave isolation out"
 	}
-	if err := h.Trees.Ready(ctx, workspace); err != nil {
+	if err := h.Trees.Ready(ctx, at); err != nil {
 		return said(err)
 	}
 	return ""
@@ -79,7 +90,7 @@ func (h *Host) taken(ctx context.Context, whose Whose, brief agent.Brief, failed
 	if !brief.Isolated() || h.Trees == nil {
 		return nil, nil
 	}
-	text, files, err := h.Trees.Patch(ctx, whose.Workspace, treeName(whose.Place, brief.Tree))
+	text, files, err := h.Trees.Patch(ctx, whose.at(), treeName(whose.Place, brief.Tree))
 	row := journal.Patched{In: whose.in(), Files: files, Bytes: len(text), Partial: failed}
 	switch {
 	case chat.CodeOf(err) == chat.CodeInvalid:
@@ -104,7 +115,7 @@ func (l *leg) clearTree(ctx context.Context) {
 	}
 	row, err := find[journal.Patched](ctx, l, journal.Patched{In: l.in.in()}.Key())
 	if err == nil && row.Problem == "" {
-		err = l.Trees.Remove(ctx, l.in.Workspace, treeName(l.in.Place, brief.Tree))
+		err = l.Trees.Remove(ctx, l.in.at(), treeName(l.in.Place, brief.Tree))
 	}
 	if err != nil {
 		l.Logger.WarnContext(ctx, "a tree is left", "agent", l.in.Agent, "error", err)
@@ -173,7 +184,7 @@ func (h *Host) patch(ctx context.Context, whose Whose, task string) (tool.Patch,
 		return none, tool.Refuse("there is no patch: %s", patched.Problem)
 	}
 	// What is on record needs no tree any more; whoever ended it may not have had it at hand.
-	if err := h.Trees.Remove(ctx, whose.Workspace, treeName(whose.Place, task)); err != nil {
+	if err := h.Trees.Remove(ctx, whose.at(), treeName(whose.Place, task)); err != nil {
 		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
 	}
 	return h.patchText(ctx, whose, task, *patched)

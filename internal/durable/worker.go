@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,7 +31,10 @@ type Payload = common.Payload
 type ConnectOptions struct {
 	Address   string
 	Namespace string
-	Logger    *slog.Logger
+	// TLS is nil where the engine asks for none. APIKey goes with every call and needs it.
+	TLS    *tls.Config
+	APIKey string
+	Logger *slog.Logger
 	// Codecs encode what is sent through the engine, failures included; for installations whose
 	// engine is run by somebody else. Names stay readable: those of workflows and queues, with the ids
 	// of tenants, conversations and workspaces in them.
@@ -47,8 +51,11 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Logger),
 		// What crosses the engine is small: to compress it costs more than to send it.
-		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
+		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GrpcCompression: &client.GrpcCompressionNone{}},
 		DataConverter:     converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), o.Codecs...),
+	}
+	if o.APIKey != "" {
+		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
 	}
 	options.FailureConverter = newFailures(options.DataConverter, o)
 	c, err := client.DialContext(ctx, options)
@@ -61,7 +68,7 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 // WorkerOptions say what a worker serves.
 type WorkerOptions struct {
 	// Workspaces are those whose legs this worker carries out, beside agents without one.
-	Workspaces []string
+	Workspaces []Workspace
 	// LegsOnly serves workspaces and leaves the agents' workflows to others; Local runs the workflows
 	// of a workspace's agents where the workspace is served.
 	LegsOnly, Local bool
@@ -83,8 +90,8 @@ func NewWorker(engine Engine, host *Host, o WorkerOptions) *Worker {
 	if !o.LegsOnly {
 		w.add(engine, host, controlQueue, true, o)
 	}
-	for _, name := range o.Workspaces {
-		w.add(engine, host, workspaceQueue(name), o.Local, o)
+	for _, at := range o.Workspaces {
+		w.add(engine, host, at.queue(), o.Local, o)
 	}
 	return w
 }

@@ -375,7 +375,7 @@ func (r *run) startLeg(ctx workflow.Context) error {
 	if in.Owed, err = encodeEffects(r.owed); err != nil {
 		return err
 	}
-	queue := workspaceQueue(r.in.Workspace)
+	queue := r.in.at().queue()
 	if in.Detour = r.detour; in.Detour {
 		queue = workflow.GetInfo(ctx).TaskQueueName
 	}

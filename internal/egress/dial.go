@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -25,41 +23,37 @@ func (g *Gate) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, invalid("the port is no number")
 	}
-	return g.connect(ctx, "HTTP", host, uint16(port))
+	return g.connect(ctx, host, uint16(port))
 }
 
 // connect resolves a host once and dials an address that was checked. The check is made again on
 // the address that the socket really gets.
-func (g *Gate) connect(ctx context.Context, method, host string, port uint16) (net.Conn, error) {
-	record := Record{Method: method, Host: host, Port: port}
-	refuse := func(err error) (net.Conn, error) {
-		record.Refused = err.Error()
-		g.audit(record)
-		return nil, err
-	}
+func (g *Gate) connect(ctx context.Context, host string, port uint16) (net.Conn, error) {
 	host, err := checkHost(host)
 	if err != nil {
-		return refuse(err)
+		return nil, err
 	}
-	record.Host = host
-	if err := g.spend(host, 0); err != nil {
-		return refuse(err)
+	to := Target{Host: host, Port: port}
+	if err := g.spend(to, 0, 0); err != nil {
+		return nil, err
 	}
 	addresses, err := g.resolve(ctx, host, port)
 	if err != nil {
-		return refuse(err)
+		return nil, err
+	}
+	if err := g.announce(ctx, to); err != nil {
+		return nil, err
 	}
 	dialer := net.Dialer{Timeout: dialTimeout, Control: g.control}
 	var failures []error
 	for _, a := range addresses {
 		conn, err := dialer.DialContext(ctx, "tcp", netip.AddrPortFrom(a, port).String())
 		if err == nil {
-			record.Address = a
-			return &metered{Conn: conn, gate: g, record: record}, nil
+			return &metered{Conn: conn, gate: g, to: to}, nil
 		}
 		failures = append(failures, err)
 	}
-	return refuse(&chat.Error{Code: chat.CodeUnavailable, Message: fmt.Sprintf("connect to %s: %v", host, errors.Join(failures...))})
+	return nil, &chat.Error{Code: chat.CodeUnavailable, Message: fmt.Sprintf("connect to %s: %v", host, errors.Join(failures...))}
 }
 
 // resolve refuses a name of which any address is not allowed: an honest one has none.
@@ -103,18 +97,14 @@ func (g *Gate) control(network, address string, _ syscall.RawConn) error {
 // metered counts what goes over a connection and ends it when the budget of its host is used up.
 type metered struct {
 	net.Conn
-	gate     *Gate
-	record   Record
-	sent     atomic.Int64
-	received atomic.Int64
-	once     sync.Once
+	gate *Gate
+	to   Target
 }
 
 // Read implements net.Conn.
 func (m *metered) Read(p []byte) (int, error) {
 	n, err := m.Conn.Read(p)
-	m.received.Add(int64(n))
-	if over := m.gate.spend(m.record.Host, n); over != nil {
+	if over := m.gate.spend(m.to, 0, n); over != nil {
 		return 0, over
 	}
 	return n, err
@@ -122,12 +112,10 @@ func (m *metered) Read(p []byte) (int, error) {
 
 // Write implements net.Conn. What would go over the budget is not sent.
 func (m *metered) Write(p []byte) (int, error) {
-	if err := m.gate.spend(m.record.Host, len(p)); err != nil {
+	if err := m.gate.spend(m.to, len(p), 0); err != nil {
 		return 0, err
 	}
-	n, err := m.Conn.Write(p)
-	m.sent.Add(int64(n))
-	return n, err
+	return m.Conn.Write(p)
 }
 
 // CloseWrite tells the other side that nothing more comes.
@@ -136,13 +124,4 @@ func (m *metered) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
-}
-
-// Close implements net.Conn.
-func (m *metered) Close() error {
-	m.once.Do(func() {
-		m.record.Sent, m.record.Received = m.sent.Load(), m.received.Load()
-		m.gate.audit(m.record)
-	})
-	return m.Conn.Close()
 }

@@ -8,6 +8,7 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -32,8 +33,16 @@ type Policy struct {
 	Budget int64
 	// Resolver finds the addresses of a name; the machine's own when nil.
 	Resolver Resolver
-	// Audit is called once for every request that was refused and every connection that ended.
-	Audit func(Record)
+}
+
+// Reach is told where a connection will lead, before the first one to that target is opened. An error
+// keeps it closed.
+type Reach func(ctx context.Context, to Target) error
+
+// Target is where connections lead. It names no path: a path can carry a secret.
+type Target struct {
+	Host string
+	Port uint16
 }
 
 // Rule allows requests to a host.
@@ -52,25 +61,21 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Record is what is known of a request that was refused or of a connection that has ended. It names
-// no path: a path can carry a secret.
-type Record struct {
-	Method   string // CONNECT for a tunnel
-	Host     string
-	Port     uint16
-	Address  netip.Addr // zero when none was dialled
-	Refused  string     // why, and empty when it was not
-	Sent     int64
-	Received int64
+// Traffic is what went to a target and came from there.
+type Traffic struct {
+	Target
+	Sent, Received int64
 }
 
 // Gate enforces a policy. It is safe for concurrent use.
 type Gate struct {
 	policy    Policy
+	reach     Reach
 	transport *http.Transport
 
-	mu    sync.Mutex
-	spent map[string]int64
+	mu      sync.Mutex
+	spent   map[string]int64
+	traffic map[Target]*Traffic
 }
 
 const (
@@ -100,7 +105,15 @@ func New(policy Policy) (*Gate, error) {
 	if policy.Resolver == nil {
 		policy.Resolver = &net.Resolver{PreferGo: true}
 	}
-	g := &Gate{policy: policy, spent: map[string]int64{}}
+	return newGate(policy, nil), nil
+}
+
+// For is a gate of its own with the same policy: its budget is whole, and it tells reach where it leads.
+// Close it after use.
+func (g *Gate) For(reach Reach) *Gate { return newGate(g.policy, reach) }
+
+func newGate(policy Policy, reach Reach) *Gate {
+	g := &Gate{policy: policy, reach: reach, spent: map[string]int64{}, traffic: map[Target]*Traffic{}}
 	g.transport = &http.Transport{
 		Proxy:                 nil,
 		DialContext:           g.dial,
@@ -112,7 +125,21 @@ func New(policy Policy) (*Gate, error) {
 		// Nobody needs more, and the library's own limit is ten times as much.
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
-	return g, nil
+	return g
+}
+
+// Traffic is what went through the gate so far, in the order of its targets.
+func (g *Gate) Traffic() []Traffic {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var all []Traffic
+	for _, t := range g.traffic {
+		all = append(all, *t)
+	}
+	slices.SortFunc(all, func(a, b Traffic) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
+	return all
 }
 
 // Client is for our own tools. It follows a few redirects, each checked like a first request.
@@ -145,7 +172,7 @@ func (t guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.gate.transport.RoundTrip(r)
 }
 
-// admit holds a request against the rules, and says so to the audit when it is refused.
+// admit holds a request against the rules.
 func (g *Gate) admit(r *http.Request) error {
 	host, port, err := g.target(r.URL)
 	if err == nil {
@@ -153,9 +180,6 @@ func (g *Gate) admit(r *http.Request) error {
 	}
 	if err == nil && r.Host != "" && !sameHost(r.Host, r.URL.Host) {
 		err = denied("the Host header differs from the address")
-	}
-	if err != nil {
-		g.audit(Record{Method: r.Method, Host: host, Port: port, Refused: err.Error()})
 	}
 	return err
 }
@@ -206,22 +230,41 @@ func underPrefix(path, prefix string) bool {
 		path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
-func (g *Gate) audit(r Record) {
-	if g.policy.Audit != nil {
-		g.policy.Audit(r)
-	}
-}
-
-// spend takes bytes off the budget of a host, and refuses when it is used up.
-func (g *Gate) spend(host string, bytes int) error {
-	if g.policy.Budget <= 0 {
+// announce tells where a connection will lead, once for each target.
+func (g *Gate) announce(ctx context.Context, to Target) error {
+	g.mu.Lock()
+	_, known := g.traffic[to]
+	g.mu.Unlock()
+	if known {
 		return nil
+	}
+	if g.reach != nil {
+		if err := g.reach(ctx, to); err != nil {
+			return &chat.Error{Code: chat.CodeUnavailable, Message: fmt.Sprintf("record that %s is reached: %v", to.Host, err)}
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.spent[host] += int64(bytes); g.spent[host] > g.policy.Budget {
+	if g.traffic[to] == nil { // two may have come at once, and it was told of both
+		g.traffic[to] = &Traffic{Target: to}
+	}
+	return nil
+}
+
+// spend takes bytes off the budget of a host, and refuses when it is used up.
+func (g *Gate) spend(to Target, sent, received int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t := g.traffic[to]; t != nil {
+		t.Sent += int64(sent)
+		t.Received += int64(received)
+	}
+	if g.policy.Budget <= 0 {
+		return nil
+	}
+	if g.spent[to.Host] += int64(sent + received); g.spent[to.Host] > g.policy.Budget {
 		return &chat.Error{Code: chat.CodeLimit, Message: fmt.Sprintf(
-			"%s has had its %d bytes", host, g.policy.Budget)}
+			"%s has had its %d bytes", to.Host, g.policy.Budget)}
 	}
 	return nil
 }

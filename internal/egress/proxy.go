@@ -107,11 +107,10 @@ func (p proxy) pass(w http.ResponseWriter, r *http.Request) {
 func (p proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := p.gate.tunnelTarget(r)
 	if err != nil {
-		p.gate.audit(Record{Method: r.Method, Host: host, Port: port, Refused: err.Error()})
 		refuse(w, err)
 		return
 	}
-	outer, err := p.gate.connect(r.Context(), r.Method, host, port)
+	outer, err := p.gate.connect(r.Context(), host, port)
 	if err != nil {
 		refuse(w, err)
 		return

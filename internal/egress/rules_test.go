@@ -3,6 +3,7 @@ package egress
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,7 +11,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -159,50 +159,61 @@ func TestATunnelNeedsARuleWithoutMethodAndPath(t *testing.T) {
 	}
 }
 
-func TestATunnelCarriesBothWaysAndIsAudited(t *testing.T) {
+func TestAGateTellsWhereItLeadsBeforeItDoes(t *testing.T) {
 	_, address, _ := secretServer(t)
-	var mu sync.Mutex
-	var records []Record
-	closed := make(chan struct{})
-	gate, err := New(Policy{
-		Allow: []Rule{{Host: "127.0.0.1", Ports: []uint16{address.Port()}}}, Local: []netip.AddrPort{address},
-		Audit: func(r Record) {
-			mu.Lock()
-			defer mu.Unlock()
-			records = append(records, r)
-			close(closed)
-		},
-	})
+	whole, err := New(Policy{Allow: []Rule{{Host: "127.0.0.1", Ports: []uint16{address.Port()}}}, Local: []netip.AddrPort{address}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := dialUnix(t, serve(t, gate))
-	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\nGET / HTTP/1.0\r\n\r\n", address, address)
-	all, err := io.ReadAll(conn)
-	if err != nil || !strings.HasSuffix(string(all), "secret") {
-		t.Errorf("%q, %v", all, err)
+	var told []Target
+	gate := whole.For(func(_ context.Context, to Target) error {
+		told = append(told, to)
+		return nil
+	})
+	want := Target{Host: "127.0.0.1", Port: address.Port()}
+	for range 2 {
+		conn := dialUnix(t, serve(t, gate))
+		fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\nGET / HTTP/1.0\r\n\r\n", address, address)
+		all, err := io.ReadAll(conn)
+		if err != nil || !strings.HasSuffix(string(all), "secret") {
+			t.Errorf("%q, %v", all, err)
+		}
+		_ = conn.Close()
 	}
-	_ = conn.Close()
-	<-closed
-	mu.Lock()
-	defer mu.Unlock()
-	r := records[0]
-	if r.Method != "CONNECT" || r.Host != "127.0.0.1" || r.Address != address.Addr() || r.Refused != "" || r.Sent != 18 || r.Received == 0 {
-		t.Errorf("the audit got %+v", r)
+	if len(told) != 1 || told[0] != want {
+		t.Errorf("told of %+v", told)
+	}
+	if all := gate.Traffic(); len(all) != 1 || all[0].Target != want || all[0].Sent != 2*18 || all[0].Received == 0 {
+		t.Errorf("traffic: %+v", all)
+	}
+	if all := whole.Traffic(); len(all) != 0 {
+		t.Errorf("the gate that it was made from has %+v", all)
+	}
+}
+
+func TestNothingIsReachedThatCannotBeRecorded(t *testing.T) {
+	_, address, hits := secretServer(t)
+	whole, err := New(Policy{Allow: []Rule{{Host: "127.0.0.1", Ports: []uint16{address.Port()}}}, Local: []netip.AddrPort{address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := whole.For(func(context.Context, Target) error { return errors.New("the journal is away") })
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.String()+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := gate.Client().Do(request); codeOf(err) != chat.CodeUnavailable {
+		t.Errorf("got %v, %v", response, err)
+	}
+	if n := hits(); n != 0 {
+		t.Errorf("it was reached %d times", n)
 	}
 }
 
 func TestABudgetEndsWhatComesAndWhatGoes(t *testing.T) {
 	_, address, _ := secretServer(t)
-	var mu sync.Mutex
-	var refused []string
 	gate, err := New(Policy{
 		Allow: []Rule{{Host: "127.0.0.1", Ports: []uint16{address.Port()}}}, Local: []netip.AddrPort{address}, Budget: 1000,
-		Audit: func(r Record) {
-			mu.Lock()
-			defer mu.Unlock()
-			refused = append(refused, r.Refused)
-		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -229,10 +240,9 @@ func TestABudgetEndsWhatComesAndWhatGoes(t *testing.T) {
 	if err := post(1); codeOf(err) != chat.CodeLimit {
 		t.Errorf("after the budget was used up: %v", err)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	if len(refused) == 0 || refused[len(refused)-1] == "" {
-		t.Errorf("the audit got %q", refused)
+	client = gate.For(nil).Client()
+	if err := post(100); err != nil {
+		t.Errorf("another gate of the same policy has a budget of its own: %v", err)
 	}
 }
 

@@ -252,14 +252,14 @@ func TestANameIsResolvedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := gate.connect(t.Context(), "HTTP", "rebind.example", inside.Port())
+	conn, err := gate.connect(t.Context(), "rebind.example", inside.Port())
 	if err == nil {
 		_ = conn.Close()
 	}
 	if hits() != 0 || resolver.asked["rebind.example"] != 1 {
 		t.Errorf("reached %d times, resolved %d times", hits(), resolver.asked["rebind.example"])
 	}
-	if conn, err = gate.connect(t.Context(), "HTTP", "rebind.example", inside.Port()); err == nil {
+	if conn, err = gate.connect(t.Context(), "rebind.example", inside.Port()); err == nil {
 		_ = conn.Close()
 		t.Error("the second answer, which is inside, was dialled")
 	}
@@ -278,7 +278,7 @@ func TestOneAddressInsideSpoilsAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := gate.connect(t.Context(), "HTTP", "half.example", address.Port())
+	conn, err := gate.connect(t.Context(), "half.example", address.Port())
 	if err == nil {
 		_ = conn.Close()
 	}

@@ -34,6 +34,7 @@ const (
 	KindRequested Kind = "requested"
 	KindResponded Kind = "responded"
 	KindStarted   Kind = "started"
+	KindReached   Kind = "reached"
 	KindResulted  Kind = "resulted"
 	KindAsked     Kind = "asked"
 	KindRelayed   Kind = "relayed"
@@ -64,6 +65,7 @@ func (Voided) Kind() Kind    { return KindVoided }
 func (Requested) Kind() Kind { return KindRequested }
 func (Responded) Kind() Kind { return KindResponded }
 func (Started) Kind() Kind   { return KindStarted }
+func (Reached) Kind() Kind   { return KindReached }
 func (Resulted) Kind() Kind  { return KindResulted }
 func (Asked) Kind() Kind     { return KindAsked }
 func (Relayed) Kind() Kind   { return KindRelayed }
@@ -95,6 +97,7 @@ func Kinds() []Row {
 		Requested{},
 		Responded{},
 		Started{},
+		Reached{},
 		Resulted{},
 		Asked{},
 		Relayed{},
@@ -116,6 +119,7 @@ var decoders = map[Kind]func([]byte) (Row, error){
 	KindStepped: decodeAs[Stepped], KindNoted: decodeAs[Noted], KindSpoke: decodeAs[Spoke],
 	KindVoided: decodeAs[Voided], KindRequested: decodeAs[Requested],
 	KindResponded: decodeAs[Responded], KindStarted: decodeAs[Started],
+	KindReached:  decodeAs[Reached],
 	KindResulted: decodeAs[Resulted], KindAsked: decodeAs[Asked], KindRelayed: decodeAs[Relayed],
 	KindAnswered: decodeAs[Answered], KindWanted: decodeAs[Wanted],
 	KindProposed: decodeAs[Proposed],

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"net"
 	"strconv"
 
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -279,6 +280,14 @@ type (
 		Class   string `json:"class,omitempty"`
 	}
 
+	// Reached says that a tool call opens a connection to a host. It is written before the first one.
+	Reached struct {
+		In
+		Call string `json:"call"`
+		Host string `json:"host"`
+		Port int    `json:"port"`
+	}
+
 	// Resulted is the one result of a tool call.
 	Resulted struct {
 		In
@@ -362,6 +371,8 @@ type (
 		// the core is told of the call with them.
 		Args   string          `json:"args,omitempty"`
 		Edited json.RawMessage `json:"edited,omitempty"`
+		// Audit is the key of the entry on the audit trail that says so. Whoever audits the journal sets it.
+		Audit string `json:"audit,omitempty"`
 	}
 
 	// Closed ends an approval: approved, denied, expired or cancelled.
@@ -447,6 +458,10 @@ func (r Requested) Key() string { return requestPrefix + r.Task + "#" + r.Call }
 func (r Responded) Key() string { return "response/" + r.Task + "#" + r.Call }
 func (r Started) Key() string {
 	return "start/" + r.Agent + "#" + r.Call + "#" + strconv.Itoa(r.Attempt)
+}
+
+func (r Reached) Key() string {
+	return "reach/" + r.Agent + "#" + r.Call + "#" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
 }
 func (r Resulted) Key() string { return "result/" + r.Agent + "#" + r.Call }
 func (r Asked) Key() string    { return "ask/" + r.Question }

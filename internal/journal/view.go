@@ -111,7 +111,7 @@ func (v *View) Apply(place Place, e Entry) {
 		v.applyApproval(e)
 	case TurnEnded:
 		v.turns = append(v.turns, e)
-	case Stepped, Noted, Patched, Proposed:
+	case Stepped, Noted, Patched, Proposed, Reached:
 		// They are read from the list.
 	}
 }

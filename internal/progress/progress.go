@@ -205,7 +205,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 		return nil
 	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
 		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched,
-		journal.Proposed:
+		journal.Proposed, journal.Reached:
 		return nil
 	}
 	return nil

@@ -24,13 +24,13 @@ const (
 )
 
 // tools are what make has built, which a copy need not build again.
-var tools = []string{"golangci-lint", "sqlc", "workflowcheck", "retinue", "retinue-full"}
+var tools = []string{"golangci-lint", "sqlc", "workflowcheck", "actionlint", "retinue", "retinue-full"}
 
 // installed are folders that a copy shares, if they are there: nobody writes to them but a package manager.
 var installed = []string{"web/node_modules", "web/generate/node_modules"}
 
-// replica is a copy of the repository. It has the same place whenever it is made, since the go command
-// keeps what it built by place.
+// replica is a copy of the repository. It has the same place whenever it is made, since the linters keep what
+// they found by place.
 type replica struct{ root, dir string }
 
 // repository is the root of this repository.

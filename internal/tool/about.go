@@ -4,6 +4,9 @@ package tool
 type Matter struct {
 	// Forms are the texts that a rule may know it by.
 	Forms []string
+	// Inside are texts that it also amounts to. A rule that denies some calls, or asks about
+	// them, counts for these too; one that allows does not.
+	Inside []string
 	// Hidden means that the texts do not tell all of it: no rule for some calls allows it.
 	Hidden bool
 }

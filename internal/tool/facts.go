@@ -10,15 +10,17 @@ type Facts struct {
 	Commands []Command `json:"commands,omitempty"`
 	// Fetched are the pages that were read.
 	Fetched []Page `json:"fetched,omitempty"`
+	// Reached are the hosts to which there were connections.
+	Reached []Host `json:"reached,omitempty"`
 	// Partial means that not everything could be looked at: files that Wrote does not list may have
 	// been changed.
 	Partial bool `json:"partial,omitempty"`
 }
 
 // Empty reports whether there is nothing to tell.
-func (f Facts) Empty() bool { return f.Count() == 0 && !f.Partial }
+func (f Facts) Empty() bool { return f.Count() == 0 && len(f.Reached) == 0 && !f.Partial }
 
-// Count is the number of facts.
+// Count is the number of facts that a claim can rest on. That a host was reached shows nothing of what it said.
 func (f Facts) Count() int {
 	return len(f.Read) + len(f.Wrote) + len(f.Commands) + len(f.Fetched)
 }
@@ -70,4 +72,12 @@ type Page struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
 	Hash   string `json:"hash,omitempty"`
+}
+
+// Host is one that was reached, and the bytes that went there and came from there.
+type Host struct {
+	Name     string `json:"name"`
+	Port     uint16 `json:"port"`
+	Sent     int64  `json:"sent"`
+	Received int64  `json:"received"`
 }

@@ -21,6 +21,7 @@ func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
+	bounded, traffic := record(bounded, call)
 	r, err := guard(bounded, call, e.tool.Run)
 	switch {
 	case ctx.Err() != nil:
@@ -35,6 +36,7 @@ func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 		r = failed(err)
 		r.Facts = facts
 	}
+	r.Facts.Reached = traffic.reached()
 	return s.shape(call, r), nil
 }
 

@@ -62,6 +62,12 @@ type Call struct {
 	// Output finds the whole of what an earlier call of that name gave.
 	Name   string
 	Output func(name string) (string, error)
+	// May reports whether the call may go on to what the tool meets on its way, such as the page that another
+	// redirects to: no more than rules and people allowed the call itself. Nil means that there are no rules.
+	May func(met About) (bool, error)
+	// Reach is told of a host before the first connection to it is opened. An error keeps it closed. Nil
+	// means that nobody keeps a record.
+	Reach func(ctx context.Context, host string, port uint16) error
 }
 
 // Patch is what an agent changed in a tree of its own.

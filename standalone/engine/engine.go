@@ -1,10 +1,11 @@
 // Package engine is the workflow engine's server inside this process: Temporal on one SQLite file or
-// on Postgres, on a loopback address. It imports the server and nothing of ours, and knows nothing
+// on Postgres, on a loopback address, for callers that hold a certificate. It imports the server and nothing of ours, and knows nothing
 // of agents. Who is killed and started again on the same store goes on where it was.
 package engine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,6 +38,9 @@ type Options struct {
 	Postgres string
 	// Listen is an IPv4 loopback address; port 0, the default, picks a free one.
 	Listen string
+	// Server is what the engine's parts show and whom they let in, Client what they show each other, and the namespace
+	// is made with. Both are needed: the engine speaks to nobody whom it does not know.
+	Server, Client *tls.Config `json:"-"`
 	// Namespace is made when it is not there; DefaultNamespace if empty.
 	Namespace string
 	// Log takes what the server has to say; the default writes warnings and errors to stderr.
@@ -52,6 +56,7 @@ type Engine struct {
 	// Store says where its records are, without secrets.
 	Store string
 
+	secure secure
 	server temporal.Server
 	store  store
 	log    serverLog
@@ -69,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Namespace: o.Namespace, Store: s.name, store: s, log: log}
+	e := &Engine{Namespace: o.Namespace, Store: s.name, secure: secure{server: o.Server, client: o.Client}, store: s, log: log}
 	if err := e.serve(ctx, listen); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -92,6 +97,9 @@ func (o *Options) complete() (netip.AddrPort, error) {
 	if (o.SQLite == "") == (o.Postgres == "") {
 		return netip.AddrPort{}, errors.New("an engine has one store: name a SQLite file or a Postgres URL")
 	}
+	if o.Server == nil || o.Client == nil {
+		return netip.AddrPort{}, errors.New("an engine has certificates: name those that it and its callers show")
+	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
@@ -104,7 +112,7 @@ func (o *Options) complete() (netip.AddrPort, error) {
 	}
 	listen, err := netip.ParseAddrPort(o.Listen)
 	if err != nil || !listen.Addr().Is4() || !listen.Addr().IsLoopback() {
-		return listen, fmt.Errorf("listen on %q: the engine asks nobody for a password, so it takes only "+
+		return listen, fmt.Errorf("listen on %q: the engine is for this machine and takes only "+
 			"a loopback address, such as 127.0.0.1:7233", o.Listen)
 	}
 	return listen, nil
@@ -118,7 +126,7 @@ func (e *Engine) serve(ctx context.Context, listen netip.AddrPort) error {
 	}
 	defer ports.free()
 	e.Address = ports.address(frontend)
-	e.server, err = newServer(e.store, ports, e.log)
+	e.server, err = newServer(e.store, ports, e.secure, e.log)
 	if err != nil {
 		return fmt.Errorf("build the engine: %w", err)
 	}

@@ -38,9 +38,14 @@ func survive(t *testing.T, o Options) {
 	defer cancel()
 	begun := time.Now()
 	o.Listen = keptAddress(t)
-	first := launch(t, o)
+	credentials := t.TempDir()
+	first := launch(t, o, credentials)
 	o.Listen = first.address
-	c := dial(t, first.address)
+	shown, err := known(o, credentials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, first.address, shown)
 	count := &counter{reached: make(chan struct{})}
 	serve(t, c, count)
 
@@ -61,7 +66,7 @@ func survive(t *testing.T, o Options) {
 	}
 	first.kill()
 	killed := time.Now()
-	launch(t, o)
+	launch(t, o, credentials)
 
 	var got, want [][]int
 	for i, run := range started {
@@ -76,14 +81,14 @@ func survive(t *testing.T, o Options) {
 
 // TestAnEngineCanBeStoppedAndStartedAgain is what a program does that has the engine inside.
 func TestAnEngineCanBeStoppedAndStartedAgain(t *testing.T) {
-	o := Options{SQLite: t.TempDir() + "/engine.db", Listen: keptAddress(t)}
+	o := knownTo(t, Options{SQLite: t.TempDir() + "/engine.db", Listen: keptAddress(t)})
 	for i := range 2 {
 		e, err := Start(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.Listen = e.Address
-		c := dial(t, e.Address)
+		c := dial(t, e.Address, o)
 		stop := serve(t, c, &counter{reached: make(chan struct{})})
 		if diff := cmp.Diff(sequence(i), result(t, t.Context(), start(t, c, i))); diff != "" {
 			t.Errorf("result (-want +got):\n%s", diff)
@@ -162,11 +167,12 @@ func countWorkflow(ctx workflow.Context, from int) ([]int, error) {
 	return list, nil
 }
 
-func dial(t *testing.T, address string) client.Client {
+func dial(t *testing.T, address string, o Options) client.Client {
 	t.Helper()
 	c, err := client.Dial(client.Options{
 		HostPort: address, Namespace: DefaultNamespace,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger:            slog.New(slog.NewTextHandler(io.Discard, nil)),
+		ConnectionOptions: client.ConnectionOptions{TLS: o.Client},
 	})
 	if err != nil {
 		t.Fatal(err)

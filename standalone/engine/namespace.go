@@ -28,6 +28,7 @@ func (e *Engine) prepareNamespace(ctx context.Context) error {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	c, err := client.NewLazyClient(client.Options{
 		HostPort: e.Address, Namespace: e.Namespace, Logger: quiet,
+		ConnectionOptions: client.ConnectionOptions{TLS: e.secure.client},
 	})
 	if err != nil {
 		return fmt.Errorf("reach the engine: %w", err)

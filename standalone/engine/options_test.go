@@ -22,10 +22,13 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		{Options{Postgres: "postgres://u@h/"}, `database ""`},
 		{Options{Postgres: "postgres://u@h/a-b"}, `database "a-b"`},
 	} {
-		_, err := Start(t.Context(), c.options)
+		_, err := Start(t.Context(), knownTo(t, c.options))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%+v: got %v, want %q and no secret", c.options, err, c.want)
 		}
+	}
+	if _, err := Start(t.Context(), Options{SQLite: t.TempDir() + "/engine.db"}); err == nil || !strings.Contains(err.Error(), "certificates") {
+		t.Errorf("an engine that lets everybody in: %v", err)
 	}
 }
 

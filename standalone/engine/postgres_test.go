@@ -46,7 +46,7 @@ func TestADatabaseIsTakenByOneEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(t.Context(), o); !errors.Is(err, errTaken) {
+	if _, err := Start(t.Context(), knownTo(t, o)); !errors.Is(err, errTaken) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	if err := first.release(); err != nil {

@@ -10,18 +10,32 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// asProcess holds the options of an engine that this binary is to be instead of a test.
-const asProcess = "TEST_RETINUE_ENGINE"
+// asProcess holds the options of an engine that this binary is to be instead of a test, and credentialsOf the folder
+// of its certificates.
+const (
+	asProcess     = "TEST_RETINUE_ENGINE"
+	credentialsOf = "TEST_RETINUE_ENGINE_CREDENTIALS"
+)
 
 func TestMain(m *testing.M) {
+	if told := os.Getenv(asStranger); told != "" {
+		beStranger(told)
+		return
+	}
 	options := os.Getenv(asProcess)
 	if options == "" {
 		os.Exit(m.Run())
 	}
 	var o Options
 	if err := json.Unmarshal([]byte(options), &o); err != nil {
+		fail(err)
+	}
+	var err error
+	if o, err = known(o, os.Getenv(credentialsOf)); err != nil {
 		fail(err)
 	}
 	e, err := Start(context.Background(), o)
@@ -43,7 +57,29 @@ type process struct {
 	address string
 }
 
-func launch(t *testing.T, o Options) *process {
+// known gives an engine the certificates of a folder, which are made when they are not there.
+func known(o Options, folder string) (Options, error) {
+	err := mtls.Ensure(folder, time.Now())
+	if err == nil {
+		o.Server, err = mtls.Server(folder).ServerConfig()
+	}
+	if err == nil {
+		o.Client, err = mtls.Client(folder).ClientConfig("127.0.0.1")
+	}
+	return o, err
+}
+
+// knownTo is an engine with certificates of its own.
+func knownTo(t *testing.T, o Options) Options {
+	t.Helper()
+	o, err := known(o, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func launch(t *testing.T, o Options, credentials string) *process {
 	t.Helper()
 	options, err := json.Marshal(o)
 	if err != nil {
@@ -54,7 +90,7 @@ func launch(t *testing.T, o Options) *process {
 		t.Fatal(err)
 	}
 	p := &process{cmd: exec.Command(binary)}
-	p.cmd.Env = append(os.Environ(), asProcess+"="+string(options))
+	p.cmd.Env = append(os.Environ(), asProcess+"="+string(options), credentialsOf+"="+credentials)
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -52,7 +52,7 @@ func dynamic() dynamicconfig.StaticClient {
 	}
 }
 
-func newServer(s store, ports *held, log serverLog) (temporal.Server, error) {
+func newServer(s store, ports *held, tls secure, log serverLog) (temporal.Server, error) {
 	settings := configuration(s, ports)
 	authorizer, err := authorization.GetAuthorizerFromConfig(&settings.Global.Authorization)
 	if err != nil {
@@ -71,6 +71,7 @@ func newServer(s store, ports *held, log serverLog) (temporal.Server, error) {
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(hosts),
 		temporal.WithLogger(log),
+		temporal.WithTLSConfigFactory(tls),
 		temporal.WithAuthorizer(authorizer),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
 		temporal.WithDynamicConfigClient(dynamic()),

@@ -59,12 +59,12 @@ func TestAnUpgradeThatFailsLeavesTheFileAsItWas(t *testing.T) {
 func TestFilesOfOthersAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "engine.db")
 	change(t, file, "CREATE TABLE theirs (id INT)")
-	_, err := Start(t.Context(), Options{SQLite: file})
+	_, err := Start(t.Context(), knownTo(t, Options{SQLite: file}))
 	if err == nil || !strings.Contains(err.Error(), "the file of another program") {
 		t.Errorf("got %v", err)
 	}
 	change(t, file, "PRAGMA user_version = 99")
-	_, err = Start(t.Context(), Options{SQLite: file})
+	_, err = Start(t.Context(), knownTo(t, Options{SQLite: file}))
 	if err == nil || !strings.Contains(err.Error(), "use the newer retinue that wrote it") {
 		t.Errorf("got %v", err)
 	}
@@ -76,7 +76,7 @@ func TestAFileIsTakenByOneEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Start(t.Context(), Options{SQLite: file})
+	_, err = Start(t.Context(), knownTo(t, Options{SQLite: file}))
 	want := "lock " + file + ": another engine runs on it: stop that one, or name another store"
 	if !errors.Is(err, errTaken) || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

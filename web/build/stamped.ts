@@ -13,7 +13,8 @@ export function stamped(): Plugin {
     configResolved({ root, build }) {
       dist = resolve(root, build.outDir);
     },
-    closeBundle() {
+    // A bundle that could not be made is closed too, but never written.
+    writeBundle() {
       const stamp = execFileSync('bash', ['build/stamp.sh'], { cwd: folder });
       writeFileSync(join(dist, 'stamp'), stamp);
     },

@@ -19,10 +19,11 @@ default: {text: 'Still here.'}
 });
 
 // The browser says that it cannot reach a server that is gone.
-const gone = /Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_NETWORK|ERR_EMPTY/;
+const gone =
+  /status of 401|status of 404|Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_NETWORK|ERR_EMPTY/;
 
 scenario(
-  'kill -9 in the middle of a text: the page goes on by itself',
+  'kill -9 in the middle of a text: the page goes on when the person has signed in',
   async ({ server, visit }) => {
     const id = await server.open('Hello');
     const person = await visit();
@@ -39,6 +40,10 @@ scenario(
     await shot(page, 'connection-lost');
     await composer(page).fill('written while nobody was there');
     await server.up();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await shot(page, 'signed-out');
+    await person.signIn();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor({ state: 'hidden' });
     await page.getByText('Connection lost.', { exact: true }).waitFor({ state: 'hidden' });
     await server.settled(id);
     await log(page)
@@ -54,7 +59,7 @@ scenario(
 );
 
 scenario(
-  'a message sent while the server is gone is sent once it is back',
+  'a message sent while the server is gone is sent once the person has signed in',
   async ({ server, visit }) => {
     const id = await server.open('Hello');
     await server.settled(id);
@@ -67,6 +72,8 @@ scenario(
     await page.keyboard.press('Enter');
     await page.getByText('Connection lost.', { exact: true }).waitFor();
     await server.up();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await person.signIn();
     await until(
       'both are answered',
       async () => (await log(page).getByText('Still here.').count()) === 2,

@@ -90,6 +90,11 @@ func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
 }
 
 // Files implements api.Surroundings.
+// Workspaces implements api.Surroundings.
+func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) {
+	return []api.WorkspaceInfo{{Name: "shop"}}, nil
+}
+
 func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
 	return api.FileList{Items: []string{"go.mod"}, More: true}, nil
 }

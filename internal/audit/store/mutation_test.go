@@ -330,10 +330,10 @@ func TestAddIsOnce(t *testing.T) {
 	if err != nil || head.Seq != 3 {
 		t.Errorf("%d entries, want 3: %v", head.Seq, err)
 	}
-	if there, err := s.Has(t.Context(), "acme", "k"); !there || err != nil {
-		t.Errorf("the key is there: %t, %v", there, err)
+	if got, found, err := s.Find(t.Context(), "acme", "k"); !found || err != nil || got != keyed {
+		t.Errorf("under the key: %+v, %t, %v", got, found, err)
 	}
-	if there, err := s.Has(t.Context(), "other", "k"); there || err != nil {
-		t.Errorf("the key is another tenant's as well: %t, %v", there, err)
+	if got, found, err := s.Find(t.Context(), "other", "k"); found || err != nil {
+		t.Errorf("the key is another tenant's as well: %+v, %v", got, err)
 	}
 }

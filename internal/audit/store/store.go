@@ -146,13 +146,17 @@ func (s *Store) Last(ctx context.Context, tenant string) (head audit.Head, err e
 	return head, err
 }
 
-// Has implements audit.Store.
-func (s *Store) Has(ctx context.Context, tenant, key string) (there bool, err error) {
+// Find implements audit.Store.
+func (s *Store) Find(ctx context.Context, tenant, key string) (r audit.Record, found bool, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx,
-			`select exists (select 1 from audit_rows where tenant_id = $1 and dedup = $2)`, tenant, key).Scan(&there)
+		return tx.QueryRowContext(ctx, `select action, outcome, actor, credential, source, conversation_id, object, digest, detail, dedup
+			from audit_rows where tenant_id = $1 and dedup = $2 and dedup <> ''`, tenant, key).
+			Scan(&r.Action, &r.Outcome, &r.Actor.User, &r.Actor.Credential, &r.Actor.Source, &r.Conversation, &r.Object, &r.Digest, &r.Detail, &r.Key)
 	})
-	return there, err
+	if errors.Is(err, sql.ErrNoRows) {
+		return audit.Record{}, false, nil
+	}
+	return r, err == nil, err
 }
 
 // Tenants implements audit.Store. It sees the first entry of each chain and nothing else of it.

@@ -35,7 +35,8 @@ type Command struct {
 	Hidden bool
 
 	words []string
-	path  bool
+	// path means that the program is named by a path, assigned that assignments stand before it.
+	path, assigned bool
 }
 
 // longestLine is how much is read: a longer line is nobody's to judge at a glance.
@@ -79,7 +80,7 @@ func (l *Line) add(all []word, assigned int) {
 		}
 	}
 	c.Text = strings.Join(c.words, " ")
-	c.words = c.words[assigned:]
+	c.words, c.assigned = c.words[assigned:], assigned > 0
 	l.Commands = append(l.Commands, c)
 }
 
@@ -193,7 +194,8 @@ func About(line string) tool.About {
 	}
 	about := tool.About{Pattern: l.Pattern()}
 	for _, c := range l.Commands {
-		about.Matters = append(about.Matters, tool.Matter{Forms: c.Forms(), Hidden: c.Hidden})
+		inside, all := c.inside(0)
+		about.Matters = append(about.Matters, tool.Matter{Forms: c.Forms(), Inside: inside, Hidden: c.Hidden || !all})
 	}
 	return about
 }
@@ -214,9 +216,8 @@ func (c Command) Words() []string { return slices.Clone(c.words) }
 // Launches reports whether it runs what its arguments say, as interpreters do.
 func (c Command) Launches() bool { return c.launches() }
 
-// Pattern is what a person may allow for later calls too: the line itself, or, for a single command of
-// a program that has commands of its own, that command with any arguments. It is empty if every such
-// call should be looked at.
+// Pattern is what a person may allow for later calls too: the line itself, or, for a single command that only reads, that
+// command with any arguments that leave it so. It is empty if every such call should be looked at.
 func (l Line) Pattern() string {
 	if l.Problem != "" || len(l.Commands) == 0 {
 		return ""
@@ -228,14 +229,8 @@ func (l Line) Pattern() string {
 		}
 		texts = append(texts, c.Text)
 	}
-	if first := l.Commands[0]; len(l.Commands) == 1 && !first.path && len(first.words) > 1 {
-		if n := families[first.Program]; n > 0 && len(first.words) > n && !option(first.words[1:n+1]) {
-			return strings.Join(first.words[:n+1], " ") + " *"
-		}
+	if family := l.Commands[0].family(); family != "" && len(l.Commands) == 1 {
+		return family
 	}
 	return strings.Join(texts, "\n")
-}
-
-func option(words []string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
 }

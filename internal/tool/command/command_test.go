@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,12 +85,36 @@ func TestALineThatCannotBeReadHasNoCommands(t *testing.T) {
 
 func TestWhatMayBeAllowedForLaterCalls(t *testing.T) {
 	for line, want := range map[string]string{
-		"go test ./...":                  "go test *",
+		"go test ./...":                  "go test ./...",
 		"git status -s":                  "git status *",
 		"git -C x status":                "git -C x status",
 		"git -c core.pager=sh log":       "",
 		"git push origin main":           "",
-		"npm test":                       "npm test *",
+		"npm test":                       "npm test",
+		"git log --oneline -5 -- a":      "git log *",
+		"git log -p --ext-diff":          "",
+		"git log --output=x":             "",
+		"git log --some-new-option":      "git log --some-new-option",
+		"LD_PRELOAD=./evil.so git log":   "LD_PRELOAD=./evil.so git log",
+		"GIT_EXTERNAL_DIFF=./e git diff": "GIT_EXTERNAL_DIFF=./e git diff",
+		"git --no-pager log":             "git --no-pager log",
+		"./git log":                      "./git log",
+		"git grep --no-index foo":        "git grep *",
+		"git grep -O./evil.sh foo":       "",
+		"git grep --open-files-in-pager": "",
+		"git bisect run ./x":             "",
+		"git submodule foreach ls":       "",
+		"git difftool -x sh":             "",
+		"git -C x bisect run ./x":        "",
+		"go vet -vettool=./x ./...":      "",
+		"go env -w GOFLAGS=-exec=x":      "go env -w GOFLAGS=-exec=x",
+		"go list -toolexec=./x ./...":    "",
+		"uv run x":                       "",
+		"poetry run x":                   "",
+		"bundle exec x":                  "",
+		"bun x evil":                     "",
+		"cargo run":                      "",
+		"rg --pre ./x foo":               "",
 		"npm exec evil":                  "",
 		"go run .":                       "",
 		"go test -exec sudo ./...":       "",
@@ -136,7 +161,7 @@ func TestARuleKnowsAProgramByItsBareNameToo(t *testing.T) {
 
 func TestWhatALineIsAbout(t *testing.T) {
 	want := tool.About{Matters: []tool.Matter{
-		{Forms: []string{"ls -l"}}, {Forms: []string{"/bin/rm $X", "rm $X"}, Hidden: true},
+		{Forms: []string{"ls -l"}}, {Forms: []string{"/bin/rm $X", "rm $X"}, Inside: []string{"rm $X"}, Hidden: true},
 	}}
 	if diff := cmp.Diff(want, command.About("ls -l; /bin/rm $X")); diff != "" {
 		t.Error(diff)
@@ -145,8 +170,36 @@ func TestWhatALineIsAbout(t *testing.T) {
 	if diff := cmp.Diff(unreadable, command.About("ls '")); diff != "" {
 		t.Error(diff)
 	}
-	if got := command.About("go test ./...").Pattern; got != "go test *" {
+	if got := command.About("git status -s").Pattern; got != "git status *" {
 		t.Errorf("pattern %q", got)
+	}
+}
+
+// TestWhatALineAmountsTo looks for a command behind assignments, options and programs that run others.
+func TestWhatALineAmountsTo(t *testing.T) {
+	for _, line := range []string{
+		"X=1 git push origin main", "git -C . push origin main", "git --no-pager -c a=b push origin main", "git --git-dir=x push origin main",
+		"/usr/bin/git push origin main", "Y=2 /usr/bin/git -C /tmp push origin main", "env git push origin main", "env X=1 git push origin main",
+		"command git push origin main", "nice -n 5 git push origin main", "timeout 5 git push origin main", "sudo -u root git push origin main",
+		"sh -c 'git push origin main'", "bash -lc 'cd x && git push origin main'", "xargs git push origin main", "nohup env git -C . push origin main",
+		"sh -c \"sh -c 'git push origin main'\"", "exec git push origin main",
+	} {
+		about := command.About(line)
+		found := slices.ContainsFunc(about.Matters, func(m tool.Matter) bool { return slices.Contains(m.Inside, "git push origin main") })
+		if !found {
+			t.Errorf("%q amounts to %+v", line, about.Matters)
+		}
+	}
+	for _, line := range []string{"git push origin main", "echo git push origin main"} {
+		for _, m := range command.About(line).Matters {
+			if len(m.Inside) > 0 {
+				t.Errorf("%q amounts to %q", line, m.Inside)
+			}
+		}
+	}
+	long := command.About("env " + strings.Repeat("a ", 200))
+	if !long.Matters[0].Hidden {
+		t.Error("nobody finds what is in so long a line, and it is not hidden")
 	}
 }
 

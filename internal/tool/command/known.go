@@ -5,12 +5,6 @@ import (
 	"strings"
 )
 
-// families are programs whose first words say what they do, and how many words that takes.
-var families = map[string]int{
-	"cargo": 1, "go": 1, "git": 1, "npm": 1, "pnpm": 1, "yarn": 1, "bun": 1, "pip": 1, "uv": 1, "poetry": 1,
-	"dotnet": 1, "mvn": 1, "gradle": 1, "bundle": 1, "composer": 1, "mix": 1, "terraform": 1, "helm": 1,
-}
-
 // launchers run whatever their arguments say: to allow one is to allow everything.
 var launchers = []string{
 	".", "alias", "ash", "awk", "bash", "builtin", "busybox", "bwrap", "chroot", "command", "coproc", "csh", "dash",
@@ -27,12 +21,53 @@ func (c Command) launches() bool {
 	if slices.Contains(launchers, c.Program) || slices.Contains(launchers, name) {
 		return true
 	}
-	for _, w := range c.words[min(1, len(c.words)):] {
-		switch {
-		case c.Program == "find" && slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fls", "-fprintf", "-fprint0"}, w),
-			c.Program == "git" && (w == "-c" || strings.HasPrefix(w, "--config-env") || strings.HasPrefix(w, "--exec-path")),
-			c.Program == "go" && (w == "run" || w == "generate" || strings.HasPrefix(strings.TrimLeft(w, "-"), "exec") || strings.HasPrefix(strings.TrimLeft(w, "-"), "toolexec")),
-			c.Program == "tar" && (strings.HasPrefix(w, "--to-command") || strings.HasPrefix(w, "--checkpoint-action") || w == "-I" || strings.HasPrefix(w, "--use-compress-program")):
+	return runsAnother(c.Program, c.words[min(1, len(c.words)):])
+}
+
+// launching are the commands of programs that run what the rest of the line says. A name of two words is one command.
+var launching = map[string][]string{
+	"git": {
+		"bisect run", "submodule foreach", "difftool", "mergetool", "filter-branch", "instaweb", "web--browse", "daemon", "shell",
+		"send-email", "for-each-repo", "maintenance", "p4", "svn", "credential", "hook",
+	},
+	"go": {"run", "generate", "tool"}, "cargo": {"run", "r", "bench", "install"}, "npm": {"exec", "x", "init", "create", "explore"},
+	"pnpm": {"exec", "dlx", "create"}, "yarn": {"exec", "dlx", "create", "node"}, "bun": {"x", "run", "create"}, "uv": {"run", "tool", "x"},
+	"poetry": {"run", "shell"}, "bundle": {"exec", "console"}, "pipenv": {"run", "shell"}, "hatch": {"run", "shell"}, "pdm": {"run"},
+	"rye": {"run"}, "composer": {"exec", "run-script", "run"}, "dotnet": {"run", "exec", "tool", "script"}, "mix": {"run", "eval", "cmd", "do"},
+	"mvn": {"exec:exec", "exec:java"}, "conda": {"run"}, "mamba": {"run"}, "asdf": {"exec"}, "mise": {"exec", "x", "run"}, "direnv": {"exec"},
+	"kubectl": {"exec", "run", "debug", "cp", "plugin"}, "helm": {"plugin"}, "terraform": {"console"}, "gh": {"extension", "alias", "codespace"},
+}
+
+// launchFlags begin options that name a program to run, or a file that says which.
+var launchFlags = map[string][]string{
+	"find": {"-exec", "-ok", "-delete", "-fprint", "-fls"},
+	"git": {
+		"-c", "--config-env", "--exec-path", "--exec", "-x", "--extcmd", "-O", "--open-files-in-pager", "--ext-diff", "--textconv",
+		"--upload-pack", "--receive-pack", "--output", "--template", "--separate-git-dir", "--git-dir", "--work-tree", "--super-prefix",
+	},
+	"go":  {"-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay", "--overlay", "-modfile", "--modfile"},
+	"tar": {"--to-command", "--checkpoint-action", "-I", "--use-compress-program", "-F", "--info-script", "--new-volume-script", "--rsh-command"},
+	"rg":  {"--pre", "--hostname-bin"}, "sort": {"--compress-program"}, "rsync": {"-e", "--rsh"}, "scp": {"-S", "-o"}, "wget": {"--use-askpass", "-e", "--execute"},
+	"zip": {"-T", "--unzip-command"}, "make": {"--eval"}, "cargo": {"--config"}, "npm": {"--script-shell", "--node-options"},
+}
+
+// runsAnother reports whether a program runs what its arguments name.
+func runsAnother(program string, arguments []string) bool {
+	var verbs []string
+	for _, w := range arguments {
+		for _, flag := range launchFlags[program] {
+			if strings.HasPrefix(w, flag) {
+				return true
+			}
+		}
+		if !strings.HasPrefix(w, "-") {
+			verbs = append(verbs, w)
+		}
+	}
+	line := strings.Join(verbs, " ") + " "
+	for _, name := range launching[program] {
+		// Behind an option nobody knows which word is its value.
+		if strings.HasPrefix(line, name+" ") || strings.HasPrefix(arguments[0], "-") && strings.Contains(" "+line, " "+name+" ") {
 			return true
 		}
 	}

@@ -31,17 +31,19 @@ func (o Options) overHTTP(e Entry, r revealed) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := egress.New(egress.Policy{Allow: []egress.Rule{rule}, Local: local, Resolver: o.Resolver})
+	gate, err := egress.New(egress.Policy{Allow: []egress.Rule{rule}, Local: local, Resolver: o.Resolver, Budget: o.HostBytes})
 	if err != nil {
 		return nil, err
 	}
+	calls := &callers{}
+	gate = gate.For(calls.reach)
 	client := gate.Client()
 	ended := make(chan struct{}) // we know nothing of its end
 	close(ended)
 	client.Transport = &courier{through: client.Transport, origin: u, headers: r.headers}
 	return &peer{
 		transport: &sdk.StreamableClientTransport{Endpoint: e.URL, HTTPClient: client, MaxRetries: -1, MaxEventSize: largestMessage},
-		stop:      gate.Close, hide: r.hide, ended: ended,
+		stop:      gate.Close, hide: r.hide, ended: ended, gate: gate, callers: calls,
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -44,7 +45,13 @@ func TestOverHTTP(t *testing.T) {
 	f := newField(t, Entry{Name: "s", Scope: "user", URL: server.URL, Headers: bearer()})
 	f.approve(t)
 	set := f.set(t)
-	want(t, call(t.Context(), t, set, "echo", "hello canary-4242"), tool.EndOK, "hello [secret]")
+	r := call(t.Context(), t, set, "echo", "hello canary-4242")
+	if len(r.Facts.Reached) != 1 || server.URL != fmt.Sprintf("http://%s:%d", r.Facts.Reached[0].Name, r.Facts.Reached[0].Port) ||
+		r.Facts.Reached[0].Sent == 0 || r.Facts.Reached[0].Received == 0 {
+		t.Errorf("reached %+v", r.Facts.Reached)
+	}
+	r.Facts.Reached = nil
+	want(t, r, tool.EndOK, "hello [secret]")
 	for _, key := range seen.keys {
 		if key != "Bearer canary-4242" {
 			t.Errorf("asked with %q", key)

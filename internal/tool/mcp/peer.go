@@ -39,6 +39,9 @@ type peer struct {
 	how, said string
 	// hide takes secrets out of a text.
 	hide *strings.Replacer
+	// gate is its way into the network, nil if it has none.
+	gate    *egress.Gate
+	callers *callers
 }
 
 // reach starts a program or prepares the way to an address.
@@ -68,7 +71,8 @@ func (o Options) startProgram(e Entry, r revealed) (_ *peer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	network, closeGate, err := o.openGate(ctx, e.Hosts)
+	calls := &callers{}
+	gate, network, closeGate, err := o.openGate(ctx, e.Hosts, calls.reach)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,7 @@ func (o Options) startProgram(e Entry, r revealed) (_ *peer, err error) {
 		transport: &sdk.IOTransport{
 			Reader: &speech{from: process.Stdout}, Writer: process.Stdin, MaxLineLength: largestMessage,
 		},
-		stop: cancel, hide: r.hide, ended: make(chan struct{}),
+		stop: cancel, hide: r.hide, ended: make(chan struct{}), gate: gate, callers: calls,
 	}
 	o.running.Go(func() {
 		outcome, err := process.Wait()
@@ -119,33 +123,34 @@ func obituary(o sandbox.Outcome, err error) (how, said string) {
 }
 
 // openGate makes the way out of a sandbox to the hosts of an entry, if it has any.
-func (o Options) openGate(ctx context.Context, hosts []string) (*sandbox.Network, func(), error) {
+func (o Options) openGate(ctx context.Context, hosts []string, reach egress.Reach) (*egress.Gate, *sandbox.Network, func(), error) {
 	if len(hosts) == 0 {
-		return nil, func() {}, nil
+		return nil, nil, func() {}, nil
 	}
-	policy := egress.Policy{Resolver: o.Resolver}
+	policy := egress.Policy{Resolver: o.Resolver, Budget: o.HostBytes}
 	for _, host := range hosts {
 		rule, local, err := ruleFor(host)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		policy.Allow, policy.Local = append(policy.Allow, rule), append(policy.Local, local...)
 	}
 	gate, err := egress.New(policy)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	gate = gate.For(reach)
 	dir, err := os.MkdirTemp("", "retinue-mcp-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a place for the egress proxy: %w", err)
+		return nil, nil, nil, fmt.Errorf("make a place for the egress proxy: %w", err)
 	}
 	socket := filepath.Join(dir, "egress.sock")
 	listener, err := egress.Listen(socket)
 	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	go func() { _ = gate.Serve(ctx, listener) }() // it ends with the context, and has nobody to tell
-	return &sandbox.Network{Socket: socket}, func() {
+	return gate, &sandbox.Network{Socket: socket}, func() {
 		gate.Close()
 		_ = os.RemoveAll(dir) // an empty socket, in a folder for temporary files
 	}, nil

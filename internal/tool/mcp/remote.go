@@ -24,10 +24,14 @@ type remote struct {
 
 // Definition implements tool.Tool. Nothing that a server hints at is in it.
 func (r *remote) Definition() tool.Definition {
-	return tool.Definition{
-		Name: r.pin.Tool, Description: r.pin.Description, Schema: r.pin.Schema, Class: chat.ClassOnce,
-		Writes: true, Network: true, Timeout: callTime,
-	}
+	d := AnyTool(r.pin.Tool)
+	d.Description, d.Schema = r.pin.Description, r.pin.Schema
+	return d
+}
+
+// AnyTool is what is known of every tool of a server before it runs: nothing good.
+func AnyTool(name string) tool.Definition {
+	return tool.Definition{Name: name, Class: chat.ClassOnce, Writes: true, Network: true, Timeout: callTime}
 }
 
 // Binding is what an approval of a call holds for: the server as it was configured and the tool as it
@@ -51,6 +55,11 @@ func (r *remote) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err := r.link.holds(r.pin); err != nil {
 		return tool.Result{}, err
 	}
+	leave, err := s.peer.callers.join(ctx, s.peer.gate)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer leave()
 	given, err := s.call(ctx, r.link.options.ping, &sdk.CallToolParams{Name: r.pin.Name, Arguments: call.Args})
 	if err != nil {
 		return tool.Result{}, r.lost(ctx, s, err)

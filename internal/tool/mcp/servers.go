@@ -26,6 +26,8 @@ type Options struct {
 	Logger  *slog.Logger
 	// Resolver finds the addresses of names; the machine's own when nil.
 	Resolver egress.Resolver
+	// HostBytes is what one server may exchange with a host while it runs; unlimited when 0.
+	HostBytes int64
 
 	// start, ping and own are others in tests: startTime, pingTime and ownEnd.
 	start, ping, own time.Duration

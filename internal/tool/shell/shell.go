@@ -10,6 +10,7 @@ import (
 	"context"
 	_ "embed" // the description
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -40,8 +41,8 @@ const (
 // Room is where commands run.
 type Room struct {
 	Box *sandbox.Box
-	// Network is their way out, nil if they have none.
-	Network *sandbox.Network
+	// Network opens a way out for one command, which is shut after it; nil if commands have none.
+	Network func(ctx context.Context) (way *sandbox.Network, shut func() error, err error)
 }
 
 // Options say where commands run, and what is known of that before.
@@ -186,17 +187,29 @@ func (t *Tool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 			return tool.Result{}, err
 		}
 	}
+	network, closeNetwork, err := room.wayOut(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
 	before := t.look(ctx)
 	outcome, err := room.Box.Run(ctx, sandbox.Command{
-		Argv: []string{interpreter(), "-c", args.Command}, Workspace: t.dirs[0], Dir: dir, Merge: true, Network: room.Network, Cache: cache,
+		Argv: []string{interpreter(), "-c", args.Command}, Workspace: t.dirs[0], Dir: dir, Merge: true, Network: network, Cache: cache,
 		Limits: sandbox.Limits{Wall: wall, Output: keptOutput},
 	})
-	if err != nil {
+	if err = errors.Join(err, closeNetwork()); err != nil {
 		return tool.Result{}, fmt.Errorf("run the command: %w", err)
 	}
 	facts := t.changes(ctx, before)
 	facts.Commands = []tool.Command{fact(args.Command, outcome)}
 	return tool.Result{Text: report(outcome, wall), End: end(outcome), Facts: facts}, nil
+}
+
+// wayOut opens the network for one command.
+func (r Room) wayOut(ctx context.Context) (*sandbox.Network, func() error, error) {
+	if r.Network == nil {
+		return nil, func() error { return nil }, nil
+	}
+	return r.Network(ctx)
 }
 
 // dir finds the folder to start in. No link on the way to it may lead out of the workspace.

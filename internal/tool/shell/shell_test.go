@@ -252,7 +252,7 @@ func TestWhatTheModelIsToldOfItsSurroundings(t *testing.T) {
 func TestARuleIsHeldAgainstEveryCommandOfALine(t *testing.T) {
 	b := newBench(t, bare())
 	about := b.set.About(call(t, "cmd", "go test ./... && rm -rf x"))
-	want := []tool.Matter{{Forms: []string{"go test ./..."}}, {Forms: []string{"rm -rf x"}}}
+	want := []tool.Matter{{Forms: []string{"go test ./..."}}, {Forms: []string{"rm -rf x"}, Inside: []string{"rm x"}}}
 	if diff := cmp.Diff(want, about.Matters); diff != "" || about.Pattern != "" {
 		t.Errorf("%q %s", about.Pattern, diff)
 	}

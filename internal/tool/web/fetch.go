@@ -32,6 +32,9 @@ const (
 	redirects = 5
 )
 
+// judge says why a page that another redirects to is not asked for, or nothing.
+type judge func(to *url.URL) error
+
 // userAgent says to sites who asks.
 const userAgent = "retinue (+https://github.com/retinue-dev/retinue)"
 
@@ -44,8 +47,9 @@ type fetched struct {
 	body []byte
 }
 
-// fetch gets what is at an address, through a few redirects.
-func fetch(ctx context.Context, f Fetcher, given string) (fetched, error) {
+// fetch gets what is at an address, through a few redirects within its origin. One that leads elsewhere is
+// not followed: people and rules decided on the address that the call names.
+func fetch(ctx context.Context, f Fetcher, given string, refused judge) (fetched, error) {
 	at, err := parseURL(given)
 	if err != nil {
 		return fetched{}, err
@@ -63,12 +67,27 @@ func fetch(ctx context.Context, f Fetcher, given string) (fetched, error) {
 		if err != nil || next == nil {
 			return got, err
 		}
-		if at.Scheme == "https" && next.Scheme == "http" {
-			return fetched{}, tool.Refuse("%s redirects from https to http: that is not followed", tool.Show(given))
+		if origin(next) != origin(at) {
+			return fetched{}, tool.Refuse("%s redirects to %s, which is another site: that is not followed. "+
+				"If you need the page, call web_fetch with that address.", tool.Show(given), tool.Show(next.String()))
+		}
+		if err := refused(next); err != nil {
+			return fetched{}, err
 		}
 		at = next
 	}
 }
+
+// origin is what a rule for a site covers: scheme, host and port.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = usualPorts[u.Scheme]
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
+var usualPorts = map[string]string{"http": "80", "https": "443"}
 
 // fetchOnce sends one request. It gives an answer, or where to ask instead.
 func fetchOnce(ctx context.Context, f Fetcher, at *url.URL) (fetched, *url.URL, error) {

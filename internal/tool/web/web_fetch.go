@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -49,7 +50,17 @@ func (t webFetch) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err := call.Decode(&args); err != nil {
 		return tool.Result{}, err
 	}
-	got, err := fetch(ctx, t.fetcher, args.URL)
+	got, err := fetch(ctx, t.fetcher, args.URL, func(to *url.URL) error {
+		if call.May == nil {
+			return nil
+		}
+		may, err := call.May(aboutPage(to))
+		if err == nil && !may {
+			err = denied("%s redirects to %s, which it was not allowed to read. If you need the page, call web_fetch with that address.",
+				tool.Show(args.URL), tool.Show(to.String()))
+		}
+		return err
+	})
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -142,10 +153,40 @@ func (webFetch) About(call tool.Call) tool.About {
 	if err != nil || u.Host == "" {
 		return hidden(args.URL)
 	}
-	u.Scheme, u.Host, u.User, u.Fragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil, ""
-	return tool.About{
-		Matters: []tool.Matter{{Forms: []string{u.String()}}}, Pattern: u.Scheme + "://" + u.Host + "/*",
+	return aboutPage(u)
+}
+
+// aboutPage is what the rules are asked about a page, which they know by the address as it was given, and by the plainest address that a server
+// may read the same. The stricter verdict of the two counts.
+func aboutPage(at *url.URL) tool.About {
+	u := *at
+	u.Scheme, u.Host, u.User, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil, "", ""
+	forms := []string{u.String()}
+	plain := plainForm(&u)
+	if plain.String() != forms[0] {
+		forms = append(forms, plain.String())
 	}
+	return tool.About{Matters: []tool.Matter{{Forms: forms}}, Pattern: plain.Scheme + "://" + plain.Host + "/*"}
+}
+
+// plainForm is an address without the usual port, a dot after the host, needless escapes and steps up in its path.
+func plainForm(at *url.URL) url.URL {
+	u := url.URL{Scheme: strings.ToLower(at.Scheme), RawQuery: at.RawQuery, ForceQuery: at.ForceQuery}
+	u.Host = strings.TrimSuffix(strings.ToLower(at.Hostname()), ".")
+	if strings.Contains(u.Host, ":") {
+		u.Host = "[" + u.Host + "]"
+	}
+	if port := at.Port(); port != "" && port != usualPorts[u.Scheme] {
+		u.Host += ":" + port
+	}
+	if at.Path == "" {
+		return u
+	}
+	u.Path = path.Clean("/" + at.Path)
+	if strings.HasSuffix(at.Path, "/") && u.Path != "/" {
+		u.Path += "/"
+	}
+	return u
 }
 
 // hidden is about something that no rule for some calls knows.

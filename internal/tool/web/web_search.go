@@ -103,3 +103,13 @@ func (t webSearch) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 func oneLine(text string, most int) string {
 	return tool.CutLine([]byte(strings.Join(strings.Fields(text), " ")), 0, most)
 }
+
+// About implements tool.Accountable: a rule knows a search by its words. All searches go to one engine, and a wider
+// approval covers them all.
+func (webSearch) About(call tool.Call) tool.About {
+	var args struct{ Query string }
+	if err := call.Decode(&args); err != nil {
+		return hidden("")
+	}
+	return tool.About{Matters: []tool.Matter{{Forms: []string{args.Query}}}, Pattern: "*"}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,7 +154,53 @@ func TestARedirectOutOfTLSIsNotFollowed(t *testing.T) {
 	client := secure.Client()
 	client.CheckRedirect = loopback(t).CheckRedirect
 	r := ask(t, openWeb(t, client, nil), "web_fetch", `{"url":"`+secure.URL+`"}`)
-	if want := secure.URL + " redirects from https to http: that is not followed"; r.End != tool.EndFailed || r.Text != want {
+	if want := secure.URL + " redirects to " + plain.URL + ", which is another site: that is not followed. " +
+		"If you need the page, call web_fetch with that address."; r.End != tool.EndFailed || r.Text != want {
+		t.Errorf("%s %s", r.End, r.Text)
+	}
+}
+
+// TestARedirectToAnotherSiteIsNotFollowed tries what differs in scheme, host or port. Nothing may reach the other site.
+func TestARedirectToAnotherSiteIsNotFollowed(t *testing.T) {
+	reached := 0
+	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
+	defer sink.Close()
+	to := ""
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	}))
+	defer site.Close()
+	s := openWeb(t, loopback(t), nil)
+	_, port, _ := strings.Cut(strings.TrimPrefix(sink.URL, "http://"), ":")
+	for _, to = range []string{
+		sink.URL + "/exfil?secret=42", "//127.0.0.1:" + port + "/x", "http://localhost:" + port + "/", "http://127.0.0.1:" + port,
+		strings.Replace(site.URL, "http:", "https:", 1) + "/x", strings.Replace(site.URL, "127.0.0.1", "localhost", 1) + "/x",
+		`\\127.0.0.1:` + port, "http:///127.0.0.1:" + port + "/",
+	} {
+		if r := ask(t, s, "web_fetch", `{"url":"`+site.URL+`/from"}`); r.End != tool.EndFailed {
+			t.Errorf("%s: %s %s", to, r.End, r.Text)
+		}
+	}
+	if reached != 0 {
+		t.Errorf("the other site was reached %d times", reached)
+	}
+}
+
+// TestRulesSeeARedirectWithinASite does not allow one page of a site.
+func TestRulesSeeARedirectWithinASite(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/from", http.RedirectHandler("/adm%69n", http.StatusFound))
+	mux.Handle("/admin", says("text/plain", "the secret"))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	call := tool.Call{ID: "1.0", Tool: "web_fetch", Args: json.RawMessage(`{"url":"` + server.URL + `/from"}`)}
+	call.May = func(met tool.About) (bool, error) {
+		return !slices.Contains(met.Matters[0].Forms, server.URL+"/admin"), nil
+	}
+	r, err := openWeb(t, loopback(t), nil).Run(t.Context(), call)
+	must(t, err)
+	if r.End != tool.EndFailed || !strings.Contains(r.Text, "/adm%69n, which it was not allowed to read") {
 		t.Errorf("%s %s", r.End, r.Text)
 	}
 }

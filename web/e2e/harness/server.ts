@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server as Listener } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -29,7 +29,9 @@ export interface Options {
 
 export class Server {
   url = '';
+  /** What lets programs in. */
   token = '';
+  private code = '';
   readonly folder = mkdtempSync(join(tmpdir(), 'retinue-web-'));
   private model: ChildProcess | undefined;
   private modelURL = '';
@@ -92,9 +94,10 @@ export class Server {
     };
     const set = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
     this.process = this.run(['up', '--workspace', this.workspace, ...set]);
-    const [, url, token] = await said(this.process, /(http:\/\/127\.0\.0\.1:\d+)\/#token=(\S+)/);
+    const [, url, code] = await said(this.process, /(http:\/\/127\.0\.0\.1:\d+)\/#code=(\S+)/);
     this.url = url as string;
-    this.token = token as string;
+    this.code = code as string;
+    this.token = readFileSync(join(this.data, 'api.token'), 'utf8').trim();
   }
 
   /** Ends the server without a warning, in the middle of whatever it does. */
@@ -107,6 +110,14 @@ export class Server {
     await ended(this.model, 'SIGKILL');
     this.held?.close();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** A code that lets one browser in: the one that was printed, then new ones. */
+  async link(): Promise<string> {
+    const code =
+      this.code || (await this.api<{ url: string }>('/v1/links', {})).url.split('code=')[1];
+    this.code = '';
+    return code as string;
   }
 
   /** Asks the server what a program would ask it. */

@@ -35,8 +35,8 @@ export interface Looks {
   motion?: boolean;
   scale?: number;
   touch?: boolean;
-  /** A token of one's own, or none. */
-  token?: string;
+  /** The code of a link of one's own, or none. */
+  code?: string;
 }
 
 export class Visit {
@@ -46,13 +46,12 @@ export class Visit {
   readonly expected: RegExp[] = [];
   readonly server: Server;
   readonly context: BrowserContext;
-  private readonly token: string;
-  private first = true;
+  private code: string;
 
-  private constructor(server: Server, context: BrowserContext, token: string) {
+  private constructor(server: Server, context: BrowserContext, code: string) {
     this.server = server;
     this.context = context;
-    this.token = token;
+    this.code = code;
   }
 
   static async begin(server: Server, looks: Looks = {}): Promise<Visit> {
@@ -66,18 +65,26 @@ export class Visit {
       ...(looks.touch ? { hasTouch: true } : {}),
     });
     context.setDefaultTimeout(PATIENCE);
-    const visit = new Visit(server, context, looks.token ?? server.token);
+    const visit = new Visit(server, context, looks.code ?? (await server.link()));
     await visit.guard();
     return visit;
   }
 
-  /** Opens a tab. The first one brings the token in the address, as the one that `retinue up` prints does. */
+  /** Opens a tab. The first one brings the code in the address, as the one that `retinue up` prints does. */
   async tab(path = '/'): Promise<Page> {
     const page = await this.context.newPage();
-    const fragment = this.first && this.token ? `#token=${this.token}` : '';
-    this.first = false;
+    const fragment = this.code ? `#code=${this.code}` : '';
+    this.code = '';
     await page.goto(this.server.url + path + fragment);
     return page;
+  }
+
+  /** Opens the link that the server printed when it was started again, in a tab of its own. */
+  async signIn(): Promise<void> {
+    this.code = await this.server.link();
+    const page = await this.tab('/settings');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.close();
   }
 
   /** Takes what is on the screens, for whoever looks into a failure. */

@@ -18,6 +18,8 @@ function get<O extends keyof operations>(path: string, query?: object, reading?:
 }
 
 export const getMe = (reading?: Reading) => get<'getMe'>('/v1/me', undefined, reading);
+/** Who we are, or a failure if the server does not know. */
+export const probeMe = () => send<Answer<'getMe'>>('/v1/me', { probe: true });
 export const listConversations = (query?: Query<'listConversations'>, reading?: Reading) =>
   get<'listConversations'>('/v1/conversations', query, reading);
 export const getConversation = (conversation: string, reading?: Reading) =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { postMessage } from './commands';
-import { takeToken } from './credential';
+import { arrive, enter } from './credential';
 import { ProblemError } from './problem';
 import { onUnauthorised } from './request';
 
@@ -84,24 +84,54 @@ describe('a command', () => {
 });
 
 describe('the credential', () => {
-  it('is taken out of the address and sent as a bearer', async () => {
-    history.replaceState(null, '', '/c/1?agent=main#token=rtl_secret');
-    takeToken();
-    expect(location.href).not.toContain('rtl_secret');
+  it('is got for the code in the address, which leaves it at once', async () => {
+    history.replaceState(null, '', '/c/1?agent=main#code=once');
+    server(new Response('{"proof":"half"}'), new Response('{}', { status: 201 }));
+    const entered = enter();
+    expect(location.href).not.toContain('once');
     expect(location.pathname + location.search).toBe('/c/1?agent=main');
-    server(new Response('{}', { status: 201 }));
+    await entered;
     await postMessage('c1', { text: 'hello' });
-    expect(sent[0]?.headers.Authorization).toBe('Bearer rtl_secret');
-    expect(sent[0]?.headers['Retinue-Request']).toBe('1');
+    expect(sent[0]?.path).toBe('/login/link');
+    expect(sent[1]?.headers.Authorization).toBeUndefined();
+    expect(sent[1]?.headers['Retinue-Request']).toBe('half');
   });
 
-  it('is forgotten when the server does not know it, and the page is told', async () => {
+  it('is forgotten when the server does not know it; what was sent waits until the person is back', async () => {
+    localStorage.setItem('retinue.proof', 'of yesterday');
+    await enter();
     const told = vi.fn();
     const off = onUnauthorised(told);
-    server(problem(401, 'unauthorised'));
-    await postMessage('c1', { text: 'hello' }).catch(() => undefined);
+    server(problem(401, 'unauthorised'), new Response('{"id":"m1"}', { status: 201 }));
+    const result = postMessage('c1', { text: 'hello' });
+    await vi.advanceTimersByTimeAsync(120_000);
     expect(told).toHaveBeenCalledOnce();
-    expect(localStorage.getItem('retinue.token')).toBeNull();
+    expect(localStorage.getItem('retinue.proof')).toBeNull();
+    expect(sent).toHaveLength(1);
+    arrive();
+    expect(await result).toEqual({ id: 'm1' });
+    expect(sent[1]?.headers['Idempotency-Key']).toBe(sent[0]?.headers['Idempotency-Key']);
     off();
+  });
+
+  it('is asked for again by a page that was reloaded before the answer came', async () => {
+    history.replaceState(null, '', '/#code=once');
+    server(new TypeError('left'));
+    await enter();
+    expect(location.href).not.toContain('once');
+    server(new Response('{"proof":"second"}'), new Response('{}', { status: 201 }));
+    await enter();
+    await postMessage('c1', { text: 'hello' });
+    expect(sent.map(({ path }) => path).slice(0, 2)).toEqual(['/login/link', '/login/link']);
+    expect(sent[2]?.headers['Retinue-Request']).toBe('second');
+    expect(sessionStorage.getItem('retinue.code')).toBeNull();
+  });
+
+  it('of another tab is taken up', async () => {
+    await enter();
+    dispatchEvent(new StorageEvent('storage', { key: 'retinue.proof', newValue: 'theirs' }));
+    server(new Response('{}', { status: 201 }));
+    await postMessage('c1', { text: 'hello' });
+    expect(sent[0]?.headers['Retinue-Request']).toBe('theirs');
   });
 });

@@ -1,4 +1,4 @@
-import { credentials, forget } from './credential';
+import { arrived, credentials, leave } from './credential';
 import { ProblemError, problemOf, transient, UnreachableError } from './problem';
 import { hearTime } from './servertime';
 
@@ -10,6 +10,8 @@ interface Options {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal | undefined;
+  /** Fails when the server does not know us, instead of waiting until it does. */
+  probe?: boolean;
 }
 
 const listeners = new Set<() => void>();
@@ -22,12 +24,24 @@ export function onUnauthorised(listener: () => void): () => void {
 
 /** Says that a credential was refused. The stream's reader does so too. */
 export function unauthorised(): void {
-  forget();
+  leave();
   for (const listener of listeners) listener();
 }
 
-/** Sends one request, once. */
+/** Sends one request. One that the server refuses because it does not know us was not carried out: it is sent again when
+ * the person has signed in. */
 export async function send<T>(path: string, options: Options = {}): Promise<T> {
+  for (;;) {
+    try {
+      return await sendOnce<T>(path, options);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.status !== 401 || options.probe) throw error;
+      await arrived();
+    }
+  }
+}
+
+async function sendOnce<T>(path: string, options: Options): Promise<T> {
   const { method = 'GET', query, body, headers, signal } = options;
   const init: RequestInit = {
     method,

@@ -1,4 +1,4 @@
-import { credentials } from '../api/credential';
+import { arrived, credentials } from '../api/credential';
 import { ProblemError, problemOf, UnreachableError } from '../api/problem';
 import { unauthorised } from '../api/request';
 import { hearTime } from '../api/servertime';
@@ -72,6 +72,10 @@ export class Connection {
         failure = error;
       }
       if (this.ended.signal.aborted) break;
+      if (failure instanceof ProblemError && failure.status === 401) {
+        await arrived();
+        continue;
+      }
       if (isFinal(failure)) {
         this.say('ended', failure);
         break;

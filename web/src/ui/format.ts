@@ -51,3 +51,15 @@ export const clockTime = (at: string): string => clock.format(new Date(at));
 /** One of a thing, or several. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
+
+/** A number of bytes, in the unit that leaves few digits. */
+export function bytes(count: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB'];
+  let step = 0;
+  let left = count;
+  while (left >= 1000 && step < units.length - 1) {
+    left /= 1000;
+    step++;
+  }
+  return `${step === 0 ? left : left.toPrecision(3)} ${units[step]}`;
+}

@@ -7,7 +7,7 @@ import { Code } from '../../../markdown/code';
 import { Markdown } from '../../../markdown/markdown';
 import { cx } from '../../../ui/classes';
 import { diffLines, patchIn } from '../../../ui/difflines';
-import { duration } from '../../../ui/format';
+import { bytes, duration } from '../../../ui/format';
 import { Skeleton } from '../../../ui/small';
 import { Json, MaybeJson } from '../json';
 import { Diff, Output } from '../output';
@@ -134,8 +134,8 @@ function SearchBody({ call, args }: BodyProps) {
 }
 
 function FetchBody({ call, args }: BodyProps) {
-  const facts = (call.facts ?? {}) as { pages?: { status?: number }[] };
-  const status = facts.pages?.[0]?.status;
+  const facts = (call.facts ?? {}) as { fetched?: { status?: number }[] };
+  const status = facts.fetched?.[0]?.status;
   return (
     <>
       <Output text={textOf(args, 'url')} label="Address" prompt="GET" />
@@ -182,6 +182,24 @@ function GenericBody({ call, args }: BodyProps) {
   );
 }
 
+/** The hosts that a call reached, as the tool recorded them. */
+export function Reached({ call }: { call: BodyProps['call'] }) {
+  const facts = (call.facts ?? {}) as {
+    reached?: { name: string; port: number; sent: number; received: number }[];
+  };
+  if (!facts.reached?.length) return null;
+  return (
+    <ul className="text-fg-3 text-xs" aria-label="Hosts reached">
+      {facts.reached.map((host) => (
+        <li key={`${host.name} ${host.port}`}>
+          Reached <span className="font-mono">{`${host.name}:${host.port}`}</span>:{' '}
+          {bytes(host.sent)} sent, {bytes(host.received)} received
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 // How each sort of tool is shown when its row is open. A tool that is not known is shown as JSON.
 const bodies: Record<ToolKind, ComponentType<BodyProps>> = {
   shell: ShellBody,
@@ -210,6 +228,7 @@ export function ToolBody({ conversation, call }: Omit<BodyProps, 'args'>) {
         </p>
       )}
       <Body conversation={conversation} call={call} args={argsOf(call.args)} />
+      <Reached call={call} />
       {call.duration_ms !== undefined && call.duration_ms > 0 && (
         <p className="sr-only">Took {duration(call.duration_ms)}</p>
       )}

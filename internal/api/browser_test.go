@@ -1,0 +1,204 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/live"
+)
+
+// machine is a local server, and what a browser does with it.
+type machine struct {
+	*httptest.Server
+	browsers *api.Browsers
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	m := &machine{browsers: &api.Browsers{}}
+	bus := live.NewLocal(0)
+	local := api.Local{Tenant: "local", User: "me", Token: "right", Browsers: m.browsers}
+	server := api.New(api.Options{Log: journaltest.NewMemory(), Bus: bus, Door: local, Local: &local})
+	m.Server = httptest.NewServer(server)
+	t.Cleanup(func() {
+		server.Close()
+		m.Close()
+		bus.Close()
+	})
+	return m
+}
+
+// enter exchanges the code of a link.
+func (m *machine) enter(t *testing.T, link string) (status int, cookie *http.Cookie, proof string) {
+	t.Helper()
+	_, code, _ := strings.Cut(link, "#code=")
+	answer, err := http.Post(m.URL+"/login/link", "application/json", strings.NewReader(`{"code":"`+code+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var got api.Entrance
+	if answer.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil || len(answer.Cookies()) != 1 {
+			t.Fatalf("%v %v", err, answer.Cookies())
+		}
+		cookie = answer.Cookies()[0]
+	}
+	return answer.StatusCode, cookie, got.Proof
+}
+
+// me asks who one is, with both halves of a session.
+func (m *machine) me(t *testing.T, cookie *http.Cookie, proof string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, m.URL+"/v1/me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cookie != nil {
+		r.AddCookie(&http.Cookie{Name: cookie.Name, Value: cookie.Value})
+	}
+	if proof != "" {
+		r.Header.Set("Retinue-Request", proof)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+func TestALinkLetsOneBrowserIn(t *testing.T) {
+	m := newMachine(t)
+	link := m.browsers.Link()
+	status, cookie, proof := m.enter(t, link)
+	if status != http.StatusOK || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge != 0 {
+		t.Fatalf("%d %+v", status, cookie)
+	}
+	if got := m.me(t, cookie, proof); got != http.StatusOK {
+		t.Errorf("the browser that was let in: %d", got)
+	}
+	if again, _, _ := m.enter(t, link); again != http.StatusForbidden {
+		t.Errorf("the link worked twice: %d", again)
+	}
+	_, other, otherProof := m.enter(t, m.browsers.Link())
+	for name, got := range map[string]int{
+		"the cookie alone":           m.me(t, cookie, ""),
+		"the cookie and a header":    m.me(t, cookie, "1"),
+		"the proof alone":            m.me(t, nil, proof),
+		"halves of two sessions":     m.me(t, cookie, otherProof),
+		"halves of two, other way":   m.me(t, other, proof),
+		"the code as a cookie":       m.me(t, &http.Cookie{Name: cookie.Name, Value: strings.Split(link, "=")[1]}, proof),
+		"the cookie of another port": m.me(t, &http.Cookie{Name: "retinue-1", Value: cookie.Value}, proof),
+	} {
+		if got != http.StatusUnauthorized {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// A page that is reloaded while its code is exchanged never hears of the session. The code is good for another one, and the
+// lost one is void.
+func TestAnExchangeThatWasLostIsMadeAgain(t *testing.T) {
+	m := newMachine(t)
+	link := m.browsers.Link()
+	_, lost, lostProof := m.enter(t, link)
+	status, cookie, proof := m.enter(t, link)
+	if status != http.StatusOK {
+		t.Fatalf("the second exchange: %d", status)
+	}
+	if got := m.me(t, lost, lostProof); got != http.StatusUnauthorized {
+		t.Errorf("the session that was lost: %d", got)
+	}
+	if got := m.me(t, cookie, proof); got != http.StatusOK {
+		t.Errorf("the session that came: %d", got)
+	}
+	if again, _, _ := m.enter(t, link); again != http.StatusForbidden {
+		t.Errorf("the link worked after its session was used: %d", again)
+	}
+}
+
+func TestNothingOfABrowserOutlivesTheServer(t *testing.T) {
+	first, second := newMachine(t), newMachine(t)
+	link := first.browsers.Link()
+	_, cookie, proof := first.enter(t, first.browsers.Link())
+	_, here, _ := second.enter(t, second.browsers.Link())
+	if got := second.me(t, &http.Cookie{Name: here.Name, Value: cookie.Value}, proof); got != http.StatusUnauthorized {
+		t.Errorf("a session of the server before: %d", got)
+	}
+	if status, _, _ := second.enter(t, link); status != http.StatusForbidden {
+		t.Errorf("a link of the server before: %d", status)
+	}
+}
+
+func TestCodesAreNotGuessed(t *testing.T) {
+	m := newMachine(t)
+	refused := 0
+	for range 200 {
+		if status, _, _ := m.enter(t, "#code=guess"+strings.Repeat("x", refused)); status == http.StatusTooManyRequests {
+			return
+		}
+		refused++
+	}
+	t.Errorf("%d guesses, and nobody minds", refused)
+}
+
+// A browser that is let in now and then must not cost the others more than the oldest of them.
+func TestTheOldestBrowserGoesFirst(t *testing.T) {
+	m := newMachine(t)
+	_, cookie, proof := m.enter(t, m.browsers.Link())
+	unused := m.browsers.Link()
+	come := func() (cookie *http.Cookie, proof string) {
+		_, cookie, proof = m.enter(t, m.browsers.Link())
+		m.me(t, cookie, proof)
+		return cookie, proof
+	}
+	m.me(t, cookie, proof)
+	for range 63 {
+		come()
+	}
+	if got := m.me(t, cookie, proof); got != http.StatusOK {
+		t.Errorf("one of 64: %d", got)
+	}
+	last, lastProof := come()
+	if got := m.me(t, cookie, proof); got != http.StatusUnauthorized {
+		t.Errorf("the oldest of 65: %d", got)
+	}
+	if got := m.me(t, last, lastProof); got != http.StatusOK {
+		t.Errorf("the newest of 65: %d", got)
+	}
+	for range 16 {
+		m.browsers.Link()
+	}
+	if status, _, _ := m.enter(t, unused); status != http.StatusForbidden {
+		t.Errorf("the oldest of 17 links: %d", status)
+	}
+}
+
+// TestLinksLeaveTraces makes a link and enters by it, and looks for both on the trail, without the code.
+func TestLinksLeaveTraces(t *testing.T) {
+	browsers := &api.Browsers{}
+	local := api.Local{Tenant: "acme", User: "ann", Token: localKey, Browsers: browsers}
+	s := newToldWith(t, func(o *api.Options) { o.Door, o.Local = local, &local })
+	var made struct{ URL string }
+	post(t, s, "/v1/links", nil, &made)
+	m := &machine{Server: s.Server, browsers: browsers}
+	if status, _, _ := m.enter(t, made.URL); status != http.StatusOK {
+		t.Fatalf("the link: %d", status)
+	}
+	s.traces("link.create accepted", "session.begin accepted")
+	entries, err := s.recorder.Read(t.Context(), "acme", 0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(made.URL, "#code=")
+	if text := fmt.Sprintf("%+v", entries); strings.Contains(text, code) {
+		t.Errorf("the trail shows the code: %s", text)
+	}
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+// Policy is what a tenant demands of its members.
+type Policy struct {
+	SecondPair bool `json:"second_pair" doc:"Whether an approval needs a second pair of eyes: nobody who has said something in a conversation allows a call there."`
+}
+
+type (
+	policyOutput struct{ Body Policy }
+	policyInput  struct{ Body Policy }
+)
+
+func (s *Server) policyRoutes() {
+	const tag = "people"
+	register(s, accessRead, huma.Operation{
+		OperationID: "getPolicy", Method: http.MethodGet, Path: "/v1/policy", Summary: "What the tenant demands of its members", Tags: []string{tag},
+	}, s.policy)
+	register(s, accessAdmin, huma.Operation{
+		OperationID: "setPolicy", Method: http.MethodPut, Path: "/v1/policy", Summary: "Change what the tenant demands of its members", Tags: []string{tag},
+	}, s.setPolicy)
+}
+
+func (s *Server) policy(ctx context.Context, _ *struct{}) (*policyOutput, error) {
+	if s.options.People == nil {
+		return nil, noPeople()
+	}
+	p, err := s.options.People.Policy(ctx, callerOf(ctx).Tenant)
+	return &policyOutput{Body: Policy(p)}, err
+}
+
+func (s *Server) setPolicy(ctx context.Context, in *policyInput) (*policyOutput, error) {
+	if s.options.People == nil {
+		return nil, noPeople()
+	}
+	record := audit.Record{Action: audit.ActionPolicy, Detail: "second_pair=" + strconv.FormatBool(in.Body.SecondPair)}
+	err := s.traced(ctx, record, func() error { return s.options.People.SetPolicy(ctx, callerOf(ctx).Tenant, people.Policy(in.Body)) })
+	return &policyOutput{Body: in.Body}, err
+}
+
+// secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. Whoever has said something
+// in the conversation has asked.
+func (s *Server) secondPair(ctx context.Context, place journal.Place) error {
+	caller := callerOf(ctx)
+	if s.options.People == nil {
+		return nil
+	}
+	policy, err := s.options.People.Policy(ctx, caller.Tenant)
+	if err != nil || !policy.SecondPair {
+		return err
+	}
+	page := journal.Page{Limit: journal.PageMaxLimit, Bytes: askedBytes}
+	for {
+		said, err := s.options.Log.Chat(ctx, place, page)
+		if err != nil || len(said) == 0 {
+			return err
+		}
+		for _, m := range said {
+			if m.By == caller.Name {
+				return &Problem{
+					Status: http.StatusForbidden, Code: "forbidden",
+					Detail: "this tenant wants a second pair of eyes, and you have asked for something in this conversation yourself",
+					Next:   "have another member allow it; you can deny it",
+				}
+			}
+		}
+		page.Before = said[0].Seq
+	}
+}
+
+// askedBytes is how much of a chat is read at a time to see who has asked.
+const askedBytes = 1 << 20

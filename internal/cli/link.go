@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/config"
+)
+
+// linkCommand prints an address that lets a browser in.
+func linkCommand() *cobra.Command {
+	flags := &siteFlags{}
+	cmd := &cobra.Command{
+		Use:   "link",
+		Short: "Print a link that lets a browser in, once",
+		Long: "Print a link to the server that runs on the data folder ('retinue up'). The first browser that opens\n" +
+			"it is let in until the server ends; after that the link is worth nothing. A hosted server has no\n" +
+			"links: people log in there.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded, err := flags.load(cmd)
+			if err != nil {
+				return err
+			}
+			settings := loaded.Settings
+			if flags.demo {
+				settings.DataDir = app.DemoFolder(settings)
+			}
+			server := app.LocalRemote(cmd.Context(), settings, "")
+			if server == nil {
+				return noServer(cmd, settings, flags.demo)
+			}
+			link, err := server.Link(cmd.Context())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
+			return err
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&flags.demo, "demo", false, "the server of 'retinue up --demo'")
+	return cmd
+}
+
+// noServer says what to do where no server answers: the demo has a folder of its own.
+func noServer(cmd *cobra.Command, settings config.Settings, demo bool) error {
+	if folder := app.DemoFolder(settings); !demo && app.LocalRemote(cmd.Context(), config.Settings{DataDir: folder}, "") != nil {
+		return errors.New("only the demo is up: run 'retinue link --demo'")
+	}
+	return errors.New("no server runs on " + settings.DataDir + ": start 'retinue up'")
+}
