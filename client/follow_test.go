@@ -19,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // cutter is a way to a server that is cut at random.
@@ -75,8 +76,7 @@ func throughCuts(t *testing.T, server string) (*cutter, string) {
 
 // TestFollowSurvivesCuts writes 300 messages while the connection is cut again and again.
 func TestFollowSurvivesCuts(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := measure.Seed(t, 0)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	s := newScene(t)
 	way, address := throughCuts(t, s.URL)

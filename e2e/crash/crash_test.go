@@ -46,10 +46,7 @@ func TestCrash(t *testing.T) {
 	if *minutes == 0 {
 		t.Skip("run make crash")
 	}
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d; play it again with: make crash SEED=%d MINUTES=%v", *seed, *seed, *minutes)
+	*seed = measure.Seed(t, *seed)
 	over := time.Duration(*minutes * float64(time.Minute))
 	w := newWorld(t, worldOptions{Workers: 3, Servers: 2})
 	l := newCrowd(w)

@@ -34,10 +34,7 @@ func TestPending(t *testing.T) {
 	if !*pending {
 		t.Skip("run make approvals")
 	}
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
+	*seed = measure.Seed(t, *seed)
 	w := newWorld(t, worldOptions{Workers: 1})
 	p := &petition{
 		load: &load{world: w, ledger: newLedger()}, chance: rand.New(rand.NewPCG(*seed, 3)), seen: map[string]*books{},

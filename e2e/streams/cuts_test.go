@@ -106,11 +106,7 @@ func pause(ctx context.Context, length time.Duration) bool {
 //
 // Covers: P12.
 func TestCuts(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
+	seed := measure.Seed(t, *seedFlag)
 	run := &cuts{shape: shapeOf(), site: newSite(t), seed: seed}
 	run.nodes = []*node{run.site.serve(t), run.site.serve(t)}
 	for _, n := range run.nodes {

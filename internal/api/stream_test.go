@@ -243,8 +243,7 @@ const events = "/v1/conversations/c1/events"
 // Covers: P12.
 func TestStreamJoins(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := measure.Seed(t, 0)
 	s := newStation(t, time.Hour)
 	s.open(t, place)
 	const total = 1500

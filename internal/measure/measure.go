@@ -10,6 +10,7 @@ package measure
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -20,6 +21,20 @@ const Variable = "TEST_RETINUE_MEASURE"
 
 // On reports whether figures are held against their bounds.
 func On() bool { return os.Getenv(Variable) == "1" }
+
+// Seed is the seed of a test that draws: the one that its caller gives, if that is not zero. Otherwise make prove draws
+// another one each time, and everybody else gets the same, so that a change is never refused for what it did not do.
+func Seed(t testing.TB, given uint64) uint64 {
+	t.Helper()
+	if given == 0 {
+		given = 1
+		if On() {
+			given = rand.Uint64()
+		}
+	}
+	t.Logf("seed %d", given)
+	return given
+}
 
 // Most writes down a figure and the most it may be. Over it, the test fails where figures are held.
 func Most[T cmp.Ordered](t testing.TB, what string, got, most T) {

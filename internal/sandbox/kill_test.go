@@ -107,11 +107,8 @@ func isOurs(pid int) bool {
 
 func moments(t *testing.T) *rand.Rand {
 	t.Helper()
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", *seed)
-	return rand.New(rand.NewPCG(*seed, *seed))
+	drawn := measure.Seed(t, *seed)
+	return rand.New(rand.NewPCG(drawn, drawn))
 }
 
 func TestACancelLeavesNothing(t *testing.T) {

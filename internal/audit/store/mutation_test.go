@@ -230,11 +230,7 @@ func (m mutator) rehash(from, to int64) {
 // mutate breaks chains in random ways, each in a transaction that is rolled back, and counts what Verify
 // finds. Disarm turns off what would refuse the changes.
 func mutate(t *testing.T, db *sql.DB, heads map[string]audit.Head, disarm ...string) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
+	seed := measure.Seed(t, *seedFlag)
 	random := rand.New(rand.NewPCG(seed, 0))
 	done, missed, alone := map[string]int{}, 0, 0
 	for range *mutations {

@@ -21,6 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
@@ -171,8 +172,7 @@ func TestKills(t *testing.T) {
 			failures[i] = w.Failures
 		})
 	}
-	seed := uint64(time.Now().UnixNano())
-	chance := rand.New(rand.NewPCG(seed, 0))
+	chance := rand.New(rand.NewPCG(measure.Seed(t, 0), 0))
 	for range kills {
 		before := ledger.Acks()
 		wait := time.Duration(100+chance.IntN(300)) * time.Millisecond
@@ -189,8 +189,8 @@ func TestKills(t *testing.T) {
 	for _, n := range failures {
 		failed += n
 	}
-	t.Logf("seed %d: %d kills, %d rows acknowledged, %d appends whose answer was an error",
-		seed, kills, ledger.Acks(), failed)
+	t.Logf("%d kills, %d rows acknowledged, %d appends whose answer was an error",
+		kills, ledger.Acks(), failed)
 	if failed < kills {
 		t.Errorf("only %d appends failed under %d kills: they did not hit", failed, kills)
 	}

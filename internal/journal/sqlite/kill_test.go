@@ -19,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // childVariable holds the arguments of a test binary that is to write instead of test.
@@ -177,8 +178,7 @@ func TestKills(t *testing.T) {
 	t.Parallel()
 	const kills = 15
 	path := filepath.Join(t.TempDir(), "journal.db")
-	seed := uint64(time.Now().UnixNano())
-	chance := rand.New(rand.NewPCG(seed, 0))
+	chance := rand.New(rand.NewPCG(measure.Seed(t, 0), 0))
 	var ledger journaltest.Ledger
 	rows := 0
 	for run := range kills {
@@ -193,8 +193,8 @@ func TestKills(t *testing.T) {
 		}
 		rows = check(t, path, &ledger)
 	}
-	t.Logf("seed %d: %d kills, %d rows acknowledged, %d more had been committed",
-		seed, kills, ledger.Acks(), rows-ledger.Acks()-2*conversations)
+	t.Logf("%d kills, %d rows acknowledged, %d more had been committed",
+		kills, ledger.Acks(), rows-ledger.Acks()-2*conversations)
 }
 
 // TestTwoProcesses has two processes make, open and write the same file at once.

@@ -102,11 +102,7 @@ func (k *killer) strike(w http.ResponseWriter) {
 
 // TestKills kills the process that sends, again and again, until all is delivered.
 func TestKills(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
+	seed := measure.Seed(t, *seedFlag)
 	k := &killer{Rand: rand.New(rand.NewPCG(seed, 0))}
 	r := newReceiver(t, func(_ string, _ int, w http.ResponseWriter, _ *http.Request) { k.strike(w) })
 	dir := t.TempDir()
