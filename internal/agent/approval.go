@@ -216,6 +216,9 @@ func (m *machine) decided(e Decided) error {
 	for i := range m.s.Round.Calls {
 		if other := &m.s.Round.Calls[i]; other.Status == CallWants && other.Pattern == c.Pattern {
 			m.approve(other, e.Scope, e.By)
+			if c.Bound != "" {
+				other.By = c.ID
+			}
 		}
 	}
 	return nil

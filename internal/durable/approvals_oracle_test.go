@@ -16,9 +16,10 @@ type asked struct {
 	// pattern is what a wider yes was said to cover, and scope how far the yes went, if there was one.
 	pattern string
 	scope   agent.Scope
-	// open means that a decision still counts, until a time; free that a rule allows the call.
-	open, free bool
-	until      int64
+	// open means that a decision still counts, until a time. Covered means that the person has said yes to all calls
+	// like this one, and may still give this one other arguments. Free means that a rule allows the call.
+	open, covered, free bool
+	until               int64
 	// began counts starts, and ended that the result is known.
 	began int
 	ended bool
@@ -41,7 +42,7 @@ func (o *oracle) decided(id string, allow bool, scope agent.Scope, now int64) {
 	}
 	for _, other := range o.calls {
 		if a.scope != agent.ScopeOnce && other.conversation == a.conversation && other.agent == a.agent && other.like(a.tool, a.pattern) {
-			other.open = false
+			other.covered, other.open = other.covered || other.open, false
 		}
 	}
 }
@@ -49,10 +50,11 @@ func (o *oracle) decided(id string, allow bool, scope agent.Scope, now int64) {
 // edited notes that the person allowed a call with other arguments, which would do this now.
 func (o *oracle) edited(id, args, would, pattern string, now int64) {
 	a := o.calls[id]
-	if a == nil || !a.open || now >= a.until {
+	if a == nil || !a.open && !a.covered || now >= a.until {
 		return
 	}
-	a.open, a.scope, a.edited, a.shown, a.pattern = false, agent.ScopeOnce, args, would, pattern
+	a.open, a.covered = false, false
+	a.scope, a.edited, a.shown, a.pattern = agent.ScopeOnce, args, would, pattern
 }
 
 func (a *asked) like(tool, pattern string) bool {

@@ -24,17 +24,15 @@ import (
 
 var (
 	sequences = flag.Int("sequences", 300, "how many sequences of asking, changing and deciding are played")
-	seed      = flag.Uint64("seed", 0, "play the sequence of this seed; 0 draws one and goes on from it")
+	seed      = flag.Uint64("seed", 0, "play the sequence of this seed, or as many from it on as -sequences says")
 )
 
 // TestApprovals plays random sequences of what agents ask, people decide and others change meanwhile,
 // through the core, the records and the check that activities use, on real files. What runs is held
 // against an oracle that knows only what the person was shown and said.
 func TestApprovals(t *testing.T) {
-	first, count := *seed, *sequences
-	if first == 0 {
-		first = uint64(time.Now().UnixNano())
-	} else if !flagged("sequences") {
+	first, count := measure.Seed(t, *seed), *sequences
+	if *seed != 0 && !flagged("sequences") {
 		count = 1
 	}
 	g, total := newGrounds(t), map[string]int{}
@@ -104,7 +102,7 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 			}
 		},
 	})
-	role := config.Role{Name: "coder", Rules: []config.Rule{{Tool: "shell", Pattern: "go vet free", Verdict: agent.PolicyAllow}}}
+	role := config.Role{Name: "coder", Rules: []config.Rule{{Tool: "shell", Pattern: "go list free", Verdict: agent.PolicyAllow}}}
 	snapshot, err := role.Snapshot()
 	tr.must(err)
 	hash, err := tr.h.keep(t.Context(), "t", string(snapshot))
@@ -244,9 +242,9 @@ func (tr *trial) draw() (name, args string) {
 	case 1:
 		return "shell", fmt.Sprintf(`{"command":"sh check %d"}`, n)
 	case 2:
-		return "shell", fmt.Sprintf(`{"command":"go vet %d"}`, n)
+		return "shell", fmt.Sprintf(`{"command":"go list %d"}`, n)
 	case 3:
-		return "shell", `{"command":"go vet free"}`
+		return "shell", `{"command":"go list free"}`
 	case 4:
 		return "edit_file", fmt.Sprintf(`{"path":%q,"old":"One","new":"Two %d"}`, path, n)
 	default:
@@ -404,7 +402,7 @@ func (tr *trial) cancel(to *tour) {
 	tr.take(to, landing{event: agent.CancelRequested{At: tr.h.at(), ID: fmt.Sprint(tr.clock), Reason: agent.CancelUser}})
 	for id, a := range tr.o.calls {
 		if strings.HasPrefix(id, to.id("")) {
-			a.open = false
+			a.open, a.covered = false, false
 		}
 	}
 	to.todo = slices.DeleteFunc(to.todo, func(e agent.Effect) bool { return strings.HasPrefix(e.Key(), "tool/") })

@@ -105,7 +105,7 @@ func (g *grounds) see(name, args string) (would, pattern string) {
 	program, binary := g.find(words[0])
 	cwd, err := filepath.EvalSymlinks(filepath.Join(g.dir, "cwd"))
 	script, _ := os.ReadFile(filepath.Join(cwd, words[1])) //nolint:gosec // a folder of the test's own
-	patterns := map[string]string{"lint": a.Command, "sh": "", "go": "go vet *"}
+	patterns := map[string]string{"lint": a.Command, "sh": "", "go": "go list *"}
 	return fmt.Sprint(args, program, binary, cwd, err, string(script)), patterns[words[0]]
 }
 

@@ -100,7 +100,8 @@ func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.De
 
 // unapproved says what is wrong with the approval of a call, or nothing. One for this call alone is for
 // exactly what the person was shown, or for the arguments that they gave it instead; a wider one is for
-// whatever fits the pattern that they were shown.
+// whatever fits the pattern that they were shown. An approval that the core closed before the person decided was closed
+// by somebody else.
 func (h *Host) unapproved(
 	ctx context.Context, p permit, set *tool.Set, call tool.Call, about tool.About,
 ) (agent.DenialReason, error) {
@@ -111,14 +112,15 @@ func (h *Host) unapproved(
 	if err != nil {
 		return "", fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
 	}
+	var said, heard int64 // when the person decided, and when the core heard of it
 	for _, e := range entries {
 		switch row := e.Row.(type) {
 		case journal.Wanted:
 			wanted = row
 		case journal.Decided:
-			decided = row
+			decided, said = row, e.Seq
 		case journal.Closed:
-			closed = row
+			closed, heard = row, e.Seq
 		default: // nothing else was asked for
 		}
 	}
@@ -128,7 +130,7 @@ func (h *Host) unapproved(
 	}
 	wide := agent.Scope(decided.Scope) == agent.ScopeTask || agent.Scope(decided.Scope) == agent.ScopeChat
 	switch {
-	case !allowed, agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Scope != decided.Scope, closed.By != decided.By,
+	case !allowed, heard < said, agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Scope != decided.Scope, closed.By != decided.By,
 		closed.Task != p.Task, wanted.Task != p.Task,
 		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries), p.run.Edited && wide, !wide && !gives(decided, p):
 		return agent.DeniedUnapproved, nil
@@ -174,7 +176,7 @@ func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern s
 		return false, err
 	}
 	grant, _ := grants[0].Row.(journal.Granted) // nothing else has this key
-	wanted, decided := journal.Wanted{In: grant.In, Call: grant.Call}, journal.Decided{In: grant.In, Call: grant.Call}
+	wanted, decided, said := journal.Wanted{In: grant.In, Call: grant.Call}, journal.Decided{In: grant.In, Call: grant.Call}, int64(0)
 	rows, err := h.Log.Find(ctx, place, wanted.Key(), decided.Key())
 	if err != nil {
 		return false, err
@@ -184,11 +186,11 @@ func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern s
 		case journal.Wanted:
 			wanted = row
 		case journal.Decided:
-			decided = row
+			decided, said = row, e.Seq
 		default: // nothing else was asked for
 		}
 	}
-	if wanted.Tool != tool || wanted.Pattern != pattern || agent.Scope(decided.Scope) != agent.ScopeChat {
+	if grants[0].Seq < said || wanted.Tool != tool || wanted.Pattern != pattern || agent.Scope(decided.Scope) != agent.ScopeChat {
 		return false, nil
 	}
 	return h.allows(ctx, place, decided, wanted.Hash)
