@@ -1,4 +1,4 @@
-// Package client talks to a Retinue server: five commands, everything that can be read, and one
+// Package client talks to a Retinue server: commands, everything that can be read, and one
 // stream of events per conversation that survives cut connections and restarts of servers.
 //
 // Commands carry an Idempotency-Key, made once per call and sent again with every retry, so that a

@@ -22,6 +22,8 @@ type NewConversation struct {
 	MaxDuration int64 `json:"max_duration_ms,omitempty"`
 	// Message is the first message.
 	Message string `json:"message,omitempty"`
+	// Visibility is tenant or private: only you see a private conversation until you share it. Empty means tenant.
+	Visibility string `json:"visibility,omitempty"`
 }
 
 // Create begins a conversation.
@@ -72,6 +74,12 @@ func (c *Client) Cancel(ctx context.Context, conversation, task string) (out Acc
 	err = c.call(ctx, request{
 		method: http.MethodPost, path: at("conversations", conversation, "cancel"), body: body, keyed: true,
 	}, &out)
+	return out, err
+}
+
+// Share lets everybody in the tenant see a private conversation. It stays so.
+func (c *Client) Share(ctx context.Context, conversation string) (out Accepted, err error) {
+	err = c.call(ctx, request{method: http.MethodPost, path: at("conversations", conversation, "share"), keyed: true}, &out)
 	return out, err
 }
 

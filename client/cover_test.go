@@ -26,7 +26,7 @@ var covered = map[string]string{
 	"listAgentMessages": "AgentMessages", "listAgents": "Agents", "listApprovals": "Approvals", "listChildren": "Children",
 	"listConversations": "Conversations", "listInbox": "Inbox", "listMessages": "Messages", "listModelCalls": "ModelCalls",
 	"getModelCall": "ModelCall", "getRole": "Role", "getSettings": "Settings", "listWorkspaces": "Workspaces", "listFiles": "Files", "listAllTasks": "AllTasks", "listQuestions": "Questions", "listRoles": "Roles", "listTasks": "Tasks", "listToolCalls": "ToolCalls",
-	"postMessage": "Post", "search": "Search", "streamConversation": "Follow",
+	"postMessage": "Post", "search": "Search", "shareConversation": "Share", "streamConversation": "Follow",
 }
 
 // hosted are the operations that a server with people in it carries out. One without them refuses
@@ -341,6 +341,9 @@ func (s *scene) follows(t *testing.T) {
 func (s *scene) ends(t *testing.T) {
 	t.Helper()
 	c, ctx := s.client, t.Context()
+	if _, err := c.Share(ctx, s.conversation); err != nil {
+		t.Error(err)
+	}
 	if _, err := c.Archive(ctx, s.conversation); err != nil {
 		t.Fatal(err)
 	}

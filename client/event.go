@@ -14,6 +14,7 @@ type EventType string
 const (
 	ConversationCreated  EventType = "conversation.created"
 	ConversationRenamed  EventType = "conversation.renamed"
+	ConversationShared   EventType = "conversation.shared"
 	ConversationArchived EventType = "conversation.archived"
 	MessageReceived      EventType = "message.received"
 	MessageDelivered     EventType = "message.delivered"
@@ -78,6 +79,12 @@ type (
 		By        string `json:"by"`
 		Title     string `json:"title"`
 		Workspace string `json:"workspace"`
+		// Visibility is tenant or private, as it began.
+		Visibility string `json:"visibility"`
+	}
+	// Shared says who let everybody in the tenant see a conversation that was private.
+	Shared struct {
+		By string `json:"by"`
 	}
 	// Renamed is a conversation's new name.
 	Renamed struct {
@@ -264,7 +271,7 @@ type (
 // dataTypes are the types of the data of events.
 var dataTypes = map[EventType]reflect.Type{
 	ConversationCreated: reflect.TypeFor[Opened](), ConversationRenamed: reflect.TypeFor[Renamed](),
-	ConversationArchived: reflect.TypeFor[Archived](), MessageReceived: reflect.TypeFor[Received](),
+	ConversationShared: reflect.TypeFor[Shared](), ConversationArchived: reflect.TypeFor[Archived](), MessageReceived: reflect.TypeFor[Received](),
 	MessageDelivered: reflect.TypeFor[Delivered](), MessageCompleted: reflect.TypeFor[Message](),
 	MessageVoided: reflect.TypeFor[Voided](), CancelRequested: reflect.TypeFor[Stopping](),
 	AgentSpawned: reflect.TypeFor[Spawned](), AgentQueued: reflect.TypeFor[Moved](), AgentStarted: reflect.TypeFor[Moved](),

@@ -16,15 +16,17 @@ type Me struct {
 
 // Conversation is one line of the list of conversations. Seq is its last event.
 type Conversation struct {
-	ID        string    `json:"id"`
-	By        string    `json:"by"`
-	Title     string    `json:"title"`
-	Workspace string    `json:"workspace"`
-	Archived  bool      `json:"archived"`
-	OpenedAt  time.Time `json:"opened_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	Seq       int64     `json:"seq"`
-	Number    int64     `json:"number"`
+	ID        string `json:"id"`
+	By        string `json:"by"`
+	Title     string `json:"title"`
+	Workspace string `json:"workspace"`
+	Archived  bool   `json:"archived"`
+	// Visibility is tenant or private.
+	Visibility string    `json:"visibility"`
+	OpenedAt   time.Time `json:"opened_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
+	Seq        int64     `json:"seq"`
+	Number     int64     `json:"number"`
 }
 
 // ListedConversation is a conversation in a list. Running counts its tasks that are under way and wait

@@ -49,7 +49,7 @@ type (
 	newKeyInput  struct {
 		Body struct {
 			Name   string   `json:"name" minLength:"1" maxLength:"100" doc:"What it is for."`
-			Scopes []string `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"write is the five commands and nothing else."`
+			Scopes []string `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"write is for commands to conversations and nothing else."`
 			Days   int      `json:"days,omitempty" minimum:"1" maximum:"366" doc:"How long it lasts; 90 when nothing is said."`
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/audit"
 )
 
-// Audit is where what people do leaves its traces. The five commands leave theirs in the journal's own
+// Audit is where what people do leaves its traces. Commands leave theirs in the journal's own
 // way in, whichever door they come through; everything else is written here.
 type Audit interface {
 	// Write returns when the record is durable. It is called before what it speaks of takes effect.

@@ -42,9 +42,10 @@ type board struct {
 	stop   context.CancelFunc
 	begun  chan struct{}
 
-	// known, waiting and dirty belong to the goroutine that reads: how far conversations go, what waits,
-	// and what has to be told.
+	// known, private, waiting and dirty belong to the goroutine that reads: how far conversations go, whom the private
+	// ones are for, what waits, and what has to be told.
 	known   map[string]int64
+	private map[string]string
 	waiting map[string]journal.Waiting
 	dirty   map[string]bool
 
@@ -68,10 +69,11 @@ type arrival struct {
 	known  bool
 }
 
-// joinBoard begins to watch a tenant's list.
-func (h *hub) joinBoard(ctx context.Context, tenant, last string) (arrival, func(), error) {
+// joinBoard begins to watch a tenant's list, for one of its people.
+func (h *hub) joinBoard(ctx context.Context, caller Caller, last string) (arrival, func(), error) {
 	r := newReader(func(string) bool { return false })
-	b := h.boardOf(tenant, r)
+	r.viewer = caller.User
+	b := h.boardOf(caller.Tenant, r)
 	leave := func() { h.leaveBoard(b, r) }
 	select {
 	case <-b.begun:
@@ -94,7 +96,7 @@ func (h *hub) boardOf(tenant string, r *reader) *board {
 	if !ok {
 		run, stop := context.WithCancel(context.Background())
 		b = &board{
-			hub: h, tenant: tenant, stop: stop, begun: make(chan struct{}), known: map[string]int64{},
+			hub: h, tenant: tenant, stop: stop, begun: make(chan struct{}), known: map[string]int64{}, private: map[string]string{},
 			waiting: map[string]journal.Waiting{}, dirty: map[string]bool{}, epoch: rand.Text(), latest: map[string]piece{},
 			readers: readers{},
 		}
@@ -139,7 +141,7 @@ func (b *board) arrive(r *reader, last string) (arrival, error) {
 	}
 	pieces := slices.SortedFunc(maps.Values(b.latest), func(x, y piece) int { return cmp.Compare(x.seq, y.seq) })
 	for _, p := range pieces {
-		if p.seq > n {
+		if p.seq > n && p.isFor(r.viewer) {
 			in.missed = append(in.missed, p.bytes)
 		}
 	}
@@ -213,8 +215,8 @@ func (b *board) follow(ctx context.Context, notices *live.Reader, poll <-chan ti
 	}
 }
 
-// tell notes the new state of a thing, which publish hands out.
-func (b *board) tell(thing string, name EventType, data any) error {
+// tell notes the new state of a thing, which publish hands out to one person or, if it names none, to everybody.
+func (b *board) tell(thing, only string, name EventType, data any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.latest) >= boardMost || b.held > boardBytes {
@@ -225,7 +227,7 @@ func (b *board) tell(thing string, name EventType, data any) error {
 		return err
 	}
 	b.n++
-	p := piece{seq: b.n, bytes: bytes}
+	p := piece{seq: b.n, bytes: bytes, only: only}
 	b.held += len(bytes) - len(b.latest[thing].bytes)
 	b.latest[thing] = p
 	b.told = pack(b.told, p)

@@ -155,7 +155,7 @@ func TestABoardHoldsSoMuchOnly(t *testing.T) {
 	b := &board{latest: map[string]piece{}, readers: readers{}, epoch: "e"}
 	large := strings.Repeat("x", boardBytes/8)
 	for i := range 100 {
-		if err := b.tell(fmt.Sprint(i), eventRemoved, ConversationRemoved{Conversation: large}); err != nil {
+		if err := b.tell(fmt.Sprint(i), "", eventRemoved, ConversationRemoved{Conversation: large}); err != nil {
 			t.Fatal(err)
 		}
 		b.publish()

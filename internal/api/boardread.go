@@ -19,13 +19,22 @@ func (b *board) baseline(ctx context.Context) error {
 		return err
 	}
 	for _, c := range list {
-		b.known[c.ID] = c.Seq
+		b.knows(c)
 	}
 	inbox, err := b.hub.log.Inbox(ctx, b.tenant, boardInbox)
 	for _, w := range inbox {
 		b.waiting[thing(w)] = w
 	}
 	return err
+}
+
+// knows notes how far a conversation goes, and whom it is for.
+func (b *board) knows(c journal.Conversation) {
+	if b.known[c.ID] = c.Seq; c.PrivateTo != "" {
+		b.private[c.ID] = c.PrivateTo
+	} else {
+		delete(b.private, c.ID)
+	}
 }
 
 // look finds what changed without a notice. What cannot be read now is found by the next look.
@@ -92,7 +101,7 @@ func (b *board) lookDown(ctx context.Context) (met bool, err error) {
 // would take longer.
 func (b *board) anew(ctx context.Context) error {
 	known, waiting := b.known, b.waiting
-	b.known, b.waiting = map[string]int64{}, map[string]journal.Waiting{}
+	b.known, b.waiting = map[string]int64{}, map[string]journal.Waiting{} // private ones stay known: few, and never wrong
 	if err := b.baseline(ctx); err != nil {
 		b.known, b.waiting = known, waiting // the next look tries again
 		return err
@@ -119,6 +128,7 @@ func (b *board) trim(ctx context.Context) error {
 		}
 	}
 	b.known = top
+	maps.DeleteFunc(b.private, func(id, _ string) bool { _, kept := top[id]; return !kept })
 	return nil
 }
 
@@ -158,11 +168,13 @@ func (b *board) flush(ctx context.Context) error {
 func (b *board) line(id string, lines map[string]journal.Line, waiting int) error {
 	line, ok := lines[id]
 	if !ok {
+		owner := b.private[id]
 		delete(b.known, id)
-		return b.tell("c/"+id, eventRemoved, ConversationRemoved{Type: eventRemoved, Conversation: id})
+		delete(b.private, id)
+		return b.tell("c/"+id, owner, eventRemoved, ConversationRemoved{Type: eventRemoved, Conversation: id})
 	}
-	b.known[id] = line.Seq
-	return b.tell("c/"+id, eventUpdated, ConversationUpdated{
+	b.knows(line.Conversation)
+	return b.tell("c/"+id, line.PrivateTo, eventUpdated, ConversationUpdated{
 		Type: eventUpdated, Conversation: conversationOf(line.Conversation), Running: line.Running, Last: string(line.Last), Waiting: waiting,
 	})
 }
@@ -172,15 +184,15 @@ func (b *board) inbox(ctx context.Context, inbox []journal.Waiting) error {
 	now := map[string]bool{}
 	for _, w := range inbox {
 		now[thing(w)] = true
-		if _, ok := b.waiting[thing(w)]; ok {
-			continue
+		if was, ok := b.waiting[thing(w)]; ok && was.PrivateTo == w.PrivateTo {
+			continue // who is told for the second time, because it is shared now, loses nothing
 		}
 		item, err := waitingOf(ctx, b.hub.log, b.tenant, w)
 		if chat.CodeOf(err) == chat.CodeNotFound {
 			continue // the conversation is gone
 		}
 		if err == nil {
-			err = b.tell(thing(w), eventAdded, InboxAdded{Type: eventAdded, Item: item})
+			err = b.tell(thing(w), w.PrivateTo, eventAdded, InboxAdded{Type: eventAdded, Item: item})
 		}
 		if err != nil {
 			return err
@@ -191,7 +203,7 @@ func (b *board) inbox(ctx context.Context, inbox []journal.Waiting) error {
 		if now[key] {
 			continue
 		}
-		if err := b.tell(key, eventTaken, takenOf(w)); err != nil {
+		if err := b.tell(key, w.PrivateTo, eventTaken, takenOf(w)); err != nil {
 			return err
 		}
 		delete(b.waiting, key)

@@ -22,7 +22,7 @@ const (
 // Scope is what a credential may be used for.
 type Scope = people.Scope
 
-// The scopes. ScopeWrite is the five commands and nothing else.
+// The scopes. ScopeWrite is for commands to conversations and nothing else.
 const (
 	ScopeRead  = people.ScopeRead
 	ScopeWrite = people.ScopeWrite
@@ -97,9 +97,9 @@ func (a Access) allows(c Caller) error {
 
 type callerKey struct{}
 
-// withCaller puts the caller where handlers find it, and the audit trail.
+// withCaller puts the caller where handlers find it, the journal and the audit trail.
 func withCaller(ctx context.Context, c Caller) context.Context {
-	return audit.With(context.WithValue(ctx, callerKey{}, c), actorOf(c))
+	return audit.With(viewing(context.WithValue(ctx, callerKey{}, c), c), actorOf(c))
 }
 
 // callerOf is who a request comes from. Public routes have none.

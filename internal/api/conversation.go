@@ -29,6 +29,8 @@ type Talk struct {
 	Time time.Duration
 	// Command is a hash of all that was asked for.
 	Command string
+	// PrivateTo is the id of the only person who may see it; empty means everybody in the tenant.
+	PrivateTo string
 }
 
 // Said is what a person posts.
@@ -48,6 +50,8 @@ type Commands interface {
 	// Archive takes a conversation off the list. Delete stops everything in it, then removes it, and
 	// remembers by which command.
 	Archive(ctx context.Context, place journal.Place, by string) error
+	// Share lets everybody in the tenant see a conversation.
+	Share(ctx context.Context, place journal.Place, by string) error
 	Delete(ctx context.Context, place journal.Place, id, by string) error
 }
 
@@ -105,6 +109,8 @@ type (
 			MaxCost   int64  `json:"max_cost_micro_usd,omitempty" minimum:"0" doc:"The most that the conversation may cost."`
 			MaxTime   int64  `json:"max_duration_ms,omitempty" minimum:"0" maximum:"31536000000" doc:"The most that a turn may take, in milliseconds; waiting for a person does not count."`
 			Message   string `json:"message,omitempty" maxLength:"200000" doc:"The first message."`
+			// Visibility is for the whole conversation.
+			Visibility Visibility `json:"visibility,omitempty" enum:"tenant,private" default:"tenant" doc:"Who may see it: everybody in the tenant, or only you until you share it."`
 		}
 	}
 	conversationOutput struct{ Body Conversation }
@@ -158,9 +164,13 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	caller := callerOf(ctx)
 	place := journal.Place{Tenant: caller.Tenant, Conversation: "c" + in.id(caller, "conversation")}
 	b := in.Body
-	err := s.options.Commands.Open(ctx, place, Talk{
+	owner, err := s.owner(ctx, b.Visibility)
+	if err != nil {
+		return nil, err
+	}
+	err = s.options.Commands.Open(ctx, place, Talk{
 		By: caller.Name, Title: b.Title, Workspace: b.Workspace, Role: b.Role, Model: b.Model, Headless: b.Headless, Cost: b.MaxCost,
-		Time: time.Duration(b.MaxTime) * time.Millisecond, Command: s.asked(in),
+		Time: time.Duration(b.MaxTime) * time.Millisecond, Command: s.asked(in), PrivateTo: owner,
 	})
 	if err != nil {
 		return nil, err
@@ -186,7 +196,7 @@ func (s *Server) asked(in *createInput) string {
 	b := in.Body
 	return journal.HashOf(strings.Join([]string{
 		s.recorded(b.Title), s.recorded(b.Workspace), cmp.Or(b.Role, orchestrator), b.Model, strconv.FormatBool(b.Headless),
-		strconv.FormatInt(b.MaxCost, 10), strconv.FormatInt(b.MaxTime, 10), s.recorded(b.Message),
+		strconv.FormatInt(b.MaxCost, 10), strconv.FormatInt(b.MaxTime, 10), s.recorded(b.Message), string(cmp.Or(b.Visibility, VisibleToTenant)),
 	}, "\x00"))
 }
 

@@ -1,8 +1,8 @@
-// Package api is the server that browsers, programs and the command line talk to: five commands go
+// Package api is the server that browsers, programs and the command line talk to: commands go
 // in, snapshots and one stream of events come out.
 //
-// Nothing but the five commands writes to a conversation: create it, post a message, decide an
-// approval, cancel, and archive or delete. Each carries an Idempotency-Key, from which the key of its
+// Nothing but commands writes to a conversation: create it, post a message, decide an
+// approval, cancel, share, and archive or delete. Each carries an Idempotency-Key, from which the key of its
 // row in the journal is made, so that a command which is sent again is the same command. An answer in
 // the 200s is sent after the row is durable, never before.
 //

@@ -16,6 +16,7 @@ type EventType string
 const (
 	EventOpened    EventType = "conversation.created"
 	EventTitled    EventType = "conversation.renamed"
+	EventShared    EventType = "conversation.shared"
 	EventArchived  EventType = "conversation.archived"
 	EventReceived  EventType = "message.received"
 	EventDelivered EventType = "message.delivered"
@@ -76,6 +77,8 @@ type (
 		By        string `json:"by"`
 		Title     string `json:"title"`
 		Workspace string `json:"workspace"`
+		// Visibility is the one that it began with.
+		Visibility Visibility `json:"visibility" enum:"tenant,private"`
 	}
 	// TitledData is a conversation's new name.
 	TitledData struct {
@@ -242,7 +245,7 @@ type (
 
 // eventData is the data of each type, for the document.
 var eventData = map[EventType]any{
-	EventOpened: OpenedData{}, EventTitled: TitledData{}, EventArchived: ByData{}, EventReceived: ReceivedData{},
+	EventOpened: OpenedData{}, EventTitled: TitledData{}, EventShared: ByData{}, EventArchived: ByData{}, EventReceived: ReceivedData{},
 	EventDelivered: DeliveredData{}, EventCompleted: Message{}, EventVoided: VoidedData{}, EventStopping: StoppingData{},
 	EventSpawned: SpawnedData{}, EventQueued: MovedData{}, EventStarted: MovedData{}, EventWaiting: MovedData{},
 	EventResumed: MovedData{}, EventSettled: MovedData{}, EventDone: FinishedData{}, EventFailed: FinishedData{},
@@ -261,7 +264,9 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 	about(&e, entry.Row)
 	switch r := entry.Row.(type) {
 	case journal.Opened:
-		e.Type, e.Data = EventOpened, OpenedData{By: r.By, Title: r.Title, Workspace: r.Workspace}
+		e.Type, e.Data = EventOpened, OpenedData{By: r.By, Title: r.Title, Workspace: r.Workspace, Visibility: visibilityOf(r.PrivateTo)}
+	case journal.Shared:
+		e.Type, e.Data = EventShared, ByData{By: r.By}
 	case journal.Titled:
 		e.Type, e.Data = EventTitled, TitledData{Title: r.Title}
 	case journal.Archived:

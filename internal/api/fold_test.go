@@ -20,14 +20,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // TestSnapshotAndEvents holds what a client comes to know by a snapshot and the events after it against
 // a later snapshot. Rows are drawn.
 func TestSnapshotAndEvents(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := measure.Seed(t, 0)
 	for round := range 5 {
 		o, chance := newOffice(t), rand.New(rand.NewPCG(seed, uint64(round)))
 		path, place := o.begin(t, "key-begin")
@@ -150,6 +150,8 @@ func (e event) apply(s *api.Snapshot) error {
 	switch e.Type {
 	case api.EventTitled:
 		return with(e, func(d api.TitledData) { s.Conversation.Title = d.Title })
+	case api.EventShared:
+		return with(e, func(api.ByData) { s.Conversation.Visibility = api.VisibleToTenant })
 	case api.EventArchived:
 		s.Conversation.Archived = true
 	case api.EventReceived:

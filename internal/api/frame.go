@@ -12,6 +12,8 @@ type piece struct {
 	// seq is zero for what is not recorded.
 	seq   int64
 	bytes []byte
+	// only is the person that it is for; empty means everybody.
+	only string
 }
 
 // frame is what is handed to readers at a time: recorded events in order, or one delta.
@@ -72,10 +74,13 @@ func pack(frames []*frame, p piece) []*frame {
 	return frames
 }
 
-// after appends to chunks what a reader has not seen that has seen so much.
-func (f *frame) after(seq int64, chunks [][]byte) [][]byte {
+// isFor reports whether a piece is for a person.
+func (p piece) isFor(viewer string) bool { return p.only == "" || p.only == viewer }
+
+// after appends to chunks what is for a reader who has seen so much.
+func (f *frame) after(seq int64, viewer string, chunks [][]byte) [][]byte {
 	for _, p := range f.pieces {
-		if p.seq == 0 || p.seq > seq {
+		if (p.seq == 0 || p.seq > seq) && p.isFor(viewer) {
 			chunks = append(chunks, p.bytes)
 		}
 	}

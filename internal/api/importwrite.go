@@ -66,8 +66,10 @@ func (c *inspector) settled() error {
 // importer writes an export that was looked through. Rows of one moment go together, always the
 // same ones, so that an import that was broken off can be sent again.
 type importer struct {
-	log    journal.Log
-	place  journal.Place
+	log   journal.Log
+	place journal.Place
+	// owner is who may see it if it is private.
+	owner  string
 	at     time.Time
 	rows   []journal.Row
 	closed bool
@@ -75,7 +77,7 @@ type importer struct {
 
 // writeImport writes all lines of an export and takes the conversation off the list.
 func (s *Server) writeImport(ctx context.Context, file io.ReadSeeker, place journal.Place, by string) error {
-	w := &importer{log: s.options.Log, place: place}
+	w := &importer{log: s.options.Log, place: place, owner: callerOf(ctx).User}
 	if err := readExport(ctx, file, w); err != nil {
 		return err
 	}
@@ -95,6 +97,10 @@ func (w *importer) entry(ctx context.Context, _ int, e exportEntry, row journal.
 		if err := w.flush(ctx); err != nil {
 			return err
 		}
+	}
+	if first, ok := row.(journal.Opened); ok && first.PrivateTo != "" {
+		first.PrivateTo = w.owner
+		row = first
 	}
 	w.at, w.rows = e.At, append(w.rows, row)
 	w.closed = w.closed || row.Kind() == journal.KindArchived

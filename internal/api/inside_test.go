@@ -39,6 +39,10 @@ func (d writer) Cancel(ctx context.Context, p journal.Place, id, _, _ string) er
 	return d.write(ctx, p, journal.Posted{ID: "cancel:" + id, Topic: "cancel"})
 }
 
+func (d writer) Share(ctx context.Context, p journal.Place, by string) error {
+	return d.write(ctx, p, journal.Shared{By: by})
+}
+
 func (d writer) Archive(ctx context.Context, p journal.Place, by string) error {
 	return d.write(ctx, p, journal.Archived{By: by})
 }

@@ -68,11 +68,11 @@ func (s *Server) listStreamRoutes() {
 }
 
 func (s *Server) streamList(ctx context.Context, in *listStreamInput) (*huma.StreamResponse, error) {
-	tenant, last := callerOf(ctx).Tenant, in.LastID
+	caller, last := callerOf(ctx), in.LastID
 	if last == "" {
 		last = in.After
 	}
-	who, leave, err := s.hub.joinBoard(ctx, tenant, last)
+	who, leave, err := s.hub.joinBoard(ctx, caller, last)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (m *matrix) compareWith(v visitor, e errand) {
 func (m *matrix) judge(v visitor, e errand, s source, a answer, who string) {
 	path, route := e.path, e.route
 	if strings.Contains(a.body, canary) || strings.Contains(fmt.Sprint(a.header), canary) || strings.Contains(a.body, m.other) {
-		m.complain("%s: it shows something of the other tenant: %s", who, a.body)
+		m.complain("%s: it shows something of the other tenant, or of a private conversation: %s", who, a.body)
 	}
 	if a.status >= 500 && path != "/login" {
 		m.complain("%s: status %d: %s", who, a.status, a.body)
@@ -171,7 +171,7 @@ func (m *matrix) ask(v visitor, e errand, s source) (answer, error) {
 // askFor sends one request about things that are there.
 func (m *matrix) askFor(v visitor, e errand, s source, own ids) (answer, error) {
 	path, verb, route := e.path, e.verb, e.route
-	of := map[string]ids{"own": own, "foreign": m.things["foreign"], "unknown": m.things["unknown"]}
+	of := map[string]ids{"own": own, "foreign": m.things["foreign"], "unknown": m.things["unknown"], "private": m.things["private"]}
 	inner, outer := of[s.inner].with(ids{"unique": m.unique()}), of[s.outer]
 	things := inner.with(ids{"conversation": outer["conversation"]})
 	if !strings.Contains(path, "{conversation}") { // its one id is the outer one

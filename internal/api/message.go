@@ -45,10 +45,12 @@ func (s *Server) post(ctx context.Context, in *postInput) (*messageOutput, error
 		ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: in.Body.Text, InReplyTo: in.Body.InReplyTo,
 		Decline: in.Body.Decline,
 	}
+	about := journal.Opened{}.Key()
 	if said.InReplyTo != "" {
-		if err := s.exists(ctx, place, journal.Asked{Question: said.InReplyTo}.Key()); err != nil {
-			return nil, err
-		}
+		about = journal.Asked{Question: said.InReplyTo}.Key()
+	}
+	if err := s.exists(ctx, place, about); err != nil {
+		return nil, err
 	}
 	entry, err := s.say(ctx, place, said)
 	if err != nil {

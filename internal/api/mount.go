@@ -78,7 +78,7 @@ func ApprovalID(agent, call string) string { return approvalID(agent, call) }
 // Permit reports what a caller lacks for an access, nil if nothing.
 func Permit(ctx context.Context, a Access) error { return a.allows(callerOf(ctx)) }
 
-// Desk takes the five commands from packages that speak another wire, and carries them out exactly as
+// Desk takes commands from packages that speak another wire, and carries them out exactly as
 // the server's own routes do. The caller is the one of the context.
 type Desk struct{ server *Server }
 

@@ -63,6 +63,11 @@ func (s clerk) Cancel(ctx context.Context, place journal.Place, id, by, task str
 	return err
 }
 
+func (s clerk) Share(ctx context.Context, place journal.Place, by string) error {
+	_, err := s.log.Append(ctx, place, s.now(), journal.Shared{By: by})
+	return err
+}
+
 func (s clerk) Archive(ctx context.Context, place journal.Place, by string) error {
 	_, err := s.log.Append(ctx, place, s.now(), journal.Archived{By: by})
 	return err

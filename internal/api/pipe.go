@@ -96,7 +96,7 @@ func (r *reader) drain(f *frame, seen int64) ([][]byte, int64) {
 	var chunks [][]byte
 	for {
 		r.took(f)
-		chunks = f.after(seen, chunks)
+		chunks = f.after(seen, r.viewer, chunks)
 		seen = max(seen, f.last())
 		select {
 		case next, ok := <-r.frames:

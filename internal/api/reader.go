@@ -25,6 +25,8 @@ type reader struct {
 	why    string
 	// deltas says of which agents deltas are wanted.
 	deltas func(agent string) bool
+	// viewer is the person's id.
+	viewer string
 	// from is how far things had gone when the reader joined: what comes through frames is later.
 	from   int64
 	queued atomic.Int64

@@ -108,7 +108,7 @@ func New(o Options) *Server {
 	}
 	ownProblems()
 	config := huma.DefaultConfig("Retinue", o.Version)
-	config.Info.Description = "One chat, many agents, nothing lost. Five commands write to conversations; everything else about them is read."
+	config.Info.Description = "One chat, many agents, nothing lost. Commands write to conversations; everything else about them is read."
 	config.CreateHooks = nil // they would add $schema to every answer
 	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
@@ -137,6 +137,7 @@ func New(o Options) *Server {
 	}
 	s.huma = humago.New(s.mux, config)
 	s.conversationRoutes()
+	s.visibilityRoutes()
 	s.messageRoutes()
 	s.agentRoutes()
 	s.taskRoutes()

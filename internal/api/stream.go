@@ -115,6 +115,9 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 		return nil, err
 	}
 	place := in.place(ctx)
+	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
+		return nil, err // who watches for others sees everything
+	}
 	reader, leave, err := s.hub.join(ctx, place, in.wants())
 	if err != nil {
 		return nil, err
@@ -198,7 +201,7 @@ func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, a
 			return err
 		}
 		for i, f := range frames { // one after another, so that a slow reader holds no more than is left
-			if err := out.write(f.after(after, nil)...); err != nil {
+			if err := out.write(f.after(after, "", nil)...); err != nil {
 				return err
 			}
 			frames[i] = nil

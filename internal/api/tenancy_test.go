@@ -67,9 +67,15 @@ var sources = []source{
 	{"unknown in own", "own", "unknown"},
 	{"own in foreign", "foreign", "own"},
 	{"own in unknown", "unknown", "own"},
+	{"private", "private", "private"},
+	{"private in own", "own", "private"},
+	{"own in private", "private", "own"},
 }
 
-var same = map[string]string{"foreign": "unknown", "foreign in own": "unknown in own", "own in foreign": "own in unknown"}
+var same = map[string]string{
+	"foreign": "unknown", "foreign in own": "unknown in own", "own in foreign": "own in unknown",
+	"private": "unknown", "private in own": "unknown in own", "own in private": "own in unknown",
+}
 
 // bodies are what commands are sent where a body made from the document would not do, by operation, or
 // by method and path where there is none. Names in braces are things of the source.
@@ -152,7 +158,9 @@ var fleeting = regexp.MustCompile(`(?m)^id: [0-9a-f-]{36}$|"timestamp":"[^"]+"`)
 // matrix is all requests and what came of them.
 type matrix struct {
 	*world
-	owner         people.Person
+	owner people.Person
+	// hermit has a private conversation in the first tenant.
+	hermit        people.Person
 	tenant, other string
 	things        map[string]ids
 	document      map[string]map[string]any // by operation
@@ -178,7 +186,7 @@ func (m *matrix) complain(format string, args ...any) {
 // Covers: P21, P22.
 func TestTenancy(t *testing.T) {
 	m := newMatrix(t, nil, nil)
-	before := m.state(m.other)
+	before, secret := m.state(m.other), m.hidden()
 	stop := m.noise()
 	began := time.Now()
 	visitors := m.visitors()
@@ -194,6 +202,9 @@ func TestTenancy(t *testing.T) {
 	stop()
 	if diff := cmp.Diff(before, m.state(m.other)); diff != "" {
 		t.Errorf("the other tenant is not what it was:\n%s", diff)
+	}
+	if diff := cmp.Diff(secret, m.hidden()); diff != "" {
+		t.Errorf("the private conversation is not what it was:\n%s", diff)
 	}
 	for _, text := range m.found[:min(len(m.found), 50)] {
 		t.Error(text)
@@ -239,6 +250,9 @@ func TestTenancyNotices(t *testing.T) {
 			door.Now = func() time.Time { return time.Now().Add(-30 * time.Minute) }
 			o.Door = door
 		}, nil, "without a credential"},
+		{"a journal that shows everybody's private conversations", "member", func(_ *matrix, o *api.Options) {
+			o.Log = indiscreet{o.Log}
+		}, nil, "it shows something of the other tenant"},
 		{"bridges that look into the other tenant", "admin key", nil, func(m *matrix, o *api.Options) {
 			o.Log = leakyEntries{leaky{o.Log, m}}
 		}, "it shows something of the other tenant"},
@@ -297,6 +311,13 @@ func (l leakyEntries) Entries(ctx context.Context, place journal.Place, after in
 		found, err = l.Log.Entries(ctx, place, after, limit)
 	}
 	return found, err
+}
+
+// indiscreet reads for nobody in particular.
+type indiscreet struct{ journal.Log }
+
+func (l indiscreet) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
+	return l.Log.Snapshot(journal.For(ctx, ""), place)
 }
 
 // chatty says of a foreign conversation that it may not be seen.
@@ -378,6 +399,10 @@ func newMatrix(t *testing.T, broken, bridged func(*matrix, *api.Options)) *matri
 	m.things["own"] = m.fill(m.tenant, "c"+strings.Repeat("o", 20), "ours", "1.0").with(m.belongings(m.tenant, m.owner, "ours"))
 	m.things["foreign"] = m.fill(m.other, "c"+canary+"1234567", canary, "7.0").with(m.belongings(m.other, stranger, canary))
 	m.things["unknown"] = unknown(m.things["foreign"])
+	m.hermit = m.person("hermit", m.tenant, people.RoleMember)
+	hidden := m.fillFor(m.hermit.ID(), m.tenant, "c"+canary+"7654321", canary+"sing", "6.0")
+	hidden["hash"] = m.things["unknown"]["hash"] // a text is for who knows its hash
+	m.things["private"] = m.things["unknown"].with(hidden)
 	m.readDocument()
 	return m
 }
@@ -470,21 +495,39 @@ func (m *matrix) state(tenant string) map[string]any {
 	return out
 }
 
-// noise keeps the other tenant busy until it is stopped.
+// hidden is the private conversation.
+func (m *matrix) hidden() journal.Line {
+	m.t.Helper()
+	id := m.things["private"]["conversation"]
+	lines, err := m.log.Lines(m.t.Context(), m.tenant, id)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return lines[id]
+}
+
+// noise keeps the other tenant, and another private conversation of the first, busy until it is stopped.
 func (m *matrix) noise() func() {
 	ctx, cancel := context.WithCancel(m.t.Context())
-	place := journal.Place{Tenant: m.other, Conversation: "noise"}
+	places := []journal.Place{{Tenant: m.other, Conversation: "noise"}, {Tenant: m.tenant, Conversation: "noise"}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := 0; ctx.Err() == nil; n++ {
-			rows := []journal.Row{journal.Opened{By: canary, Title: canary}, journal.Said{ID: fmt.Sprint(n), By: canary, Parts: text(canary)}}
+			place := places[n%2]
+			rows := []journal.Row{
+				journal.Opened{By: canary, Title: canary, PrivateTo: m.hermit.ID()},
+				journal.Said{ID: fmt.Sprint(n), By: canary, Parts: text(canary)},
+				journal.Assigned{In: mainTask, Role: "main"},
+				journal.Wanted{In: mainTask, Call: fmt.Sprint(n), Tool: canary, Hash: "h", Pattern: canary},
+				journal.Closed{In: mainTask, Call: fmt.Sprint(n - 20), Status: "denied"},
+			}
 			if _, err := m.log.Append(ctx, place, time.Now(), rows...); err != nil && ctx.Err() == nil {
 				m.t.Error(err)
 			}
-			m.bus.Poke(live.Poke{Topic: live.Topic(place), Seq: int64(n + 2)})
+			m.bus.Poke(live.Poke{Topic: live.Topic(place), Seq: int64(3*n + 2)})
 			m.bus.Publish(live.Delta{Topic: live.Topic(place), Agent: "main", Message: "r", Began: 1, Kind: chat.PartText, Text: canary})
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond)
 		}
 	}()
 	return func() { cancel(); <-done }

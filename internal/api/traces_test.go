@@ -26,6 +26,7 @@ var traces = map[string]audit.Action{
 	"postMessage":                          audit.ActionPost,
 	"cancel":                               audit.ActionCancel,
 	"decideApproval":                       audit.ActionDecide,
+	"shareConversation":                    audit.ActionShare,
 	"archiveConversation":                  audit.ActionArchive,
 	"deleteConversation":                   audit.ActionErase,
 	"exportConversation":                   audit.ActionExport,
@@ -51,7 +52,7 @@ var traces = map[string]audit.Action{
 
 // journaled are the actions that the journal's way in writes; they say nothing of addresses.
 var journaled = []audit.Action{
-	audit.ActionOpen, audit.ActionPost, audit.ActionCancel, audit.ActionDecide, audit.ActionArchive, audit.ActionErase,
+	audit.ActionOpen, audit.ActionShare, audit.ActionPost, audit.ActionCancel, audit.ActionDecide, audit.ActionArchive, audit.ActionErase,
 }
 
 // writing are the requests that change something, or take everything along: each route, with the first

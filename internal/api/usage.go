@@ -49,6 +49,7 @@ func (s *Server) usageRoutes() {
 	register(s, accessRead, huma.Operation{
 		OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/usage",
 		Summary: "What all conversations used", Tags: []string{"usage"},
+		Description: "Private conversations of others are not counted.",
 	}, s.usage)
 }
 

@@ -10,21 +10,23 @@ import (
 
 // Conversation is one line of the list of conversations.
 type Conversation struct {
-	ID        string    `json:"id"`
-	By        string    `json:"by" doc:"Who began it."`
-	Title     string    `json:"title"`
-	Workspace string    `json:"workspace"`
-	Archived  bool      `json:"archived"`
-	OpenedAt  time.Time `json:"opened_at"`
-	UpdatedAt time.Time `json:"updated_at"`
-	Seq       int64     `json:"seq" doc:"The last event. A stream that begins after it misses nothing."`
-	Number    int64     `json:"number" doc:"How many messages people have posted."`
+	ID        string `json:"id"`
+	By        string `json:"by" doc:"Who began it."`
+	Title     string `json:"title"`
+	Workspace string `json:"workspace"`
+	Archived  bool   `json:"archived"`
+	// Visibility says who may see it.
+	Visibility Visibility `json:"visibility" enum:"tenant,private" doc:"Who may see it: everybody in the tenant, or only who began it."`
+	OpenedAt   time.Time  `json:"opened_at"`
+	UpdatedAt  time.Time  `json:"updated_at"`
+	Seq        int64      `json:"seq" doc:"The last event. A stream that begins after it misses nothing."`
+	Number     int64      `json:"number" doc:"How many messages people have posted."`
 }
 
 func conversationOf(c journal.Conversation) Conversation {
 	return Conversation{
 		ID: c.ID, By: c.By, Title: c.Title, Workspace: c.Workspace, Archived: c.Archived, OpenedAt: c.OpenedAt.UTC(),
-		UpdatedAt: c.UpdatedAt.UTC(), Seq: c.Seq, Number: c.Number,
+		UpdatedAt: c.UpdatedAt.UTC(), Seq: c.Seq, Number: c.Number, Visibility: visibilityOf(c.PrivateTo),
 	}
 }
 

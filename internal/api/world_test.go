@@ -126,7 +126,7 @@ func (s scribe) write(ctx context.Context, place journal.Place, rows ...journal.
 }
 
 func (s scribe) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	return s.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
+	return s.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo},
 		journal.Assigned{In: mainTask, Role: "main"})
 }
 
@@ -148,6 +148,10 @@ func (s scribe) Decide(ctx context.Context, place journal.Place, d journal.Decid
 
 func (s scribe) Cancel(ctx context.Context, place journal.Place, id, _, _ string) error {
 	return s.write(ctx, place, journal.Posted{ID: id, Topic: "cancel"})
+}
+
+func (s scribe) Share(ctx context.Context, place journal.Place, by string) error {
+	return s.write(ctx, place, journal.Shared{By: by})
 }
 
 func (s scribe) Archive(ctx context.Context, place journal.Place, by string) error {
@@ -214,6 +218,12 @@ func (i ids) with(other ids) ids {
 // the orchestrator's transcript its sub-agent was asked for, and part of many ids.
 func (w *world) fill(tenant, conversation, word, place string) ids {
 	w.t.Helper()
+	return w.fillFor("", tenant, conversation, word, place)
+}
+
+// fillFor is fill for a conversation that only one person may see, unless it names nobody.
+func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
+	w.t.Helper()
 	sub := "main/" + place
 	at, task, question := journal.In{Agent: sub, Task: sub}, sub, sub+"?"+place
 	turn := int(place[0] - '0')
@@ -225,7 +235,7 @@ func (w *world) fill(tenant, conversation, word, place string) ids {
 	approval := sha256.Sum256([]byte(word + place))
 	main := journal.In{Agent: "main", Task: "main"}
 	rows := []journal.Row{
-		journal.Opened{By: word, Title: word + " title", Workspace: word},
+		journal.Opened{By: word, Title: word + " title", Workspace: word, PrivateTo: owner},
 		journal.Said{ID: "m1", By: word, Parts: text(word + " asked")},
 		journal.Assigned{In: main, Role: word, Instruction: word},
 		journal.Spoke{In: main, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: text(word + " asked")}},
@@ -248,7 +258,7 @@ func (w *world) fill(tenant, conversation, word, place string) ids {
 		w.t.Fatal(err)
 	}
 	model := "retinue/guide" // roles are everybody's: there is no other tenant's
-	if word == canary {
+	if strings.HasPrefix(word, canary) {
 		model = "retinue/none"
 	}
 	return ids{

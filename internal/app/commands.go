@@ -36,7 +36,7 @@ func (c commands) Open(ctx context.Context, place journal.Place, t api.Talk) err
 	}
 	return c.node.Open(ctx, place, Talk{
 		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
-		Time: t.Time, Command: t.Command,
+		Time: t.Time, Command: t.Command, PrivateTo: t.PrivateTo,
 	})
 }
 
@@ -56,6 +56,12 @@ func (c commands) Decide(ctx context.Context, place journal.Place, d journal.Dec
 // Cancel implements api.Commands.
 func (c commands) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
 	return c.node.Client.Cancel(ctx, place, id, by, task)
+}
+
+// Share implements api.Commands.
+func (c commands) Share(ctx context.Context, place journal.Place, by string) error {
+	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Shared{By: by})
+	return err
 }
 
 // Archive implements api.Commands.

@@ -317,6 +317,8 @@ type Talk struct {
 	Time time.Duration
 	// Command is a hash of what a client asked for, empty where nothing is sent twice.
 	Command string
+	// PrivateTo is the id of the only person who may see it; empty means everybody in the tenant.
+	PrivateTo string
 }
 
 // Open begins a conversation under an id.
@@ -346,6 +348,6 @@ func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
 		brief.Limits.Time = t.Time.Milliseconds()
 	}
 	return n.Client.Open(ctx, place, durable.New{
-		By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, Brief: brief, Snapshot: casting.Snapshot,
+		By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo, Brief: brief, Snapshot: casting.Snapshot,
 	})
 }

@@ -27,6 +27,7 @@ type Action string
 // The actions. Others are free to add their own; these are what this package writes.
 const (
 	ActionOpen    Action = "conversation.open"
+	ActionShare   Action = "conversation.share"
 	ActionArchive Action = "conversation.archive"
 	ActionDelete  Action = "conversation.delete"
 	ActionErase   Action = "conversation.erase"

@@ -47,7 +47,7 @@ func (c *Cover) Add(e Entry) {
 		c.effects[place] = true
 	case ActionReach:
 		c.reached[place+"\x00"+e.Detail] = true
-	case ActionOpen, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
+	case ActionOpen, ActionShare, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
 		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove,
 		ActionTenantCreate, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
 	}

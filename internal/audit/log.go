@@ -127,6 +127,8 @@ func recordOf(row journal.Row) (Record, bool) {
 	switch r := row.(type) {
 	case journal.Opened:
 		return Record{Action: ActionOpen, Actor: Actor{User: r.By}, Detail: "workspace=" + r.Workspace}, true
+	case journal.Shared:
+		return Record{Action: ActionShare, Actor: Actor{User: r.By}}, true
 	case journal.Archived:
 		return Record{Action: ActionArchive, Actor: Actor{User: r.By}}, true
 	case journal.Said:

@@ -317,7 +317,7 @@ func (x *Errand) note(row journal.Row) {
 		if journal.Depth(r.Agent) == 0 {
 			x.void(r)
 		}
-	case journal.Opened, journal.Titled, journal.Archived, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished,
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished,
 		journal.Patched, journal.Stepped, journal.Noted, journal.Spoke, journal.Responded, journal.Started, journal.Resulted,
 		journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed, journal.Granted,
 		journal.Proposed, journal.Reached:

@@ -55,6 +55,8 @@ type New struct {
 	Workspace string
 	// Command is a hash of what was asked for, empty where nothing is sent twice.
 	Command string
+	// PrivateTo is the id of the only person who may see it; empty means everybody in the tenant.
+	PrivateTo string
 	// Brief and Snapshot are of the orchestrator. The brief's ids are filled in.
 	Brief    agent.Brief
 	Snapshot string
@@ -72,7 +74,7 @@ func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
 		return err
 	}
 	_, err = c.Log.Append(ctx, place, c.now(),
-		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace, Command: n.Command},
+		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace, Command: n.Command, PrivateTo: n.PrivateTo},
 		journal.Assigned{
 			In: journal.In{Agent: Root, Task: Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
 			MaxIterations: n.Brief.Limits.Iterations, MaxDuration: n.Brief.Limits.Time,

@@ -17,6 +17,7 @@ type Kind string
 // The kinds, one for each type of row.
 const (
 	KindOpened    Kind = "opened"
+	KindShared    Kind = "shared"
 	KindTitled    Kind = "titled"
 	KindArchived  Kind = "archived"
 	KindSaid      Kind = "said"
@@ -48,6 +49,7 @@ const (
 
 // Kind implements Row.
 func (Opened) Kind() Kind    { return KindOpened }
+func (Shared) Kind() Kind    { return KindShared }
 func (Titled) Kind() Kind    { return KindTitled }
 func (Archived) Kind() Kind  { return KindArchived }
 func (Said) Kind() Kind      { return KindSaid }
@@ -80,6 +82,7 @@ func (Granted) Kind() Kind   { return KindGranted }
 func Kinds() []Row {
 	return []Row{
 		Opened{},
+		Shared{},
 		Titled{},
 		Archived{},
 		Said{},
@@ -111,7 +114,7 @@ func Kinds() []Row {
 }
 
 var decoders = map[Kind]func([]byte) (Row, error){
-	KindOpened: decodeAs[Opened], KindTitled: decodeAs[Titled], KindArchived: decodeAs[Archived],
+	KindOpened: decodeAs[Opened], KindShared: decodeAs[Shared], KindTitled: decodeAs[Titled], KindArchived: decodeAs[Archived],
 	KindSaid: decodeAs[Said], KindPosted: decodeAs[Posted], KindDelivered: decodeAs[Delivered],
 	KindAssigned: decodeAs[Assigned], KindMoved: decodeAs[Moved],
 	KindFinished: decodeAs[Finished], KindTurnEnded: decodeAs[TurnEnded],

@@ -64,6 +64,7 @@ func TestKeysTellFactsApart(t *testing.T) {
 		Voided{In: in("a"), Turn: 1},
 		Voided{In: in("a"), Turn: 11},
 		Said{ID: "1"},
+		Shared{By: "ann"},
 		Titled{ID: "1"},
 		Posted{ID: "1"},
 		Delivered{ID: "1"},

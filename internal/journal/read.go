@@ -83,7 +83,7 @@ func (v *View) Inbox() []Waiting {
 		if q.Status == QuestionRelayed {
 			out = append(out, Waiting{
 				Conversation: v.conversation.ID, Seq: q.Seq, At: q.At, Agent: q.Agent, Task: q.Task,
-				Key: Asked{Question: q.ID}.Key(), Until: q.Until,
+				Key: Asked{Question: q.ID}.Key(), Until: q.Until, PrivateTo: v.conversation.PrivateTo,
 			})
 		}
 	}
@@ -91,7 +91,7 @@ func (v *View) Inbox() []Waiting {
 		if a.Status == ApprovalOpen {
 			out = append(out, Waiting{
 				Conversation: v.conversation.ID, Seq: a.Seq, At: a.At, Agent: a.Agent, Task: a.Task,
-				Key: Wanted{In: In{Agent: a.Agent}, Call: a.Call}.Key(), Until: a.Until,
+				Key: Wanted{In: In{Agent: a.Agent}, Call: a.Call}.Key(), Until: a.Until, PrivateTo: v.conversation.PrivateTo,
 			})
 		}
 	}

@@ -45,6 +45,14 @@ type (
 		// Command is a hash of all that was asked for. A conversation that was begun with one and then erased
 		// is not begun again.
 		Command string `json:"command,omitempty"`
+		// PrivateTo is the id of the only person who may see the conversation; empty means everybody in the tenant.
+		PrivateTo string `json:"private_to,omitempty"`
+	}
+
+	// Shared lets everybody in the tenant see a conversation that was private.
+	Shared struct {
+		nowhere
+		By string `json:"by"`
 	}
 
 	// Titled gives a conversation its name. The last one counts.
@@ -440,6 +448,7 @@ const (
 
 // Key implements Row.
 func (Opened) Key() string      { return "opened" }
+func (Shared) Key() string      { return "shared" }
 func (r Titled) Key() string    { return "title/" + r.ID }
 func (Archived) Key() string    { return "archived" }
 func (r Said) Key() string      { return "said/" + r.ID }

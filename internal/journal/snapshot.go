@@ -19,6 +19,8 @@ type Conversation struct {
 	// Seq is the last entry, Number the last message of a person.
 	Seq    int64
 	Number int64
+	// PrivateTo is the id of the only person who may see it; empty means everybody in the tenant.
+	PrivateTo string
 }
 
 // Line is a conversation with what its list shows of what goes on in it.
@@ -214,6 +216,8 @@ type Waiting struct {
 	Task         string
 	Key          string
 	Until        int64
+	// PrivateTo is the conversation's.
+	PrivateTo string
 }
 
 // Words is the text of a message.

@@ -80,7 +80,9 @@ func (v *View) Apply(place Place, e Entry) {
 	case Opened:
 		v.conversation.ID, v.conversation.By = place.Conversation, r.By
 		v.conversation.Title, v.conversation.Workspace = r.Title, r.Workspace
-		v.conversation.OpenedAt = e.At
+		v.conversation.OpenedAt, v.conversation.PrivateTo = e.At, r.PrivateTo
+	case Shared:
+		v.conversation.PrivateTo = ""
 	case Titled:
 		v.conversation.Title = r.Title
 	case Archived:

@@ -32,7 +32,7 @@ func (r Role) Rank() int {
 // Scope is what a credential may be used for.
 type Scope string
 
-// The scopes. ScopeWrite is the five commands and nothing else.
+// The scopes. ScopeWrite is for commands to conversations and nothing else.
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"

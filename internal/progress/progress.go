@@ -203,7 +203,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 	case journal.Stepped:
 		t.stirred = true
 		return nil
-	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
 		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched,
 		journal.Proposed, journal.Reached:
 		return nil

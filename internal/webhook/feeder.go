@@ -211,7 +211,10 @@ func (f *Feeder) conversation(ctx context.Context, place journal.Place, hooks []
 			return err
 		}
 		to := entries[len(entries)-1].Seq
-		list := f.deliveries(place, entries, hooks)
+		list, err := f.deliveries(ctx, place, entries, hooks)
+		if err != nil {
+			return err
+		}
 		err = f.o.Places.Enqueue(ctx, place.Tenant, place.Conversation, at, to, list)
 		if errors.Is(err, ErrMoved) {
 			return nil // it is in good hands
@@ -226,7 +229,12 @@ func (f *Feeder) conversation(ctx context.Context, place journal.Place, hooks []
 	}
 }
 
-func (f *Feeder) deliveries(place journal.Place, entries []journal.Entry, hooks []Hook) []Delivery {
+// deliveries are what hooks are told of entries: nothing while the conversation is private.
+func (f *Feeder) deliveries(ctx context.Context, place journal.Place, entries []journal.Entry, hooks []Hook) ([]Delivery, error) {
+	lines, err := f.o.Log.Lines(ctx, place.Tenant, place.Conversation)
+	if err != nil || lines[place.Conversation].PrivateTo != "" {
+		return nil, err
+	}
 	var out []Delivery
 	for _, entry := range entries {
 		e, ok := f.o.Events(place.Conversation, entry)
@@ -239,5 +247,5 @@ func (f *Feeder) deliveries(place journal.Place, entries []journal.Entry, hooks 
 			}
 		}
 	}
-	return out
+	return out, nil
 }

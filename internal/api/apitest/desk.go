@@ -111,7 +111,7 @@ func (d Desk) write(ctx context.Context, place journal.Place, rows ...journal.Ro
 
 // Open implements api.Commands.
 func (d Desk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	return d.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
+	return d.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo},
 		journal.Assigned{In: root, Role: "main"})
 }
 
@@ -131,6 +131,11 @@ func (d Desk) Decide(ctx context.Context, place journal.Place, decided journal.D
 func (d Desk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
 	post := "cancel:" + id + "|" + by + "|" + task
 	return d.write(ctx, place, journal.Posted{ID: post, Topic: "cancel"}, journal.Delivered{ID: post})
+}
+
+// Share implements api.Commands.
+func (d Desk) Share(ctx context.Context, place journal.Place, by string) error {
+	return d.write(ctx, place, journal.Shared{By: by})
 }
 
 // Archive implements api.Commands.

@@ -39,7 +39,7 @@ func (s *story) opening() []journal.Row {
 	root := journal.In{Agent: "root", Task: "root"}
 	s.tasks = []*job{{In: root}}
 	return []journal.Row{
-		journal.Opened{By: "ann", Title: "a title", Workspace: "w"},
+		journal.Opened{By: "ann", Title: "a title", Workspace: "w", PrivateTo: "u1"},
 		journal.Assigned{In: root, Role: "main", MaxIterations: 50, MaxDuration: 600_000},
 	}
 }
@@ -78,7 +78,7 @@ func (s *story) text() string {
 }
 
 func (s *story) conversation() journal.Row {
-	switch rapid.IntRange(0, 3).Draw(s.t, "conversation row") {
+	switch rapid.IntRange(0, 4).Draw(s.t, "conversation row") {
 	case 0:
 		return journal.Titled{ID: s.next(), Title: s.text()}
 	case 1:
@@ -89,6 +89,8 @@ func (s *story) conversation() journal.Row {
 		if len(s.posts) > 0 {
 			return journal.Delivered{ID: rapid.SampledFrom(s.posts).Draw(s.t, "post")}
 		}
+	case 3:
+		return journal.Shared{By: "ann"}
 	}
 	return journal.Titled{ID: s.next()}
 }

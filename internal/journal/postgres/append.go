@@ -30,7 +30,8 @@ func (l *Log) Append(
 // The first round trip. It is sent as one, so its statements stand here and not among the
 // generated ones, each of which waits for its answer.
 const (
-	setTenant = `select set_config('app.tenant', $1, true), set_config('app.began', extract(epoch from now())::text, true)`
+	setTenant = `select set_config('app.tenant', $1, true), set_config('app.viewer', $2, true),
+		set_config('app.began', extract(epoch from now())::text, true)`
 
 	openConversation = `insert into conversations (tenant_id, conversation_id, opened_at, updated_at)
 		values ($1, $2, $3, $3) on conflict do nothing`
@@ -51,6 +52,9 @@ const (
 			where tenant_id = $1 and conversation_id = $2 and key = k.key limit 1
 		) e`
 )
+
+// itself is the viewer of a transaction that writes: whoever may write was found out by a read.
+const itself = ""
 
 // wrongGuess is the code of the error that expect raises.
 const wrongGuess = "RT001"
@@ -106,7 +110,7 @@ func (l *Log) tryGuess(
 ) ([][]journal.Written, error) {
 	out := &queue{}
 	out.Queue("begin")
-	out.Queue(setTenant, place.Tenant)
+	out.Queue(setTenant, place.Tenant, itself)
 	out.Queue(expect, place.Tenant, place.Conversation, g.birth, g.tail.Seq, g.absent)
 	err := finish(ctx, conn, place, g.plan, out)
 	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == wrongGuess {
@@ -153,7 +157,7 @@ func lock(
 	found := look{known: map[string]journal.Written{}}
 	var b pgx.Batch
 	b.Queue("begin")
-	b.Queue(setTenant, place.Tenant)
+	b.Queue(setTenant, place.Tenant, itself)
 	for _, batch := range batches {
 		if batch.Opens() {
 			b.Queue(openConversation, place.Tenant, place.Conversation, batch.At)
@@ -299,7 +303,7 @@ func (l *Log) inTenant(
 	err := l.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		var b pgx.Batch
 		b.Queue(begin)
-		b.Queue(setTenant, tenant)
+		b.Queue(setTenant, tenant, journal.ViewerOf(ctx))
 		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func fold(ctx context.Context, q *query.Queries, place journal.Place, plan journ
 
 func (f *folder) apply(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered:
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered:
 		return f.conversationRow(e)
 	case journal.Assigned, journal.Moved, journal.Finished:
 		return f.taskRow(e)
@@ -59,10 +59,19 @@ func (f *folder) apply(e journal.Numbered) error {
 func (f *folder) conversationRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
 	case journal.Opened:
-		return f.q.FoldOpened(f.ctx, query.FoldOpenedParams{
+		err := f.q.FoldOpened(f.ctx, query.FoldOpenedParams{
 			Tenant: f.tenant, Conversation: f.conversation, OpenedBy: r.By, Title: r.Title,
-			Workspace: r.Workspace, At: e.At,
+			Workspace: r.Workspace, At: e.At, PrivateTo: r.PrivateTo,
 		})
+		if err != nil || r.PrivateTo == "" {
+			return err
+		}
+		return f.q.FoldPrivate(f.ctx, query.FoldPrivateParams{Tenant: f.tenant, Conversation: f.conversation, Owner: r.PrivateTo})
+	case journal.Shared:
+		if err := f.q.FoldShared(f.ctx, query.FoldSharedParams{Tenant: f.tenant, Conversation: f.conversation}); err != nil {
+			return err
+		}
+		return f.q.FoldNotPrivate(f.ctx, query.FoldNotPrivateParams{Tenant: f.tenant, Conversation: f.conversation})
 	case journal.Titled:
 		return f.q.FoldTitled(f.ctx, query.FoldTitledParams{
 			Tenant: f.tenant, Conversation: f.conversation, Title: r.Title,

@@ -78,7 +78,7 @@ func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journa
 		out = each(rows, func(w query.WaitingForRow) journal.Waiting {
 			return journal.Waiting{
 				Conversation: w.ConversationID, Seq: w.Seq, At: w.At.UTC(), Agent: w.AgentID,
-				Task: w.TaskID, Key: w.Key, Until: w.Until,
+				Task: w.TaskID, Key: w.Key, Until: w.Until, PrivateTo: w.PrivateTo,
 			}
 		})
 		return err

@@ -122,7 +122,7 @@ func conversation(c query.Conversation) journal.Conversation {
 	return journal.Conversation{
 		ID: c.ConversationID, By: c.OpenedBy, Title: c.Title, Workspace: c.Workspace,
 		Archived: c.Archived, OpenedAt: c.OpenedAt.UTC(), UpdatedAt: c.UpdatedAt.UTC(),
-		Seq: c.LastSeq, Number: c.LastNumber,
+		Seq: c.LastSeq, Number: c.LastNumber, PrivateTo: c.PrivateTo,
 	}
 }
 

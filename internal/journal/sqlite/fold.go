@@ -33,7 +33,7 @@ func fold(ctx context.Context, q *query.Queries, place journal.Place, plan journ
 
 func (f *folder) apply(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Opened, journal.Titled, journal.Archived, journal.Posted, journal.Delivered:
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered:
 		return f.conversationRow(e)
 	case journal.Assigned, journal.Moved, journal.Finished:
 		return f.taskRow(e)
@@ -60,8 +60,10 @@ func (f *folder) conversationRow(e journal.Numbered) error {
 	case journal.Opened:
 		return f.q.FoldOpened(f.ctx, query.FoldOpenedParams{
 			Tenant: f.tenant, Conversation: f.conversation, OpenedBy: r.By, Title: r.Title,
-			Workspace: r.Workspace, At: e.At.UnixMilli(),
+			Workspace: r.Workspace, At: e.At.UnixMilli(), PrivateTo: r.PrivateTo,
 		})
+	case journal.Shared:
+		return f.q.FoldShared(f.ctx, query.FoldSharedParams{Tenant: f.tenant, Conversation: f.conversation})
 	case journal.Titled:
 		return f.q.FoldTitled(f.ctx, query.FoldTitledParams{
 			Tenant: f.tenant, Conversation: f.conversation, Title: r.Title,

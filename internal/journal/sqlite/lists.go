@@ -86,7 +86,7 @@ func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journa
 		out = each(rows, func(w query.WaitingForRow) journal.Waiting {
 			return journal.Waiting{
 				Conversation: w.ConversationID, Seq: w.Seq, At: moment(w.At), Agent: w.AgentID,
-				Task: w.TaskID, Key: w.EntryKey, Until: w.Until,
+				Task: w.TaskID, Key: w.EntryKey, Until: w.Until, PrivateTo: w.PrivateTo,
 			}
 		})
 		return err

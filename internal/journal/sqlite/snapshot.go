@@ -126,7 +126,7 @@ func conversation(c query.Conversation) journal.Conversation {
 	return journal.Conversation{
 		ID: c.ConversationID, By: c.OpenedBy, Title: c.Title, Workspace: c.Workspace,
 		Archived: c.Archived, OpenedAt: moment(c.OpenedAt), UpdatedAt: moment(c.UpdatedAt),
-		Seq: c.LastSeq, Number: c.LastNumber,
+		Seq: c.LastSeq, Number: c.LastNumber, PrivateTo: c.PrivateTo,
 	}
 }
 

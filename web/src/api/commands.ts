@@ -1,4 +1,4 @@
-// The five commands. Each may be given a key, so that what a person sends again by hand is the same command.
+// The commands. Each may be given a key, so that what a person sends again by hand is the same command.
 
 import { command } from './request';
 import type { Answer, Approval, Body } from './types';
@@ -30,6 +30,11 @@ export function decideApproval(
 export function cancel(conversation: string, task?: string, key?: string) {
   const body: Body<'cancel'> = task === undefined ? {} : { task };
   return command<Answer<'cancel'>>(`${at(conversation)}/cancel`, { body, ...keyed(key) });
+}
+
+/** Lets everybody in the tenant see a private conversation, for good. */
+export function shareConversation(conversation: string, key?: string) {
+  return command<Answer<'shareConversation'>>(`${at(conversation)}/share`, keyed(key));
 }
 
 export function archiveConversation(conversation: string, key?: string) {

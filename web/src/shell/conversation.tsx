@@ -1,5 +1,5 @@
 import { Link, type LinkProps, Outlet, useLocation } from '@tanstack/react-router';
-import { ChartGantt, type LucideIcon, MessagesSquare, Wallet } from 'lucide-react';
+import { ChartGantt, Lock, type LucideIcon, MessagesSquare, Wallet } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef } from 'react';
 import { AskChip } from '../features/asks/chip';
 import { limitOf, summaryOf } from '../store/activity';
@@ -45,6 +45,7 @@ export function ConversationFrame() {
 
 function Header({ id }: { id: string }) {
   const title = useConversation(id, (state) => state.conversation?.title);
+  const isPrivate = useConversation(id, (state) => state.conversation?.visibility === 'private');
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   useEffect(() => {
@@ -59,6 +60,15 @@ function Header({ id }: { id: string }) {
       >
         {title || (title === '' ? 'Untitled' : '')}
       </h1>
+      {isPrivate && (
+        <span
+          title="Only you can see this conversation"
+          className="flex shrink-0 items-center gap-1 rounded-full border px-2 py-0.5 text-fg-2 text-xs"
+        >
+          <Lock className="size-3" aria-hidden="true" />
+          Private
+        </span>
+      )}
       <Figures id={id} />
       <nav aria-label="Views" className="flex shrink-0 gap-0.5 rounded-md border bg-sunken p-0.5">
         <View to="/c/$id" id={id} icon={MessagesSquare} label="Chat" />

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
-import { Archive, Download, Ellipsis, Link2, Trash2 } from 'lucide-react';
+import { Archive, Download, Ellipsis, Link2, Trash2, Users } from 'lucide-react';
 import { useRef, useState } from 'react';
-import { archiveConversation, deleteConversation } from '../api/commands';
+import { archiveConversation, deleteConversation, shareConversation } from '../api/commands';
 import { newKey } from '../api/request';
 import { exportConversation } from '../features/chat/export';
 import { useConversation } from '../store/hooks';
@@ -14,10 +14,12 @@ import { toastError } from '../ui/toast';
 export function ConversationMenu({ id }: { id: string }) {
   const title = useConversation(id, (state) => state.conversation?.title) || 'Untitled';
   const archived = useConversation(id, (state) => state.conversation?.archived ?? false);
+  const isPrivate = useConversation(id, (state) => state.conversation?.visibility === 'private');
   const [deleting, setDeleting] = useState(false);
+  const [sharing, setSharing] = useState(false);
   const navigate = useNavigate();
   // Made once, so that a second try is the same command.
-  const keys = useRef({ archive: newKey(), delete: newKey() });
+  const keys = useRef({ archive: newKey(), delete: newKey(), share: newKey() });
   const icon = 'size-4 text-fg-3';
   return (
     <>
@@ -56,6 +58,20 @@ export function ConversationMenu({ id }: { id: string }) {
             ),
             onSelect: () => void exportConversation(id).catch(toastError),
           },
+          ...(isPrivate
+            ? [
+                {
+                  name: 'share',
+                  content: (
+                    <>
+                      <Users className={icon} aria-hidden="true" />
+                      Share with everybody…
+                    </>
+                  ),
+                  onSelect: () => setSharing(true),
+                },
+              ]
+            : []),
           {
             name: 'archive',
             disabled: archived,
@@ -84,6 +100,20 @@ export function ConversationMenu({ id }: { id: string }) {
           },
         ]}
       />
+      {sharing && (
+        <Confirm
+          title={`Share “${title}”?`}
+          act="Share"
+          onClose={() => setSharing(false)}
+          onAct={async () => {
+            await shareConversation(id, keys.current.share);
+            announce('Everybody in your team can see the conversation.');
+          }}
+        >
+          Everybody in your team will see all of it, also what was said before, and can take part.
+          It cannot be made private again.
+        </Confirm>
+      )}
       {deleting && (
         <Confirm
           title={`Delete “${title}”?`}

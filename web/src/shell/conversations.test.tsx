@@ -24,7 +24,17 @@ afterEach(() => {
 
 const at = '2026-01-01T00:00:00Z';
 const listed = (id: string, running: number): Schemas['ListedConversation'] => ({
-  ...{ id, by: 'ada', title: id, workspace: '/w', archived: false, seq: 1, number: 1, running },
+  ...{
+    id,
+    by: 'ada',
+    title: id,
+    workspace: '/w',
+    archived: false,
+    visibility: 'tenant',
+    seq: 1,
+    number: 1,
+    running,
+  },
   ...{ opened_at: at, updated_at: at },
 });
 

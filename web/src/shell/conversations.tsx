@@ -1,4 +1,5 @@
 import { Link, useParams } from '@tanstack/react-router';
+import { Lock } from 'lucide-react';
 import { memo } from 'react';
 import { foremost } from '../store/agentselectors';
 import { useConversation, useList } from '../store/hooks';
@@ -80,6 +81,12 @@ const Item = memo(function Item({ row }: { row: ListRow }) {
       >
         <StatusIcon shown={shown} />
         <span className="min-w-0 flex-1 truncate">{row.title || 'Untitled'}</span>
+        {row.visibility === 'private' && (
+          <>
+            <Lock className="size-3 shrink-0 text-fg-3" aria-hidden="true" />
+            <span className="sr-only">Private</span>
+          </>
+        )}
         {shown !== 'completed' && (
           <span className="sr-only">{row.waiting > 0 ? 'Needs you' : wordOf(shown)}</span>
         )}

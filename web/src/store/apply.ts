@@ -14,12 +14,22 @@ export function apply(state: ConversationState, event: Event): void {
   if (isAsk(event)) return applyAsk(state, event);
   switch (event.type) {
     case 'conversation.created': {
-      const { by, title, workspace } = event.data;
-      const fields = { by, workspace, opened_at: event.ts, title, archived: false, number: 0 };
+      const { by, title, workspace, visibility } = event.data;
+      const fields = {
+        by,
+        workspace,
+        visibility,
+        opened_at: event.ts,
+        title,
+        archived: false,
+        number: 0,
+      };
       return state.head.bear(state.id, fields, seq);
     }
     case 'conversation.renamed':
       return state.head.put(state.id, { title: event.data.title }, seq);
+    case 'conversation.shared':
+      return state.head.put(state.id, { visibility: 'tenant' }, seq);
     case 'conversation.archived':
       return state.head.put(state.id, { archived: true }, seq);
     case 'message.received':

@@ -37,7 +37,7 @@ const moves = fc.array(
         'note',
         'title',
       ],
-      ...['void', 'stop', 'turn', 'gap', 'patch', 'archive'],
+      ...['void', 'stop', 'turn', 'gap', 'patch', 'share', 'archive'],
     ),
     pick: fc.nat(1000),
     text: fc.constantFrom('a', 'b', 'c'),
@@ -65,7 +65,12 @@ class Recorder {
   private readonly said: string[] = [];
 
   constructor() {
-    this.emit('conversation.created', { by: 'ana', title: 'T', workspace: '' });
+    this.emit('conversation.created', {
+      by: 'ana',
+      title: 'T',
+      workspace: '',
+      visibility: 'private',
+    });
     this.spawn();
   }
 
@@ -78,6 +83,8 @@ class Recorder {
         return;
       case 'title':
         return this.emit('conversation.renamed', { title: text });
+      case 'share':
+        return this.emit('conversation.shared', { by: 'ana' });
       case 'archive':
         return this.emit('conversation.archived', { by: 'ana' });
       case 'say': {

@@ -9,6 +9,7 @@ const listed = (id: string, running: number): Schemas['ListedConversation'] => (
   title: id,
   workspace: '/w',
   archived: false,
+  visibility: 'tenant',
   opened_at: '2026-01-01T00:00:00Z',
   updated_at: '2026-01-01T00:00:00Z',
   seq: 1,

@@ -31,6 +31,9 @@ export function snapshotAfter(events: readonly Event[]): Snapshot {
       case 'conversation.renamed':
         Object.assign(snapshot.conversation, data);
         break;
+      case 'conversation.shared':
+        Object.assign(snapshot.conversation, { visibility: 'tenant' });
+        break;
       case 'conversation.archived':
         Object.assign(snapshot.conversation, { archived: true });
         break;

@@ -3,8 +3,18 @@
 
 -- name: FoldOpened :exec
 update conversations
-set opened_by = @opened_by, title = @title, workspace = @workspace, opened_at = @at
+set opened_by = @opened_by, title = @title, workspace = @workspace, opened_at = @at, private_to = @private_to
 where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: FoldShared :exec
+update conversations set private_to = ''
+where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: FoldPrivate :exec
+insert into private_conversations (tenant_id, conversation_id, owner) values (@tenant, @conversation, @owner);
+
+-- name: FoldNotPrivate :exec
+delete from private_conversations where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: FoldTitled :exec
 update conversations set title = @title

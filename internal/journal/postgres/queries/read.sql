@@ -147,14 +147,19 @@ from conversations c
 where c.tenant_id = @tenant and c.conversation_id = any(@conversations::text[]);
 
 -- name: WaitingFor :many
-select conversation_id, seq, at, agent_id, task_id, ('ask/' || question_id)::text as key, until
-from questions q where q.tenant_id = @tenant and relayed and not closed
-union all
-select conversation_id, seq, at, agent_id, task_id,
-  ('approval/' || agent_id || '#' || call_id)::text as key, until
-from approvals a where a.tenant_id = @tenant and status = 'open'
-order by at, conversation_id, seq
-limit @count;
+select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.key, w.until, c.private_to
+from (
+  select q.tenant_id, q.conversation_id, q.seq, q.at, q.agent_id, q.task_id, ('ask/' || q.question_id)::text as key, q.until
+  from questions q where q.tenant_id = @tenant and q.relayed and not q.closed
+  union all
+  select a.tenant_id, a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
+    ('approval/' || a.agent_id || '#' || a.call_id)::text as key, a.until
+  from approvals a where a.tenant_id = @tenant and a.status = 'open'
+  order by at, conversation_id, seq
+  limit @count
+) w
+join conversations c on c.tenant_id = w.tenant_id and c.conversation_id = w.conversation_id
+order by w.at, w.conversation_id, w.seq;
 
 -- name: SearchMessages :many
 select m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,

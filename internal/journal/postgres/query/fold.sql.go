@@ -364,11 +364,25 @@ func (q *Queries) FoldMoved(ctx context.Context, arg FoldMovedParams) error {
 	return err
 }
 
+const foldNotPrivate = `-- name: FoldNotPrivate :exec
+delete from private_conversations where tenant_id = $1 and conversation_id = $2
+`
+
+type FoldNotPrivateParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) FoldNotPrivate(ctx context.Context, arg FoldNotPrivateParams) error {
+	_, err := q.db.Exec(ctx, foldNotPrivate, arg.Tenant, arg.Conversation)
+	return err
+}
+
 const foldOpened = `-- name: FoldOpened :exec
 
 update conversations
-set opened_by = $1, title = $2, workspace = $3, opened_at = $4
-where tenant_id = $5 and conversation_id = $6
+set opened_by = $1, title = $2, workspace = $3, opened_at = $4, private_to = $5
+where tenant_id = $6 and conversation_id = $7
 `
 
 type FoldOpenedParams struct {
@@ -376,6 +390,7 @@ type FoldOpenedParams struct {
 	Title        string
 	Workspace    string
 	At           time.Time
+	PrivateTo    string
 	Tenant       string
 	Conversation string
 }
@@ -388,6 +403,7 @@ func (q *Queries) FoldOpened(ctx context.Context, arg FoldOpenedParams) error {
 		arg.Title,
 		arg.Workspace,
 		arg.At,
+		arg.PrivateTo,
 		arg.Tenant,
 		arg.Conversation,
 	)
@@ -417,6 +433,21 @@ func (q *Queries) FoldPosted(ctx context.Context, arg FoldPostedParams) error {
 		arg.Topic,
 		arg.At,
 	)
+	return err
+}
+
+const foldPrivate = `-- name: FoldPrivate :exec
+insert into private_conversations (tenant_id, conversation_id, owner) values ($1, $2, $3)
+`
+
+type FoldPrivateParams struct {
+	Tenant       string
+	Conversation string
+	Owner        string
+}
+
+func (q *Queries) FoldPrivate(ctx context.Context, arg FoldPrivateParams) error {
+	_, err := q.db.Exec(ctx, foldPrivate, arg.Tenant, arg.Conversation, arg.Owner)
 	return err
 }
 
@@ -560,6 +591,21 @@ func (q *Queries) FoldResulted(ctx context.Context, arg FoldResultedParams) erro
 		arg.Turn,
 		arg.Item,
 	)
+	return err
+}
+
+const foldShared = `-- name: FoldShared :exec
+update conversations set private_to = ''
+where tenant_id = $1 and conversation_id = $2
+`
+
+type FoldSharedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) FoldShared(ctx context.Context, arg FoldSharedParams) error {
+	_, err := q.db.Exec(ctx, foldShared, arg.Tenant, arg.Conversation)
 	return err
 }
 

@@ -57,6 +57,7 @@ type Conversation struct {
 	LastSeq        int64
 	LastNumber     int64
 	Birth          string
+	PrivateTo      string
 }
 
 type Grant struct {

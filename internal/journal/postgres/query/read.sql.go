@@ -169,7 +169,7 @@ func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, er
 
 const conversationOf = `-- name: ConversationOf :one
 
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth from conversations where tenant_id = $1 and conversation_id = $2
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to from conversations where tenant_id = $1 and conversation_id = $2
 `
 
 type ConversationOfParams struct {
@@ -193,6 +193,7 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 		&i.LastSeq,
 		&i.LastNumber,
 		&i.Birth,
+		&i.PrivateTo,
 	)
 	return i, err
 }
@@ -346,7 +347,7 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 }
 
 const linesOf = `-- name: LinesOf :many
-select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.birth, (
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.birth, c.private_to, (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
@@ -392,6 +393,7 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.LastSeq,
 			&i.Conversation.LastNumber,
 			&i.Conversation.Birth,
+			&i.Conversation.PrivateTo,
 			&i.Running,
 			&i.Ended,
 		); err != nil {
@@ -658,7 +660,7 @@ func (q *Queries) QuestionsOf(ctx context.Context, arg QuestionsOfParams) ([]Que
 }
 
 const recentConversations = `-- name: RecentConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to from conversations
 where tenant_id = $1 and not archived
   and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
 order by updated_at desc, conversation_id desc
@@ -698,6 +700,7 @@ func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversatio
 			&i.LastSeq,
 			&i.LastNumber,
 			&i.Birth,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}
@@ -1150,14 +1153,19 @@ func (q *Queries) TranscriptOf(ctx context.Context, arg TranscriptOfParams) ([]T
 }
 
 const waitingFor = `-- name: WaitingFor :many
-select conversation_id, seq, at, agent_id, task_id, ('ask/' || question_id)::text as key, until
-from questions q where q.tenant_id = $2 and relayed and not closed
-union all
-select conversation_id, seq, at, agent_id, task_id,
-  ('approval/' || agent_id || '#' || call_id)::text as key, until
-from approvals a where a.tenant_id = $2 and status = 'open'
-order by at, conversation_id, seq
-limit $1
+select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.key, w.until, c.private_to
+from (
+  select q.tenant_id, q.conversation_id, q.seq, q.at, q.agent_id, q.task_id, ('ask/' || q.question_id)::text as key, q.until
+  from questions q where q.tenant_id = $2 and q.relayed and not q.closed
+  union all
+  select a.tenant_id, a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
+    ('approval/' || a.agent_id || '#' || a.call_id)::text as key, a.until
+  from approvals a where a.tenant_id = $2 and a.status = 'open'
+  order by at, conversation_id, seq
+  limit $1
+) w
+join conversations c on c.tenant_id = w.tenant_id and c.conversation_id = w.conversation_id
+order by w.at, w.conversation_id, w.seq
 `
 
 type WaitingForParams struct {
@@ -1173,6 +1181,7 @@ type WaitingForRow struct {
 	TaskID         string
 	Key            string
 	Until          int64
+	PrivateTo      string
 }
 
 func (q *Queries) WaitingFor(ctx context.Context, arg WaitingForParams) ([]WaitingForRow, error) {
@@ -1192,6 +1201,7 @@ func (q *Queries) WaitingFor(ctx context.Context, arg WaitingForParams) ([]Waiti
 			&i.TaskID,
 			&i.Key,
 			&i.Until,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 const archivedConversations = `-- name: ArchivedConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to from conversations
 where tenant_id = $1 and archived
   and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
 order by updated_at desc, conversation_id desc
@@ -51,6 +51,7 @@ func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConvers
 			&i.LastSeq,
 			&i.LastNumber,
 			&i.Birth,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}

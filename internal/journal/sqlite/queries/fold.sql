@@ -2,7 +2,11 @@
 
 -- name: FoldOpened :exec
 update conversations
-set opened_by = @opened_by, title = @title, workspace = @workspace, opened_at = @at
+set opened_by = @opened_by, title = @title, workspace = @workspace, opened_at = @at, private_to = @private_to
+where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: FoldShared :exec
+update conversations set private_to = ''
 where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: FoldTitled :exec

@@ -158,14 +158,16 @@ where c.tenant_id = @tenant
 -- name: WaitingFor :many
 select
   q.conversation_id, q.seq, q.at, q.agent_id, q.task_id,
-  cast('ask/' || q.question_id as text) as entry_key, q.until
+  cast('ask/' || q.question_id as text) as entry_key, q.until, c.private_to
 from questions q
+join conversations c on c.tenant_id = q.tenant_id and c.conversation_id = q.conversation_id
 where q.tenant_id = @tenant and q.relayed and not q.closed
 union all
 select
   a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
-  cast('approval/' || a.agent_id || '#' || a.call_id as text) as entry_key, a.until
+  cast('approval/' || a.agent_id || '#' || a.call_id as text) as entry_key, a.until, c.private_to
 from approvals a
+join conversations c on c.tenant_id = a.tenant_id and c.conversation_id = a.conversation_id
 where a.tenant_id = @tenant and a.status = 'open'
 order by 3, 1, 2
 limit @count;

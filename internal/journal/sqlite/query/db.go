@@ -117,6 +117,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.foldResultedStmt, err = db.PrepareContext(ctx, foldResulted); err != nil {
 		return nil, fmt.Errorf("error preparing query FoldResulted: %w", err)
 	}
+	if q.foldSharedStmt, err = db.PrepareContext(ctx, foldShared); err != nil {
+		return nil, fmt.Errorf("error preparing query FoldShared: %w", err)
+	}
 	if q.foldStartedStmt, err = db.PrepareContext(ctx, foldStarted); err != nil {
 		return nil, fmt.Errorf("error preparing query FoldStarted: %w", err)
 	}
@@ -388,6 +391,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing foldResultedStmt: %w", cerr)
 		}
 	}
+	if q.foldSharedStmt != nil {
+		if cerr := q.foldSharedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing foldSharedStmt: %w", cerr)
+		}
+	}
 	if q.foldStartedStmt != nil {
 		if cerr := q.foldStartedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing foldStartedStmt: %w", cerr)
@@ -643,6 +651,7 @@ type Queries struct {
 	foldRequestedStmt         *sql.Stmt
 	foldRespondedStmt         *sql.Stmt
 	foldResultedStmt          *sql.Stmt
+	foldSharedStmt            *sql.Stmt
 	foldStartedStmt           *sql.Stmt
 	foldTaskStmt              *sql.Stmt
 	foldTitledStmt            *sql.Stmt
@@ -717,6 +726,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		foldRequestedStmt:         q.foldRequestedStmt,
 		foldRespondedStmt:         q.foldRespondedStmt,
 		foldResultedStmt:          q.foldResultedStmt,
+		foldSharedStmt:            q.foldSharedStmt,
 		foldStartedStmt:           q.foldStartedStmt,
 		foldTaskStmt:              q.foldTaskStmt,
 		foldTitledStmt:            q.foldTitledStmt,

@@ -370,8 +370,8 @@ func (q *Queries) FoldMoved(ctx context.Context, arg FoldMovedParams) error {
 const foldOpened = `-- name: FoldOpened :exec
 
 update conversations
-set opened_by = ?1, title = ?2, workspace = ?3, opened_at = ?4
-where tenant_id = ?5 and conversation_id = ?6
+set opened_by = ?1, title = ?2, workspace = ?3, opened_at = ?4, private_to = ?5
+where tenant_id = ?6 and conversation_id = ?7
 `
 
 type FoldOpenedParams struct {
@@ -379,6 +379,7 @@ type FoldOpenedParams struct {
 	Title        string
 	Workspace    string
 	At           int64
+	PrivateTo    string
 	Tenant       string
 	Conversation string
 }
@@ -390,6 +391,7 @@ func (q *Queries) FoldOpened(ctx context.Context, arg FoldOpenedParams) error {
 		arg.Title,
 		arg.Workspace,
 		arg.At,
+		arg.PrivateTo,
 		arg.Tenant,
 		arg.Conversation,
 	)
@@ -561,6 +563,21 @@ func (q *Queries) FoldResulted(ctx context.Context, arg FoldResultedParams) erro
 		arg.Turn,
 		arg.Item,
 	)
+	return err
+}
+
+const foldShared = `-- name: FoldShared :exec
+update conversations set private_to = ''
+where tenant_id = ?1 and conversation_id = ?2
+`
+
+type FoldSharedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) FoldShared(ctx context.Context, arg FoldSharedParams) error {
+	_, err := q.exec(ctx, q.foldSharedStmt, foldShared, arg.Tenant, arg.Conversation)
 	return err
 }
 

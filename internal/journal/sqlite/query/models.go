@@ -52,6 +52,7 @@ type Conversation struct {
 	UpdatedAt      int64
 	LastSeq        int64
 	LastNumber     int64
+	PrivateTo      string
 }
 
 type Grant struct {

@@ -179,7 +179,7 @@ func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, er
 
 const conversationOf = `-- name: ConversationOf :one
 
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number from conversations where tenant_id = ?1 and conversation_id = ?2
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, private_to from conversations where tenant_id = ?1 and conversation_id = ?2
 `
 
 type ConversationOfParams struct {
@@ -202,6 +202,7 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 		&i.UpdatedAt,
 		&i.LastSeq,
 		&i.LastNumber,
+		&i.PrivateTo,
 	)
 	return i, err
 }
@@ -364,7 +365,7 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 }
 
 const linesOf = `-- name: LinesOf :many
-select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, (
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.private_to, (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
@@ -410,6 +411,7 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.UpdatedAt,
 			&i.Conversation.LastSeq,
 			&i.Conversation.LastNumber,
+			&i.Conversation.PrivateTo,
 			&i.Running,
 			&i.Ended,
 		); err != nil {
@@ -693,7 +695,7 @@ func (q *Queries) QuestionsOf(ctx context.Context, arg QuestionsOfParams) ([]Que
 }
 
 const recentConversations = `-- name: RecentConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, private_to from conversations
 where tenant_id = ?1 and not archived
   and (updated_at < ?2 or (updated_at = ?2 and conversation_id < ?3))
 order by updated_at desc, conversation_id desc
@@ -732,6 +734,7 @@ func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversatio
 			&i.UpdatedAt,
 			&i.LastSeq,
 			&i.LastNumber,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}
@@ -1216,14 +1219,16 @@ func (q *Queries) TranscriptOf(ctx context.Context, arg TranscriptOfParams) ([]T
 const waitingFor = `-- name: WaitingFor :many
 select
   q.conversation_id, q.seq, q.at, q.agent_id, q.task_id,
-  cast('ask/' || q.question_id as text) as entry_key, q.until
+  cast('ask/' || q.question_id as text) as entry_key, q.until, c.private_to
 from questions q
+join conversations c on c.tenant_id = q.tenant_id and c.conversation_id = q.conversation_id
 where q.tenant_id = ?2 and q.relayed and not q.closed
 union all
 select
   a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
-  cast('approval/' || a.agent_id || '#' || a.call_id as text) as entry_key, a.until
+  cast('approval/' || a.agent_id || '#' || a.call_id as text) as entry_key, a.until, c.private_to
 from approvals a
+join conversations c on c.tenant_id = a.tenant_id and c.conversation_id = a.conversation_id
 where a.tenant_id = ?2 and a.status = 'open'
 order by 3, 1, 2
 limit ?1
@@ -1242,6 +1247,7 @@ type WaitingForRow struct {
 	TaskID         string
 	EntryKey       string
 	Until          int64
+	PrivateTo      string
 }
 
 func (q *Queries) WaitingFor(ctx context.Context, arg WaitingForParams) ([]WaitingForRow, error) {
@@ -1261,6 +1267,7 @@ func (q *Queries) WaitingFor(ctx context.Context, arg WaitingForParams) ([]Waiti
 			&i.TaskID,
 			&i.EntryKey,
 			&i.Until,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
-import { CircleCheck, CircleDashed } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { CircleCheck, CircleDashed, Lock } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
 import { createConversation } from '../../api/commands';
 import { getSettings, listFiles, type Settings } from '../../api/installation';
 import { listRoles } from '../../api/reads';
@@ -25,6 +25,7 @@ export function NewPage() {
     document.title = 'New conversation · Retinue';
   }, []);
   const settings = useRead('settings', (signal) => getSettings({ signal })).value;
+  const [isPrivate, setPrivate] = useState(false);
   return (
     <div data-region="conversation" className="flex min-h-0 flex-1 flex-col overflow-y-auto">
       <div className="m-auto w-full max-w-[680px] px-4 py-10 max-lg:pt-14">
@@ -47,12 +48,32 @@ export function NewPage() {
             rows={2}
             draft={DRAFT}
             actions={
-              <span className="mr-2 hidden items-center gap-1 text-xs lg:flex">
-                <ActionKeys action="palette.open" /> commands
-              </span>
+              <>
+                {settings?.mode === 'hosted' && (
+                  <label className="mr-2 flex items-center gap-1.5 text-fg-2 text-xs pointer-coarse:min-h-11">
+                    <input
+                      type="checkbox"
+                      checked={isPrivate}
+                      onChange={(e) => setPrivate(e.target.checked)}
+                    />
+                    <Lock className="size-3" aria-hidden="true" />
+                    Only I can see it
+                  </label>
+                )}
+                <span className="mr-2 hidden items-center gap-1 text-xs lg:flex">
+                  <ActionKeys action="palette.open" /> commands
+                </span>
+              </>
             }
             onSend={async (message, key) => {
-              const { id } = await createConversation({ message, title: titleOf(message) }, key);
+              const { id } = await createConversation(
+                {
+                  message,
+                  title: titleOf(message),
+                  visibility: isPrivate ? 'private' : 'tenant',
+                },
+                key,
+              );
               await navigate({ to: '/c/$id', params: { id } });
             }}
           />

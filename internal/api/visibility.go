@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// Visibility is who may see a conversation.
+type Visibility string
+
+// The visibilities. A private conversation is there for the person who began it. To everybody else in the tenant, its
+// owners among them, it does not exist.
+const (
+	VisibleToTenant Visibility = "tenant"
+	VisiblePrivate  Visibility = "private"
+)
+
+func visibilityOf(privateTo string) Visibility {
+	if privateTo != "" {
+		return VisiblePrivate
+	}
+	return VisibleToTenant
+}
+
+func (s *Server) visibilityRoutes() {
+	register(s, accessCommand, huma.Operation{
+		OperationID: "shareConversation", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/share",
+		DefaultStatus: http.StatusAccepted, Summary: "Let everybody in the tenant see a private conversation", Tags: []string{"commands"},
+		Description: "What others have seen cannot be taken back: a conversation that is shared stays so.",
+	}, s.share)
+}
+
+func (s *Server) share(ctx context.Context, in *endInput) (*acceptedOutput, error) {
+	caller, place := callerOf(ctx), in.place(ctx)
+	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
+		return nil, err
+	}
+	if err := s.options.Commands.Share(ctx, place, caller.Name); err != nil {
+		return nil, err
+	}
+	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}, nil
+}
+
+// owner is whom a new conversation is private to, empty if it is not to be private. Where a second pair of eyes is
+// wanted it cannot be: nobody else would see what waits for them.
+func (s *Server) owner(ctx context.Context, v Visibility) (string, error) {
+	caller := callerOf(ctx)
+	if v != VisiblePrivate {
+		return "", nil
+	}
+	if s.options.People == nil {
+		return caller.User, nil
+	}
+	policy, err := s.options.People.Policy(ctx, caller.Tenant)
+	if err == nil && policy.SecondPair {
+		err = &Problem{
+			Status: http.StatusConflict, Code: "conflict",
+			Detail: "this tenant wants a second pair of eyes, and nobody else would see what a private conversation asks",
+			Next:   "begin one that the tenant can see",
+		}
+	}
+	return caller.User, err
+}
+
+// nobody is a person who cannot be.
+const nobody = "nobody"
+
+// viewing is a context that reads for a caller.
+func viewing(ctx context.Context, c Caller) context.Context {
+	if c.User == "" {
+		return journal.For(ctx, nobody)
+	}
+	return journal.For(ctx, c.User)
+}

@@ -1,0 +1,18 @@
+package journal
+
+import "context"
+
+type viewerKey struct{}
+
+// For is a context in which a journal is read for a person, by their id: private conversations of others are not there,
+// as if they did not exist. Without it the program reads for itself and sees everything. A store that keeps one
+// person's conversations takes no notice.
+func For(ctx context.Context, viewer string) context.Context {
+	return context.WithValue(ctx, viewerKey{}, viewer)
+}
+
+// ViewerOf is the person that a context reads for, empty if it is the program itself.
+func ViewerOf(ctx context.Context) string {
+	viewer, _ := ctx.Value(viewerKey{}).(string)
+	return viewer
+}
