@@ -263,11 +263,12 @@ func (n *Node) Work() error {
 		Serves: n.serves, Trees: n.grove, Engine: n.engine,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
 		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
+		TenantLegs: tenantSlots(n.options.Loaded.Settings),
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
 		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b durable.Workspace) int {
 			return strings.Compare(a.String(), b.String())
-		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local,
+		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local, Legs: n.options.Loaded.Settings.Worker.Slots,
 		Deployment: n.options.Deployment, Build: n.options.Build,
 	})
 	return n.worker.Start()

@@ -106,6 +106,8 @@ func (l Loaded) check() []error {
 	complain("web.local", checkEach(s.Web.Local, checkLocal))
 	complain("web.search.base_url", checkURL(s.Web.Search.BaseURL))
 	complain("sandbox.host_bytes", s.Sandbox.checkHostBytes())
+	complain("worker.slots", checkSlots(s.Worker.Slots))
+	complain("worker.tenant_slots", checkSlots(s.Worker.TenantSlots))
 	complain("serve.oidc", s.checkOIDC())
 	complain("serve.url", s.Serve.checkURL())
 	complain("serve.proxies", checkEach(s.Serve.Proxies, checkNetwork))
@@ -245,4 +247,14 @@ func (l Loaded) flattenValue(v reflect.Value, path string) []Entry {
 		return entries
 	}
 	return []Entry{{Key: path, Value: fmt.Sprint(v.Interface())}}
+}
+
+// mostSlots is how many slots a worker may have.
+const mostSlots = 10_000
+
+func checkSlots(n int) error {
+	if n < 1 || n > mostSlots {
+		return fmt.Errorf("%d slots cannot be: give a number from 1 to %d", n, mostSlots)
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ type Settings struct {
 	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
+	Worker      Worker      `json:"worker,omitzero" personal:"true" jsonschema:"what one worker takes on"`
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
 	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
 	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
@@ -129,11 +130,21 @@ type ServeLimits struct {
 	AddressStreams int `json:"address_streams,omitempty" jsonschema:"open streams of one address, on a server where people log in"`
 	Uploads        int `json:"uploads,omitempty" jsonschema:"imports that arrive at a time at one server"`
 	TenantUploads  int `json:"tenant_uploads,omitempty" jsonschema:"imports of a whole tenant that arrive at a time at one server"`
+	TenantSearches int `json:"tenant_searches,omitempty" jsonschema:"searches of a whole tenant at a time at one server"`
 	// Backlog is how many posts may wait for the engine, and Delay how long an append may take, before
 	// commands are refused.
 	Backlog int    `json:"backlog,omitempty" jsonschema:"messages that may wait for the engine before commands are refused, at most 1000"`
 	Delay   Millis `json:"delay,omitempty" jsonschema:"how long the journal may take to write before commands are refused"`
 }
+
+// Worker is what one worker takes on.
+type Worker struct {
+	Slots       int `json:"slots,omitempty" jsonschema:"agents that work at the same time, for each workspace and for those without one"`
+	TenantSlots int `json:"tenant_slots,omitempty" jsonschema:"agents of one tenant that work at the same time, on an installation where people log in"`
+}
+
+// usualWorker is what it is when nothing is said.
+var usualWorker = Worker{Slots: 200, TenantSlots: 50}
 
 // Telemetry is what is told of the work, to whoever collects it.
 type Telemetry struct {
@@ -143,7 +154,7 @@ type Telemetry struct {
 // usualLimits are those when nothing is said.
 var usualLimits = ServeLimits{
 	Commands: 64, Latency: 500, CommandRate: 50, TenantRate: 200, ReadRate: 1000, TenantReads: 4000, Streams: 12_000, PersonStreams: 20,
-	TenantStreams: 200, AddressRate: 2000, AddressStreams: 1000, Uploads: 8, TenantUploads: 2, Backlog: 500, Delay: 2000,
+	TenantStreams: 200, AddressRate: 2000, AddressStreams: 1000, Uploads: 8, TenantUploads: 2, TenantSearches: 4, Backlog: 500, Delay: 2000,
 }
 
 // Sealing is where the key of the installation is, under which secrets are kept in the database.
@@ -231,6 +242,7 @@ func Defaults(dataHome string) Settings {
 			"openai":    {Kind: KindOpenAI, BaseURL: usualURL[KindOpenAI], Key: Secret{ref: "{env:OPENAI_API_KEY}"}},
 		},
 		Engine:  Engine{Namespace: "retinue"},
+		Worker:  usualWorker,
 		Serve:   Serve{Limits: usualLimits},
 		Sandbox: Sandbox{Tier: SandboxBubblewrap, HostBytes: 1 << 30},
 		Web: Web{Hosts: []string{"*"}, Search: Search{

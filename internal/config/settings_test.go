@@ -322,7 +322,8 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 		"serve.limits.commands": "64", "serve.limits.latency": "500ms", "serve.limits.command_rate": "50", "serve.limits.tenant_command_rate": "200",
 		"serve.limits.read_rate": "1000", "serve.limits.tenant_read_rate": "4000", "serve.limits.streams": "12000",
 		"serve.limits.person_streams": "20", "serve.limits.tenant_streams": "200", "serve.limits.backlog": "500",
-		"serve.limits.address_rate": "2000", "serve.limits.address_streams": "1000", "serve.limits.uploads": "8", "serve.limits.tenant_uploads": "2",
+		"serve.limits.address_rate": "2000", "serve.limits.address_streams": "1000", "serve.limits.uploads": "8", "serve.limits.tenant_uploads": "2", "serve.limits.tenant_searches": "4",
+		"worker.slots": "200", "worker.tenant_slots": "50",
 		"serve.limits.delay":       "2 seconds",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",
@@ -374,6 +375,7 @@ permissions: {allow: [read_file], ask: [grep], deny: [shell]}
 journal: {dsn: '{file:dsn}'}
 serve: {address: "127.0.0.1:7433", tls: {cert: /c, key: /k}, limits: {commands: 0, delay: 1s}}
 telemetry: {content: true}
+worker: {slots: 20, tenant_slots: 5}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
@@ -393,7 +395,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 18 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 19 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

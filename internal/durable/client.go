@@ -354,7 +354,7 @@ func (c *Client) tell(ctx context.Context, place journal.Place, to string, event
 	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event},
 		client.StartWorkflowOptions{
 			TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-			WorkflowTaskTimeout: taskTimeout,
+			WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
 		}, workflowAgent, Begin{
 			Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
 			LegEffects: c.LegEffects, Apart: true, Posted: number, Told: number,

@@ -84,7 +84,7 @@ func (c *Client) review(ctx context.Context, place journal.Place, row journal.Pr
 		ID: WorkflowID(place, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout,
+		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
 	}, workflowReview, in)
 	if err == nil {
 		err = run.Get(ctx, &out)

@@ -107,6 +107,8 @@ type Options struct {
 	Redact func(text string) string
 	// Observer hears of legs and calls; nil means nobody does.
 	Observer Observer
+	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
+	TenantLegs int
 }
 
 // Host carries out legs, and the few other things that an agent's workflow leaves to activities.
@@ -121,6 +123,7 @@ type Host struct {
 	desks     map[string]cleared
 	deskBytes int
 	doors     doors
+	shares    *shares
 }
 
 // rememberedTexts bounds what a host remembers of kept texts.
@@ -140,7 +143,7 @@ func NewHost(o Options) *Host {
 	if o.Observer == nil {
 		o.Observer = unobserved{}
 	}
-	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}, desks: map[string]cleared{}}
+	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}, desks: map[string]cleared{}, shares: newShares(o.TenantLegs)}
 }
 
 func (h *Host) at() agent.At { return agent.At{At: h.Now().UnixMilli()} }

@@ -86,6 +86,11 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	l.door, leave = h.doors.enter(in.Whose)
 	defer leave()
 	go l.beat(work)
+	free, err := l.takePlace(ctx)
+	if err != nil {
+		return LegResult{}, err
+	}
+	defer free()
 	l.point(PointLegBegin)
 	l.again = in.Again || activity.GetInfo(ctx).Attempt > 1
 	stage := StageLater
@@ -96,7 +101,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	if !l.again {
 		l.desk.resume(in)
 	}
-	err := l.start(work)
+	err = l.start(work)
 	if err == nil {
 		err = l.carryOn(ctx, work)
 	}

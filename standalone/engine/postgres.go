@@ -49,6 +49,7 @@ func openPostgres(ctx context.Context, dsn string, log serverLog) (store, error)
 		name:       "postgres " + target.Host + "/" + name,
 		executions: settings(target, name),
 		visibility: settings(target, name+visibilitySuffix),
+		shared:     true,
 	}
 	conn, err := connect(ctx, target, name)
 	if err != nil {

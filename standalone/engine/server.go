@@ -38,7 +38,7 @@ const (
 )
 
 // dynamic is what differs from the server's own settings.
-func dynamic() dynamicconfig.StaticClient {
+func dynamic(s store) dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():                  pollRPS,
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():                     pollRPS,
@@ -49,6 +49,8 @@ func dynamic() dynamicconfig.StaticClient {
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): visibilityRPS,
 		// It would ask its makers for news over the internet, every hour.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
+		// What waits for a worker is handed out tenant by tenant.
+		dynamicconfig.MatchingEnableFairness.Key(): s.shared,
 	}
 }
 
@@ -74,7 +76,7 @@ func newServer(s store, ports *held, tls secure, log serverLog) (temporal.Server
 		temporal.WithTLSConfigFactory(tls),
 		temporal.WithAuthorizer(authorizer),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
-		temporal.WithDynamicConfigClient(dynamic()),
+		temporal.WithDynamicConfigClient(dynamic(s)),
 	)
 }
 

@@ -13,6 +13,8 @@ type store struct {
 	executions *config.SQL
 	visibility *config.SQL
 	release    func() error
+	// shared means that several people's work waits in it, as in a database of an installation.
+	shared bool
 }
 
 // errTaken is the failure that goes away when another engine ends.
