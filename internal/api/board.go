@@ -94,7 +94,7 @@ func (h *hub) boardOf(tenant string, r *reader) *board {
 	defer h.mu.Unlock()
 	b, ok := h.boards[tenant]
 	if !ok {
-		run, stop := context.WithCancel(context.Background())
+		run, stop := context.WithCancel(journal.ForReading(context.Background()))
 		b = &board{
 			hub: h, tenant: tenant, stop: stop, begun: make(chan struct{}), known: map[string]int64{}, private: map[string]string{},
 			waiting: map[string]journal.Waiting{}, dirty: map[string]bool{}, epoch: rand.Text(), latest: map[string]piece{},

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // mostBodies is how many commands of one person may be on their way in. Each has the five seconds that
@@ -37,6 +39,9 @@ func (s *Server) begin(ctx context.Context, k kind) (context.Context, func(), er
 			return ctx, nil, err
 		}
 	}
+	if k == kindRead || k == kindStream {
+		ctx = journal.ForReading(ctx)
+	}
 	limit := timeOf(k)
 	if limit == 0 {
 		return ctx, leave, nil
@@ -55,7 +60,7 @@ func timeOf(k kind) time.Duration {
 		return 0
 	case kindUpload:
 		return importTime
-	case kindRead, kindCommand, kindRelease:
+	case kindRead, kindSearch, kindCommand, kindRelease:
 	}
 	return commandTime
 }

@@ -122,7 +122,7 @@ func TestAnImportTakesNoPlaceOfACommand(t *testing.T) {
 func TestTimesOfKinds(t *testing.T) {
 	t.Parallel()
 	for k, want := range map[kind]time.Duration{
-		kindRead: commandTime, kindCommand: commandTime, kindRelease: commandTime, kindUpload: importTime, kindLong: 0, kindStream: 0,
+		kindRead: commandTime, kindCommand: commandTime, kindRelease: commandTime, kindUpload: importTime, kindSearch: commandTime, kindLong: 0, kindStream: 0,
 	} {
 		if got := timeOf(k); got != want {
 			t.Errorf("%s: %s, want %s", k, got, want)

@@ -27,6 +27,8 @@ const (
 	importTime = 5 * time.Minute
 	// importRows is how many rows are written at a time.
 	importRows = 200
+	// importsAtOnce is how many are read and written at the same time: one line of one may be 64 MB.
+	importsAtOnce = 2
 )
 
 // importInput is an export on its way in. It is not read into memory.
@@ -56,7 +58,12 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	place := journal.Place{
 		Tenant: caller.Tenant, Conversation: journal.ImportPrefix + in.id(caller, "import\x00"+sum),
 	}
-	c := &inspector{place: place, now: s.options.Now(), view: journal.NewView(), known: map[string]journal.Written{}}
+	leave, err := s.importing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	c := newInspector(place, s.options.Now())
 	if err := readExport(ctx, file, c); err != nil {
 		return nil, err
 	}
@@ -75,6 +82,16 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 		return nil, err
 	}
 	return &conversationOutput{Body: conversationOf(after.Conversation)}, nil
+}
+
+// importing waits for a place among the imports that are read and written. Those that wait are in files.
+func (s *Server) importing(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.imports <- struct{}{}:
+		return func() { <-s.imports }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // spool puts what arrives into a file that nobody else sees, and says what its hash is.

@@ -2,19 +2,37 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// inspector plays an export through without writing it.
+// inspector plays an export through without writing it. It keeps as little as it can of one that may have half a million
+// lines: the keys that later rows follow, a hash of each other key, and what waits.
 type inspector struct {
-	place journal.Place
-	now   time.Time
-	view  *journal.View
-	tail  journal.Tail
-	known map[string]journal.Written
+	place     journal.Place
+	now       time.Time
+	unsettled *journal.Unsettled
+	tail      journal.Tail
+	known     map[string]journal.Written
+	seen      map[[16]byte]struct{}
+}
+
+func newInspector(place journal.Place, now time.Time) *inspector {
+	return &inspector{
+		place: place, now: now, unsettled: journal.NewUnsettled(), known: map[string]journal.Written{}, seen: map[[16]byte]struct{}{},
+	}
+}
+
+// again reports whether a key was there before.
+func (c *inspector) again(key string) bool {
+	sum := sha256.Sum256([]byte(key))
+	short := [16]byte(sum[:16])
+	_, there := c.seen[short]
+	c.seen[short] = struct{}{}
+	return there
 }
 
 // entry implements exportReader.
@@ -29,15 +47,20 @@ func (c *inspector) entry(_ context.Context, line int, e exportEntry, row journa
 	if err != nil {
 		return badExport(line, "%v", err)
 	}
+	if c.again(e.Key) {
+		return badExport(line, "it is there twice")
+	}
 	plan, err := journal.NewPlan(c.tail, c.known, []*journal.Batch{batch})
 	if err != nil {
 		return badExport(line, "it cannot follow the lines before it")
 	}
 	if len(plan.Insert) != 1 || plan.Insert[0].Number != e.Number {
-		return badExport(line, "it is there twice, or its number is wrong")
+		return badExport(line, "its number is wrong")
 	}
-	c.tail = plan.Tail
-	c.view.Apply(c.place, journal.Entry{Seq: e.Seq, Number: e.Number, At: batch.At, Row: batch.Rows[0]})
+	if c.tail = plan.Tail; !journal.Lasting(e.Key) {
+		delete(c.known, e.Key)
+	}
+	c.unsettled.Apply(batch.Rows[0])
 	return nil
 }
 
@@ -54,7 +77,7 @@ func (c *inspector) settled() error {
 	if c.tail.Seq == 0 {
 		return &Problem{Code: "invalid", Detail: "there is nothing in this export"}
 	}
-	if len(c.view.Inbox()) > 0 || len(c.view.Pending(c.now.Add(48*time.Hour))) > 0 {
+	if c.unsettled.Any() {
 		return &Problem{
 			Code: "conflict", Detail: "something in this conversation waited for a person or for the engine when it was exported",
 			Next: "decide or cancel what waits, then export it again",

@@ -25,6 +25,8 @@ type Limits struct {
 	Streams, PersonStreams, TenantStreams, AddressStreams int
 	// Uploads arrive at a time, for everybody together and one tenant.
 	Uploads, TenantUploads int
+	// TenantSearches are under way at a time.
+	TenantSearches int
 }
 
 const (
@@ -52,6 +54,7 @@ const (
 	RefusedAddress Refusal = "address"
 	RefusedUploads Refusal = "uploads"
 	RefusedReports Refusal = "reports"
+	RefusedSearch  Refusal = "search"
 )
 
 // gate decides, before anything is read or written, whether a request is taken on.
@@ -81,7 +84,9 @@ type bucket struct {
 type kind string
 
 const (
-	kindRead    kind = "read"
+	kindRead kind = "read"
+	// kindSearch is a read that may take as much as many others.
+	kindSearch  kind = "search"
 	kindCommand kind = "command"
 	kindStream  kind = "stream"
 	// kindLong is a command whose answer takes as long as a stream.
@@ -113,6 +118,8 @@ func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error)
 		return g.stream(c, address)
 	case kindUpload:
 		return g.upload(c)
+	case kindSearch:
+		return g.search(c)
 	case kindRead, kindRelease:
 	}
 	return func() {}, nil
@@ -138,7 +145,7 @@ func (g *gate) pace(k kind, c Caller) error {
 		own, all, what = g.limits.CommandRate, g.limits.TenantCommandRate, "write/"
 	case kindRelease: // what one has asked for before, or the others of a tenant, does not count
 		own, all, what = g.limits.CommandRate, 0, "release/"
-	case kindRead, kindStream:
+	case kindRead, kindSearch, kindStream:
 	}
 	if own <= 0 && all <= 0 {
 		return nil

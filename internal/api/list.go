@@ -94,10 +94,12 @@ func (s *Server) listRoutes() {
 	read := func(id, path, summary, tag string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tag}}
 	}
+	search := read("search", "/v1/search", "Messages by words", "conversations")
+	search.Metadata = asKind(kindSearch)
 	register(s, accessRead, read("getMe", "/v1/me", "Who asks", "people"), s.me)
 	register(s, accessRead, read("listConversations", "/v1/conversations", "The conversations, without those that are archived", "conversations"), s.conversations)
 	register(s, accessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
-	register(s, accessRead, read("search", "/v1/search", "Messages by words", "conversations"), s.search)
+	register(s, accessRead, search, s.search)
 	register(s, accessRead, read("getText", "/v1/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
 	s.roleRoutes()
 	s.usageRoutes()

@@ -25,6 +25,12 @@ func (g *gate) stream(c Caller, address string) (func(), error) {
 		place{"address/" + address, g.limits.AddressStreams})
 }
 
+// search takes a place for a search, of the tenant.
+func (g *gate) search(c Caller) (func(), error) {
+	return g.hold(RefusedSearch, Problem{Detail: "too many searches of your tenant are under way", Wait: fullWait},
+		place{"search", 0}, place{"search/tenant/" + c.Tenant, g.limits.TenantSearches})
+}
+
 // upload takes a place for an upload, of the server and the tenant. It is none of the places of
 // commands: whoever sends slowly would keep others from theirs.
 func (g *gate) upload(c Caller) (func(), error) {

@@ -89,6 +89,7 @@ type Server struct {
 	// back from that nobody began.
 	logins, returns *guesses
 	leashes         leashes
+	imports         chan struct{}
 	cuts            atomic.Int64
 	resyncs         atomic.Int64
 	closing         chan struct{}
@@ -134,6 +135,7 @@ func New(o Options) *Server {
 		},
 		guesses: newGuesses(o.Guesses), logins: newGuesses(o.Guesses), returns: newGuesses(o.Guesses),
 		knocks: newAllowance(o.Limits.AddressRate, burstSeconds), reports: newReports(), leashes: leashes{held: map[*leash]struct{}{}},
+		imports: make(chan struct{}, importsAtOnce),
 	}
 	s.huma = humago.New(s.mux, config)
 	s.conversationRoutes()

@@ -95,7 +95,7 @@ func (h *hub) tapOf(place journal.Place, r *reader) *tap {
 	defer h.mu.Unlock()
 	t, ok := h.taps[place]
 	if !ok {
-		run, stop := context.WithCancel(context.Background())
+		run, stop := context.WithCancel(journal.ForReading(context.Background()))
 		t = &tap{
 			hub: h, place: place, stop: stop, woken: make(chan struct{}, 1), begun: make(chan struct{}), readers: readers{},
 		}

@@ -11,6 +11,20 @@ func For(ctx context.Context, viewer string) context.Context {
 	return context.WithValue(ctx, viewerKey{}, viewer)
 }
 
+type readingKey struct{}
+
+// ForReading is a context of a request that changes nothing. A store may keep connections of their own for these, so that
+// however many come, commands find one.
+func ForReading(ctx context.Context) context.Context {
+	return context.WithValue(ctx, readingKey{}, true)
+}
+
+// IsReading reports whether a context is of a request that changes nothing.
+func IsReading(ctx context.Context) bool {
+	reading, _ := ctx.Value(readingKey{}).(bool)
+	return reading
+}
+
 // ViewerOf is the person that a context reads for, empty if it is the program itself.
 func ViewerOf(ctx context.Context) string {
 	viewer, _ := ctx.Value(viewerKey{}).(string)

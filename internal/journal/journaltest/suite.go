@@ -372,7 +372,24 @@ func foldsLikeTheView(t *testing.T, f Fixture) {
 			rows = rows[size:]
 		}
 		Same(rt, memory, f.Log, at)
+		sameUnsettled(rt, memory, at)
 	})
+}
+
+// sameUnsettled holds the small fold of what waits against the whole one.
+func sameUnsettled(t *rapid.T, memory journal.Log, at journal.Place) {
+	view, small := journal.NewView(), journal.NewUnsettled()
+	entries, err := memory.Entries(context.Background(), at, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		view.Apply(at, e)
+		small.Apply(e.Row)
+		if want := len(view.Inbox()) > 0 || len(view.Pending(start.Add(1000*time.Hour))) > 0; small.Any() != want {
+			t.Fatalf("after entry %d (%s) something waits: %t, want %t", e.Seq, e.Row.Kind(), small.Any(), want)
+		}
+	}
 }
 
 // fataler is what Same needs of a test.

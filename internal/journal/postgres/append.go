@@ -300,7 +300,18 @@ func bury(ctx context.Context, q *query.Queries, place journal.Place) error {
 func (l *Log) inTenant(
 	ctx context.Context, doing, tenant string, begin string, do func(*query.Queries) error,
 ) error {
-	err := l.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+	pool := l.pool
+	if begin == toRead && journal.IsReading(ctx) {
+		pool = l.reads
+	}
+	return l.inTenantOf(ctx, pool, doing, tenant, begin, do)
+}
+
+// inTenantOf is inTenant on a connection of a pool.
+func (l *Log) inTenantOf(
+	ctx context.Context, pool *pgxpool.Pool, doing, tenant, begin string, do func(*query.Queries) error,
+) error {
+	err := pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		var b pgx.Batch
 		b.Queue(begin)
 		b.Queue(setTenant, tenant, journal.ViewerOf(ctx))

@@ -94,7 +94,7 @@ func (l *Log) Search(
 	if words == "" {
 		return nil, nil
 	}
-	err = l.inTenant(ctx, "search", tenant, toRead, func(q *query.Queries) error {
+	err = l.inTenantOf(ctx, l.searches, "search", tenant, toRead, func(q *query.Queries) error {
 		rows, err := q.SearchMessages(ctx, query.SearchMessagesParams{
 			Tenant: tenant, Words: words, Conversation: search.Conversation,
 			SubAgents: search.SubAgents, Count: int32(journal.Page{Limit: search.Limit}.Size()),

@@ -46,7 +46,8 @@ type Options struct {
 	Role string
 	// Tracer hears of every statement; nil means nobody does.
 	Tracer pgx.QueryTracer
-	// Connections is the most that are open at a time; zero means 10.
+	// Connections is the most that are open at a time for commands and workers; zero means 10. Reads have up to half as many
+	// of their own, and searches up to searchConnections.
 	Connections int
 }
 
@@ -58,9 +59,15 @@ const (
 	commitTimeout    = 15 * time.Second
 )
 
+// searchConnections is how many searches run at the same time.
+const searchConnections = 6
+
 // Log is a journal in Postgres.
 type Log struct {
-	pool     *pgxpool.Pool
+	// pool is for commands and workers, reads for requests that change nothing, and searches for searches: however many of
+	// the latter come, and however long they take, the former find a connection.
+	pool, reads, searches *pgxpool.Pool
+
 	combiner journal.Combiner[journal.Place]
 	memory   memory
 }
@@ -88,16 +95,23 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		return prepare(ctx, conn, opts.Role)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	log := &Log{pool: pool}
+	log := &Log{}
 	log.combiner.Commit = log.commit
+	for _, p := range []struct {
+		pool **pgxpool.Pool
+		most int32
+	}{{&log.pool, cfg.MaxConns}, {&log.reads, max(2, cfg.MaxConns/2)}, {&log.searches, searchConnections}} {
+		one := cfg.Copy()
+		one.MaxConns = p.most
+		if *p.pool, err = pgxpool.NewWithConfig(ctx, one); err != nil {
+			log.Close()
+			return nil, fmt.Errorf("open journal: %w", err)
+		}
+	}
+	if err := log.pool.Ping(ctx); err != nil {
+		log.Close()
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
 	return log, nil
 }
 
@@ -134,7 +148,13 @@ func refuse(format string, args ...any) error {
 }
 
 // Close ends all connections.
-func (l *Log) Close() { l.pool.Close() }
+func (l *Log) Close() {
+	for _, pool := range []*pgxpool.Pool{l.pool, l.reads, l.searches} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
 
 // Migrate brings a database up to date. It needs the right to make tables and, the first time, a
 // role; the program itself runs without either. Several may try at once: one does it.
