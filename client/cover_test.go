@@ -81,7 +81,7 @@ func (s *scene) fill(t *testing.T) {
 	t.Helper()
 	const patch = "--- a\n+++ b\n"
 	s.text = journal.HashOf(patch)
-	if err := s.Log.Keep(t.Context(), apitest.Tenant, patch); err != nil {
+	if err := s.Log.Keep(t.Context(), journal.Place{Tenant: apitest.Tenant, Conversation: s.conversation}, patch); err != nil {
 		t.Fatal(err)
 	}
 	words := func(text string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: text}} }
@@ -274,7 +274,7 @@ func useAll(t *testing.T, s *scene) {
 	s.settle(t)
 	hits, err := c.Search(ctx, SearchOptions{Words: "plums", SubAgents: true, Conversation: id, Limit: 3})
 	filled("search", len(hits), err)
-	_, err = c.Text(ctx, s.text)
+	_, err = c.Text(ctx, s.conversation, s.text)
 	must("text", err)
 	roles, err := c.Roles(ctx, "")
 	filled("roles", len(roles), err)

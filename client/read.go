@@ -174,10 +174,10 @@ func (c *Client) Search(ctx context.Context, o SearchOptions) ([]Hit, error) {
 }
 
 // Text is a kept text: a prompt, a whole output, a patch.
-func (c *Client) Text(ctx context.Context, hash string) (string, error) {
+func (c *Client) Text(ctx context.Context, conversation, hash string) (string, error) {
 	out, err := read[struct {
 		Text string `json:"text"`
-	}](ctx, c, nil, "texts", hash)
+	}](ctx, c, nil, "conversations", conversation, "texts", hash)
 	return out.Text, err
 }
 

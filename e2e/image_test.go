@@ -65,7 +65,7 @@ func TestImage(t *testing.T) {
 					kept = r.Images[0]
 				}
 			}
-			text, err := st.node.Log.Text(t.Context(), st.place.Tenant, kept)
+			text, err := st.node.Log.Text(t.Context(), st.place, kept)
 			if err != nil || text != "data:image/png;base64,"+content {
 				t.Errorf("%s: kept under %q is %.60s, %v", on.name, kept, text, err)
 			}

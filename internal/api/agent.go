@@ -109,18 +109,18 @@ func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error
 	if out.Tasks, err = s.whole(ctx, in.place(ctx), mine); err != nil {
 		return nil, err
 	}
-	out.Config, err = s.setUp(ctx, state.Conversation.Workspace, state.Agents[i])
+	out.Config, err = s.setUp(ctx, in.place(ctx), state.Conversation.Workspace, state.Agents[i])
 	return &agentOutput{Body: out}, err
 }
 
 // setUp reads how an agent was set up. Where values came from is not recorded: today's files say it,
 // if the role that they give is the same one.
-func (s *Server) setUp(ctx context.Context, workspace string, a journal.Agent) (AgentConfig, error) {
+func (s *Server) setUp(ctx context.Context, place journal.Place, workspace string, a journal.Agent) (AgentConfig, error) {
 	var out AgentConfig
 	if a.RoleHash == "" {
 		return out, nil
 	}
-	text, err := s.options.Log.Text(ctx, callerOf(ctx).Tenant, a.RoleHash)
+	text, err := s.options.Log.Text(ctx, place, a.RoleHash)
 	switch {
 	case chat.CodeOf(err) == chat.CodeNotFound: // as in a conversation that was imported
 	case err != nil:

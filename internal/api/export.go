@@ -190,7 +190,7 @@ func (e *exporter) texts(ctx context.Context) (count int64, err error) {
 		if err := e.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 			return count, err
 		}
-		text, err := e.log.Text(ctx, e.place.Tenant, hash)
+		text, err := e.log.Text(ctx, e.place, hash)
 		if chat.CodeOf(err) == chat.CodeNotFound {
 			continue // it only looks like the name of a text
 		}

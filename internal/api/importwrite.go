@@ -132,7 +132,7 @@ func (w *importer) entry(ctx context.Context, _ int, e exportEntry, row journal.
 
 // text implements exportReader.
 func (w *importer) text(ctx context.Context, _ int, t exportText) error {
-	return w.log.Keep(ctx, w.place.Tenant, t.Text)
+	return w.log.Keep(ctx, w.place, t.Text)
 }
 
 // flush writes the rows of one moment.

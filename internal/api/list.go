@@ -69,6 +69,7 @@ type (
 		Limit        int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	}
 	textInput struct {
+		InConversation
 		Hash string `path:"hash" pattern:"^[0-9a-f]{64}$"`
 	}
 	meOutput            struct{ Body Me }
@@ -100,7 +101,7 @@ func (s *Server) listRoutes() {
 	register(s, accessRead, read("listConversations", "/v1/conversations", "The conversations, without those that are archived", "conversations"), s.conversations)
 	register(s, accessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
 	register(s, accessRead, search, s.search)
-	register(s, accessRead, read("getText", "/v1/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
+	register(s, accessRead, read("getText", "/v1/conversations/{conversation}/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
 	s.roleRoutes()
 	s.usageRoutes()
 	s.exportRoutes()
@@ -197,7 +198,7 @@ func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, er
 }
 
 func (s *Server) text(ctx context.Context, in *textInput) (*textOutput, error) {
-	text, err := s.options.Log.Text(ctx, callerOf(ctx).Tenant, in.Hash)
+	text, err := s.options.Log.Text(ctx, in.place(ctx), in.Hash)
 	out := &textOutput{}
 	out.Body.Text = text
 	return out, err

@@ -108,10 +108,10 @@ func (s *Server) modelCall(ctx context.Context, in *modelCallInput) (*modelCallO
 	if out.Call == "" || out.Agent != in.id() {
 		return nil, journal.NotFound()
 	}
-	if err := s.settings(ctx, &out.Request, assigned); err != nil {
+	if err := s.settings(ctx, place, &out.Request, assigned); err != nil {
 		return nil, err
 	}
-	if out.Request.System, err = s.kept(ctx, out.Prompt); err != nil {
+	if out.Request.System, err = s.kept(ctx, place, out.Prompt); err != nil {
 		return nil, err
 	}
 	if err := s.sent(ctx, place, &out); err != nil {
@@ -146,7 +146,7 @@ func triesOf(tries []journal.Try) (out []Try) {
 }
 
 // settings are what the agent's brief and its role say of every request.
-func (s *Server) settings(ctx context.Context, out *ModelRequest, a journal.Assigned) error {
+func (s *Server) settings(ctx context.Context, place journal.Place, out *ModelRequest, a journal.Assigned) error {
 	var brief struct {
 		Tools []string `json:"tools"`
 		Model struct {
@@ -157,7 +157,7 @@ func (s *Server) settings(ctx context.Context, out *ModelRequest, a journal.Assi
 		Effort      string   `json:"effort"`
 		Temperature *float64 `json:"temperature"`
 	}
-	text, err := s.kept(ctx, a.RoleHash)
+	text, err := s.kept(ctx, place, a.RoleHash)
 	if err != nil {
 		return err
 	}
@@ -172,11 +172,11 @@ func (s *Server) settings(ctx context.Context, out *ModelRequest, a journal.Assi
 }
 
 // kept is a kept text, empty if there is none.
-func (s *Server) kept(ctx context.Context, hash string) (string, error) {
+func (s *Server) kept(ctx context.Context, place journal.Place, hash string) (string, error) {
 	if hash == "" {
 		return "", nil
 	}
-	text, err := s.options.Log.Text(ctx, callerOf(ctx).Tenant, hash)
+	text, err := s.options.Log.Text(ctx, place, hash)
 	if chat.CodeOf(err) == chat.CodeNotFound {
 		return "", nil
 	}

@@ -20,7 +20,7 @@ func TestAgentAsItWasSetUp(t *testing.T) {
 	o := newOffice(t)
 	path, place := o.begin(t, "key-begin")
 	texts := []string{`{"name":"coder"}`, `{"name":"coder","tools":["shell"]}`}
-	if err := o.log.Keep(t.Context(), place.Tenant, texts...); err != nil {
+	if err := o.log.Keep(t.Context(), place, texts...); err != nil {
 		t.Fatal(err)
 	}
 	want := []api.AgentConfig{
@@ -52,7 +52,7 @@ func TestModelCall(t *testing.T) {
 	o := newOffice(t)
 	path, place := o.begin(t, "key-begin")
 	role := `{"name":"coder","effort":"high","temperature":0.5}`
-	if err := o.log.Keep(t.Context(), place.Tenant, role, "You code."); err != nil {
+	if err := o.log.Keep(t.Context(), place, role, "You code."); err != nil {
 		t.Fatal(err)
 	}
 	in := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}

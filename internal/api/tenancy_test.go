@@ -401,7 +401,6 @@ func newMatrix(t *testing.T, broken, bridged func(*matrix, *api.Options)) *matri
 	m.things["unknown"] = unknown(m.things["foreign"])
 	m.hermit = m.person("hermit", m.tenant, people.RoleMember)
 	hidden := m.fillFor(m.hermit.ID(), m.tenant, "c"+canary+"7654321", canary+"sing", "6.0")
-	hidden["hash"] = m.things["unknown"]["hash"] // a text is for who knows its hash
 	m.things["private"] = m.things["unknown"].with(hidden)
 	m.readDocument()
 	return m

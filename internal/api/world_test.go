@@ -228,7 +228,7 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 	at, task, question := journal.In{Agent: sub, Task: sub}, sub, sub+"?"+place
 	turn := int(place[0] - '0')
 	whole := word + " whole output"
-	if err := w.log.Keep(w.t.Context(), tenant, whole); err != nil {
+	if err := w.log.Keep(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, whole); err != nil {
 		w.t.Fatal(err)
 	}
 	show, _ := json.Marshal(map[string]string{"line": word})

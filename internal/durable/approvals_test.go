@@ -105,8 +105,11 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 	role := config.Role{Name: "coder", Rules: []config.Rule{{Tool: "shell", Pattern: "go list free", Verdict: agent.PolicyAllow}}}
 	snapshot, err := role.Snapshot()
 	tr.must(err)
-	hash, err := tr.h.keep(t.Context(), "t", string(snapshot))
-	tr.must(err)
+	hash := journal.HashOf(string(snapshot))
+	for _, conv := range []string{"a", "b"} {
+		_, err := tr.h.keep(t.Context(), journal.Place{Tenant: "t", Conversation: conv}, string(snapshot))
+		tr.must(err)
+	}
 	for _, whose := range []string{"a main/1.0.0", "a main/1.0.1", "b main/1.0.0"} {
 		conv, id, _ := strings.Cut(whose, " ")
 		tr.tours = append(tr.tours, tr.begin(conv, id, hash))

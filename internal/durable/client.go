@@ -70,7 +70,7 @@ func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
 	if err != nil {
 		return err
 	}
-	if err := c.Log.Keep(ctx, place.Tenant, n.Snapshot); err != nil {
+	if err := c.Log.Keep(ctx, place, n.Snapshot); err != nil {
 		return err
 	}
 	_, err = c.Log.Append(ctx, place, c.now(),

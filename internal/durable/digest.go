@@ -118,7 +118,7 @@ func (h *Host) verdict(
 ) (policy agent.Policy, err error) {
 	snapshot := ""
 	err = h.patiently(ctx, func() (err error) {
-		snapshot, err = h.text(ctx, place.Tenant, role)
+		snapshot, err = h.text(ctx, place, role)
 		return err
 	})
 	if err != nil {
@@ -185,7 +185,7 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 			continue
 		}
 		err = l.patiently(ctx, func() error {
-			_, err := l.keep(ctx, l.in.Place.Tenant, casting.Snapshot)
+			_, err := l.keep(ctx, l.in.Place, casting.Snapshot)
 			return err
 		})
 		if err != nil {

@@ -114,7 +114,7 @@ type Options struct {
 // Host carries out legs, and the few other things that an agent's workflow leaves to activities.
 type Host struct {
 	Options
-	// kept remembers texts that are known to be in the journal, by tenant and hash, and texts are
+	// kept remembers texts that are known to be in the journal, by conversation and hash, and texts are
 	// those that were read from it.
 	mu    sync.Mutex
 	kept  map[string]bool
@@ -148,17 +148,22 @@ func NewHost(o Options) *Host {
 
 func (h *Host) at() agent.At { return agent.At{At: h.Now().UnixMilli()} }
 
+// textKey names a text of a conversation.
+func textKey(place journal.Place, hash string) string {
+	return place.Tenant + "/" + place.Conversation + "/" + hash
+}
+
 // keep stores a text once and returns its hash.
-func (h *Host) keep(ctx context.Context, tenant, text string) (string, error) {
+func (h *Host) keep(ctx context.Context, place journal.Place, text string) (string, error) {
 	hash := journal.HashOf(text)
-	key := tenant + "/" + hash
+	key := textKey(place, hash)
 	h.mu.Lock()
 	known := h.kept[key]
 	h.mu.Unlock()
 	if known {
 		return hash, nil
 	}
-	if err := h.Log.Keep(ctx, tenant, text); err != nil {
+	if err := h.Log.Keep(ctx, place, text); err != nil {
 		return "", err
 	}
 	h.remember(key, text)
@@ -166,15 +171,15 @@ func (h *Host) keep(ctx context.Context, tenant, text string) (string, error) {
 }
 
 // text reads a kept text.
-func (h *Host) text(ctx context.Context, tenant, hash string) (string, error) {
-	key := tenant + "/" + hash
+func (h *Host) text(ctx context.Context, place journal.Place, hash string) (string, error) {
+	key := textKey(place, hash)
 	h.mu.Lock()
 	text, ok := h.texts[key]
 	h.mu.Unlock()
 	if ok {
 		return text, nil
 	}
-	text, err := h.Log.Text(ctx, tenant, hash)
+	text, err := h.Log.Text(ctx, place, hash)
 	if err != nil {
 		return "", err
 	}

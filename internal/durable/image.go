@@ -31,7 +31,7 @@ const (
 
 // keepImages stores images and returns their hashes. They are not remembered here: a few would be more
 // than all texts.
-func (h *Host) keepImages(ctx context.Context, tenant string, images []tool.Image) ([]string, error) {
+func (h *Host) keepImages(ctx context.Context, place journal.Place, images []tool.Image) ([]string, error) {
 	var hashes, texts []string
 	for _, img := range images {
 		text := dataScheme + img.Type + dataBase64 + base64.StdEncoding.EncodeToString(img.Data)
@@ -40,7 +40,7 @@ func (h *Host) keepImages(ctx context.Context, tenant string, images []tool.Imag
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	if err := h.Log.Keep(ctx, tenant, texts...); err != nil {
+	if err := h.Log.Keep(ctx, place, texts...); err != nil {
 		return nil, err
 	}
 	return hashes, nil
@@ -75,7 +75,7 @@ func (l *leg) image(ctx context.Context, hash string) (model.Image, error) {
 	if img, ok := l.images[hash]; ok {
 		return img, nil
 	}
-	text, err := l.Log.Text(ctx, l.in.Place.Tenant, hash)
+	text, err := l.Log.Text(ctx, l.in.Place, hash)
 	if err != nil {
 		return model.Image{}, fmt.Errorf("read image %s: %w", hash, err)
 	}

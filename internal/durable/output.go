@@ -10,11 +10,11 @@ import (
 )
 
 // keepWhole keeps what a call gave before it was cut, and returns its hash.
-func (h *Host) keepWhole(ctx context.Context, tenant, text string) (string, error) {
+func (h *Host) keepWhole(ctx context.Context, place journal.Place, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	return journal.HashOf(text), h.Log.Keep(ctx, tenant, text) // too large to be remembered
+	return journal.HashOf(text), h.Log.Keep(ctx, place, text) // too large to be remembered
 }
 
 // output is all that a call gave, by the name that its result has for it. An agent reads what it called
@@ -30,7 +30,7 @@ func (h *Host) output(ctx context.Context, whose Whose, name string) (string, er
 	}
 	if len(entries) > 0 {
 		if row, ok := entries[0].Row.(journal.Resulted); ok && row.Whole != "" {
-			return h.Log.Text(ctx, whose.Place.Tenant, row.Whole)
+			return h.Log.Text(ctx, whose.Place, row.Whole)
 		}
 	}
 	return "", tool.Refuse("nothing is kept as %s%s: use the path as the result has it", tool.OutputPrefix, name)

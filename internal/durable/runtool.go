@@ -78,7 +78,7 @@ func (h *Host) runTool(ctx context.Context, p permit) landing {
 // land is the end of a call that gave a result. One that ran out of time gave one if the tool knows
 // what it did until then; else the core says what the model is told.
 func (h *Host) land(ctx context.Context, p permit, r tool.Result, began time.Time) landing {
-	images, err := h.keepImages(ctx, p.Place.Tenant, r.Images)
+	images, err := h.keepImages(ctx, p.Place, r.Images)
 	if err != nil {
 		r = tool.Result{Text: "The image could not be kept: " + err.Error(), End: tool.EndFailed}
 	}
@@ -94,7 +94,7 @@ func (h *Host) land(ctx context.Context, p permit, r tool.Result, began time.Tim
 	case tool.EndFailed:
 		done.Result = agent.ToolFailed
 	}
-	whole, err := h.keepWhole(ctx, p.Place.Tenant, r.Whole)
+	whole, err := h.keepWhole(ctx, p.Place, r.Whole)
 	if err != nil {
 		r.Text += "\nThe whole could not be kept: " + said(err)
 	}

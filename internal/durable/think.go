@@ -56,7 +56,7 @@ func (l *leg) script(ctx context.Context, brief agent.Brief) (Script, error) {
 	if err != nil {
 		return Script{}, err
 	}
-	snapshot, err := l.text(ctx, l.in.Place.Tenant, brief.RoleHash)
+	snapshot, err := l.text(ctx, l.in.Place, brief.RoleHash)
 	if err != nil {
 		return Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
 	}
@@ -204,7 +204,7 @@ func (l *leg) keepPrompt(ctx context.Context, req model.Request) (string, error)
 	for _, s := range req.System {
 		texts = append(texts, s.Text)
 	}
-	return l.keep(ctx, l.in.Place.Tenant, strings.Join(texts, "\n\n"))
+	return l.keep(ctx, l.in.Place, strings.Join(texts, "\n\n"))
 }
 
 // generate makes a model call and says what it used. Deltas go out while it runs.

@@ -99,7 +99,7 @@ func (h *Host) taken(ctx context.Context, whose Whose, brief agent.Brief, failed
 		h.Logger.WarnContext(ctx, "no patch", "agent", whose.Agent, "error", err)
 		return nil, nil
 	case text != "":
-		if err := h.Log.Keep(ctx, whose.Place.Tenant, text); err != nil {
+		if err := h.Log.Keep(ctx, whose.Place, text); err != nil {
 			return nil, err
 		}
 		row.Text = journal.HashOf(text)
@@ -216,7 +216,7 @@ func (h *Host) patchText(ctx context.Context, whose Whose, task string, row jour
 		return p, nil
 	}
 	var err error
-	if p.Text, err = h.Log.Text(ctx, whose.Place.Tenant, row.Text); err != nil {
+	if p.Text, err = h.Log.Text(ctx, whose.Place, row.Text); err != nil {
 		return p, fmt.Errorf("read the patch of %s: %w", task, err)
 	}
 	return p, nil

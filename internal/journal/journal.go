@@ -57,9 +57,10 @@ type Writer interface {
 	// error. After an error that is not a refusal nobody knows which; writing the same rows again
 	// settles it. A conversation begins with Opened.
 	Append(ctx context.Context, place Place, at time.Time, rows ...Row) ([]Written, error)
-	// Keep stores texts under the hashes of their content (HashOf), once per tenant.
-	Keep(ctx context.Context, tenant string, texts ...string) error
-	// Erase removes a conversation with everything in it, and leaves a Tombstone. Kept texts stay.
+	// Keep stores texts of a conversation under the hashes of their content (HashOf). It may do so before the conversation
+	// begins. One that was erased keeps nothing.
+	Keep(ctx context.Context, place Place, texts ...string) error
+	// Erase removes a conversation with everything in it, its texts too, and leaves a Tombstone.
 	Erase(ctx context.Context, place Place) error
 }
 
@@ -87,6 +88,8 @@ type Reader interface {
 	Snapshot(ctx context.Context, place Place) (Snapshot, error)
 	// Records returns the conversation's model calls and delegations, one flat record each.
 	Records(ctx context.Context, place Place) ([]Record, error)
+	// Text returns a kept text.
+	Text(ctx context.Context, place Place, hash string) (string, error)
 	// Erased returns what is left of a conversation that was erased; not_found if none was.
 	Erased(ctx context.Context, place Place) (Tombstone, error)
 }
@@ -110,8 +113,6 @@ type Lists interface {
 	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.
 	Runs(ctx context.Context, tenant string, since time.Time) ([]RoleRuns, error)
-	// Text returns a kept text.
-	Text(ctx context.Context, tenant, hash string) (string, error)
 	// Pending returns posts of all tenants that were not delivered, the oldest first. It is all
 	// that can be seen across tenants, and holds no content.
 	Pending(ctx context.Context, before time.Time, limit int) ([]Post, error)

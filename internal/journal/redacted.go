@@ -40,13 +40,13 @@ func (l *Redacted) Append(ctx context.Context, place Place, at time.Time, rows .
 
 // Keep implements Writer. A text is found by the hash of its content, so one that is not redacted yet
 // is refused.
-func (l *Redacted) Keep(ctx context.Context, tenant string, texts ...string) error {
+func (l *Redacted) Keep(ctx context.Context, place Place, texts ...string) error {
 	for _, text := range texts {
 		if l.by.Redact(text) != text {
 			return refused("a text with a secret in it cannot be kept: take the secret out of the role or the prompt")
 		}
 	}
-	return l.Log.Keep(ctx, tenant, texts...)
+	return l.Log.Keep(ctx, place, texts...)
 }
 
 // clean redacts a row.

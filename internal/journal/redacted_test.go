@@ -102,13 +102,13 @@ func TestRedactedKeepsNoSecret(t *testing.T) {
 	vault := &secret.Vault{}
 	vault.Add("WORD", canary)
 	log := journal.NewRedacted(journaltest.NewMemory(), vault)
-	if err := log.Keep(t.Context(), "a", "a prompt", "a prompt with "+canary); chat.CodeOf(err) != chat.CodeInvalid {
+	if err := log.Keep(t.Context(), journal.Place{Tenant: "a", Conversation: "c"}, "a prompt", "a prompt with "+canary); chat.CodeOf(err) != chat.CodeInvalid {
 		t.Errorf("a text with a secret was kept: %v", err)
 	}
-	if err := log.Keep(t.Context(), "a", "a prompt"); err != nil {
+	if err := log.Keep(t.Context(), journal.Place{Tenant: "a", Conversation: "c"}, "a prompt"); err != nil {
 		t.Error(err)
 	}
-	if text, err := log.Text(t.Context(), "a", journal.HashOf("a prompt")); err != nil || text != "a prompt" {
+	if text, err := log.Text(t.Context(), journal.Place{Tenant: "a", Conversation: "c"}, journal.HashOf("a prompt")); err != nil || text != "a prompt" {
 		t.Errorf("%q was kept: %v", text, err)
 	}
 }

@@ -27,7 +27,7 @@ func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Clien
 		t.Fatal(err)
 	}
 	place := journal.Place{Tenant: apitest.Tenant, Conversation: talk.ID}
-	if err := s.Log.Keep(t.Context(), apitest.Tenant, "a prompt"); err != nil {
+	if err := s.Log.Keep(t.Context(), place, "a prompt"); err != nil {
 		t.Fatal(err)
 	}
 	rows = append(rows, journal.Requested{In: mainTask, Call: "1.1", Prompt: journal.HashOf("a prompt")})

@@ -19,7 +19,7 @@ import (
 type Memory struct {
 	mu            sync.Mutex
 	conversations map[journal.Place]*list
-	texts         map[[2]string]string
+	texts         map[journal.Place]map[string]string
 	erased        map[journal.Place]journal.Tombstone
 }
 
@@ -34,7 +34,7 @@ var _ journal.Log = (*Memory)(nil)
 // NewMemory returns an empty journal.
 func NewMemory() *Memory {
 	return &Memory{
-		conversations: map[journal.Place]*list{}, texts: map[[2]string]string{}, erased: map[journal.Place]journal.Tombstone{},
+		conversations: map[journal.Place]*list{}, texts: map[journal.Place]map[string]string{}, erased: map[journal.Place]journal.Tombstone{},
 	}
 }
 
@@ -89,12 +89,19 @@ func (m *Memory) Append(
 }
 
 // Keep implements journal.Writer.
-func (m *Memory) Keep(_ context.Context, tenant string, texts ...string) error {
+func (m *Memory) Keep(_ context.Context, place journal.Place, texts ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	_, there := m.conversations[place]
+	if _, erased := m.erased[place]; erased && !there {
+		return journal.NotFound()
+	}
+	if m.texts[place] == nil {
+		m.texts[place] = map[string]string{}
+	}
 	for _, text := range texts {
 		text = journal.Printable(text)
-		m.texts[[2]string{tenant, journal.HashOf(text)}] = text
+		m.texts[place][journal.HashOf(text)] = text
 	}
 	return nil
 }
@@ -114,6 +121,7 @@ func (m *Memory) Erase(_ context.Context, place journal.Place) error {
 	}
 	m.erased[place] = stone
 	delete(m.conversations, place)
+	delete(m.texts, place)
 	return nil
 }
 
@@ -396,11 +404,11 @@ func (m *Memory) Runs(_ context.Context, tenant string, since time.Time) ([]jour
 	return journal.Runs(m.views(tenant), since), nil
 }
 
-// Text implements journal.Lists.
-func (m *Memory) Text(_ context.Context, tenant, hash string) (string, error) {
+// Text implements journal.Reader.
+func (m *Memory) Text(_ context.Context, place journal.Place, hash string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	text, ok := m.texts[[2]string{tenant, hash}]
+	text, ok := m.texts[place][hash]
 	if !ok {
 		return "", &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
 	}

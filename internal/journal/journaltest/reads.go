@@ -159,14 +159,14 @@ func lists(t *testing.T, f Fixture) {
 	}
 
 	text := "You are a coder.\x00"
-	if err := f.Log.Keep(t.Context(), "acme", text, text, "two"); err != nil {
+	if err := f.Log.Keep(t.Context(), place, text, text, "two"); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := f.Log.Text(t.Context(), "acme", journal.HashOf(journal.Printable(text)))
+	kept, err := f.Log.Text(t.Context(), place, journal.HashOf(journal.Printable(text)))
 	if err != nil || kept != journal.Printable(text) {
 		t.Errorf("kept %q, %v", kept, err)
 	}
-	if _, err := f.Log.Text(t.Context(), "acme", "none"); chat.CodeOf(err) != chat.CodeNotFound {
+	if _, err := f.Log.Text(t.Context(), place, "none"); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("an unknown text gives %v", err)
 	}
 }
@@ -211,9 +211,15 @@ func erased(t *testing.T, f Fixture) {
 	write(t, f.Log, place, rows...)
 	other := journal.Place{Tenant: "acme", Conversation: "c2"}
 	write(t, f.Log, other, rows...)
+	for _, at := range []journal.Place{place, other} {
+		if err := f.Log.Keep(t.Context(), at, "a whole output"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := f.Log.Erase(t.Context(), place); err != nil {
 		t.Fatal(err)
 	}
+	textsWent(t, f.Log, other)
 	if err := f.Log.Erase(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("erasing twice gives %v", err)
 	}
@@ -226,6 +232,21 @@ func erased(t *testing.T, f Fixture) {
 	}
 	if got := write(t, f.Log, place, opening()...); got[0].Seq != 1 || got[0].Existed {
 		t.Errorf("a new conversation of the same id begins with %+v", got[0])
+	}
+}
+
+// textsWent looks for the texts of an erased conversation, and for the same one of another.
+func textsWent(t *testing.T, log journal.Log, other journal.Place) {
+	t.Helper()
+	hash := journal.HashOf("a whole output")
+	if text, err := log.Text(t.Context(), place, hash); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("a text of an erased conversation: %q, %v", text, err)
+	}
+	if text, err := log.Text(t.Context(), other, hash); err != nil || text != "a whole output" {
+		t.Errorf("the same text of another conversation: %q, %v", text, err)
+	}
+	if err := log.Keep(t.Context(), place, "late"); chat.CodeOf(err) != chat.CodeNotFound {
+		t.Errorf("an erased conversation keeps a text: %v", err)
 	}
 }
 

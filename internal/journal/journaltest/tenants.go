@@ -40,7 +40,7 @@ func tenants(t *testing.T, f Fixture) {
 		if err := f.Log.Erase(t.Context(), gone); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Log.Keep(t.Context(), tenant, "prompt of "+tenant); err != nil {
+		if err := f.Log.Keep(t.Context(), at, "prompt of "+tenant); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			return len(w), err
 		},
 		"Keep": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
-			return 0, l.Keep(c, mine, "prompt of nobody")
+			return 0, l.Keep(c, at(mine, theirs), "prompt of nobody")
 		},
 		"Erase": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			if err := l.Erase(c, at(mine, theirs)); err != nil {
@@ -226,7 +226,7 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			return foreign(roles, theirs), err
 		},
 		"Text": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
-			out, err := l.Text(c, mine, journal.HashOf("prompt of "+theirs))
+			out, err := l.Text(c, at(mine, theirs), journal.HashOf("prompt of "+theirs))
 			return len(out), err
 		},
 		"Pending": func(c ctx, l journal.Log, _, _ string) (int, error) {

@@ -243,13 +243,26 @@ func write(ctx context.Context, q *query.Queries, place journal.Place, plan jour
 }
 
 // Keep implements journal.Writer.
-func (l *Log) Keep(ctx context.Context, tenant string, texts ...string) error {
-	p := query.KeepTextParams{Tenant: tenant}
+func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) error {
+	p := query.KeepTextParams{Tenant: place.Tenant, Conversation: place.Conversation}
 	for _, text := range texts {
 		text = journal.Printable(text)
 		p.Hashes, p.Texts = append(p.Hashes, journal.HashOf(text)), append(p.Texts, text)
 	}
-	return l.inTenant(ctx, "keep texts", tenant, toWrite, func(q *query.Queries) error {
+	return l.inTenant(journal.For(ctx, itself), "keep texts", place.Tenant, toWrite, func(q *query.Queries) error {
+		err := q.ShareConversation(ctx, query.ShareConversationParams{Tenant: place.Tenant, Conversation: place.Conversation})
+		if err != nil {
+			return err
+		}
+		may, err := q.MayKeep(ctx, query.MayKeepParams{
+			Tenant: place.Tenant, Conversation: place.Conversation, Hash: journal.HashOf(place.Conversation),
+		})
+		if err != nil {
+			return err
+		}
+		if !may {
+			return journal.NotFound()
+		}
 		return q.KeepText(ctx, p)
 	})
 }
@@ -270,6 +283,10 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 		err = q.EraseMessages(ctx, query.EraseMessagesParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})
+		if err != nil {
+			return err
+		}
+		err = q.EraseTexts(ctx, query.EraseTextsParams{Tenant: place.Tenant, Conversation: place.Conversation})
 		if err != nil {
 			return err
 		}

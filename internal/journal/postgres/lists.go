@@ -145,10 +145,10 @@ func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery
 	return out, err
 }
 
-// Text implements journal.Lists.
-func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err error) {
-	err = l.inTenant(ctx, "read text", tenant, toRead, func(q *query.Queries) error {
-		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: tenant, Hash: hash})
+// Text implements journal.Reader.
+func (l *Log) Text(ctx context.Context, place journal.Place, hash string) (text string, err error) {
+	err = l.inTenant(ctx, "read text", place.Tenant, toRead, func(q *query.Queries) error {
+		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: place.Tenant, Conversation: place.Conversation, Hash: hash})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
 		}

@@ -174,7 +174,7 @@ func TestTenantEndsWithItsTransaction(t *testing.T) {
 	}
 	exec("savepoint a")
 	for _, sql := range []string{
-		"insert into prompts values ('zeta', 'h', 't')",
+		"insert into texts values ('zeta', 'c', 'h', 't')",
 		"update conversations set tenant_id = 'zeta'",
 		"update entries set key = 'x'",
 		"alter table entries disable row level security",
@@ -211,7 +211,7 @@ func TestSweeperSeesOnlyTheOutbox(t *testing.T) {
 	}
 	want := []string{
 		"agents 0", "approvals 0", "conversations 0", "entries 0", "grants 0", "leases 0", "messages 0",
-		"model_calls 0", "outbox 1", "private_conversations 0", "prompts 0", "questions 0", "tasks 0", "tombstones 0", "tool_calls 0",
+		"model_calls 0", "outbox 1", "private_conversations 0", "questions 0", "tasks 0", "texts 0", "tombstones 0", "tool_calls 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows seen (+) against the wanted (-):\n%s", diff)

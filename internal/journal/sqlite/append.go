@@ -117,12 +117,21 @@ func insert(ctx context.Context, q *query.Queries, place journal.Place, plan jou
 }
 
 // Keep implements journal.Writer.
-func (l *Log) Keep(ctx context.Context, tenant string, texts ...string) error {
+func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) error {
 	return l.write(ctx, "keep texts", func(ctx context.Context, q *query.Queries) error {
+		may, err := q.MayKeep(ctx, query.MayKeepParams{
+			Tenant: place.Tenant, Conversation: place.Conversation, Hash: journal.HashOf(place.Conversation),
+		})
+		if err != nil {
+			return err
+		}
+		if may == 0 {
+			return journal.NotFound()
+		}
 		for _, text := range texts {
 			text = journal.Printable(text)
 			err := q.KeepText(ctx, query.KeepTextParams{
-				Tenant: tenant, Hash: journal.HashOf(text), Text: text,
+				Tenant: place.Tenant, Conversation: place.Conversation, Hash: journal.HashOf(text), Text: text,
 			})
 			if err != nil {
 				return err
@@ -142,6 +151,10 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 		err := q.EraseMessages(ctx, query.EraseMessagesParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})
+		if err != nil {
+			return err
+		}
+		err = q.EraseTexts(ctx, query.EraseTextsParams{Tenant: place.Tenant, Conversation: place.Conversation})
 		if err != nil {
 			return err
 		}

@@ -156,7 +156,9 @@ func TestBusyIsUnavailable(t *testing.T) {
 // TestWriterRecovers leaves the connection that writes in every state that a failure may leave it in.
 func TestWriterRecovers(t *testing.T) {
 	log := opened(t, filepath.Join(t.TempDir(), "journal.db"))
-	keep := func(ctx context.Context) error { return log.Keep(ctx, "acme", "a text") }
+	keep := func(ctx context.Context) error {
+		return log.Keep(ctx, journal.Place{Tenant: "acme", Conversation: "c"}, "a text")
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := keep(ended); chat.CodeOf(err) != chat.CodeUnavailable {
@@ -201,18 +203,18 @@ func TestCloseWaits(t *testing.T) {
 	closed := make(chan error)
 	err = log.write(t.Context(), "keep", func(ctx context.Context, q *query.Queries) error {
 		go func() { closed <- log.Close() }()
-		return q.KeepText(ctx, query.KeepTextParams{Tenant: "acme", Hash: "h", Text: "kept"})
+		return q.KeepText(ctx, query.KeepTextParams{Tenant: "acme", Conversation: "c", Hash: "h", Text: "kept"})
 	})
 	if err := errors.Join(err, <-closed); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Keep(t.Context(), "acme", "late"); chat.CodeOf(err) != chat.CodeUnavailable {
+	if err := log.Keep(t.Context(), journal.Place{Tenant: "acme", Conversation: "c"}, "late"); chat.CodeOf(err) != chat.CodeUnavailable {
 		t.Errorf("after the end: error is %v, want code %s", err, chat.CodeUnavailable)
 	}
 	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the write-ahead log is left: %v", err)
 	}
-	if text, err := opened(t, path).Text(t.Context(), "acme", "h"); err != nil || text != "kept" {
+	if text, err := opened(t, path).Text(t.Context(), journal.Place{Tenant: "acme", Conversation: "c"}, "h"); err != nil || text != "kept" {
 		t.Errorf("text is %q, %v", text, err)
 	}
 }

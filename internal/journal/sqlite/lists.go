@@ -113,10 +113,10 @@ func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery
 	return out, err
 }
 
-// Text implements journal.Lists.
-func (l *Log) Text(ctx context.Context, tenant, hash string) (text string, err error) {
+// Text implements journal.Reader.
+func (l *Log) Text(ctx context.Context, place journal.Place, hash string) (text string, err error) {
 	err = l.view(ctx, "read text", func(q *query.Queries) error {
-		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: tenant, Hash: hash})
+		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: place.Tenant, Conversation: place.Conversation, Hash: hash})
 		if errors.Is(err, sql.ErrNoRows) {
 			return &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
 		}

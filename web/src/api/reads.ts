@@ -80,8 +80,8 @@ export const listInbox = (query?: Query<'listInbox'>, reading?: Reading) =>
   get<'listInbox'>('/v1/inbox', query, reading);
 export const search = (query: Query<'search'>, reading?: Reading) =>
   get<'search'>('/v1/search', query, reading);
-export const getText = (hash: string, reading?: Reading) =>
-  get<'getText'>(`/v1/texts/${encodeURIComponent(hash)}`, undefined, reading);
+export const getText = (conversation: string, hash: string, reading?: Reading) =>
+  get<'getText'>(`${at(conversation)}/texts/${encodeURIComponent(hash)}`, undefined, reading);
 export const listRoles = (query?: Query<'listRoles'>, reading?: Reading) =>
   get<'listRoles'>('/v1/roles', query, reading);
 export const getConversationUsage = (

@@ -1,6 +1,7 @@
 import { Link, type LinkProps, Outlet, useLocation } from '@tanstack/react-router';
 import { ChartGantt, Lock, type LucideIcon, MessagesSquare, Wallet } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef } from 'react';
+import { Within } from '../api/within';
 import { AskChip } from '../features/asks/chip';
 import { limitOf, summaryOf } from '../store/activity';
 import { useConversation } from '../store/hooks';
@@ -27,19 +28,21 @@ export function ConversationFrame() {
   const trouble = useWatch(id, agent);
   if (trouble) return <ConversationTrouble trouble={trouble} />;
   return (
-    <div className="flex min-h-0 flex-1">
-      <div className="relative flex min-w-0 flex-1 flex-col">
-        <Header key={id} id={id} />
-        <Tell key={`tell ${id}`} conversation={id} />
-        <Outlet />
-        <AskChip conversation={id} />
+    <Within value={id}>
+      <div className="flex min-h-0 flex-1">
+        <div className="relative flex min-w-0 flex-1 flex-col">
+          <Header key={id} id={id} />
+          <Tell key={`tell ${id}`} conversation={id} />
+          <Outlet />
+          <AskChip conversation={id} />
+        </div>
+        {agent !== undefined && (
+          <Suspense>
+            <InspectorPlace conversation={id} agent={agent} />
+          </Suspense>
+        )}
       </div>
-      {agent !== undefined && (
-        <Suspense>
-          <InspectorPlace conversation={id} agent={agent} />
-        </Suspense>
-      )}
-    </div>
+    </Within>
   );
 }
 

@@ -175,7 +175,7 @@ order by m.at desc, m.conversation_id, m.seq desc
 limit @count;
 
 -- name: TextOf :one
-select text from prompts where tenant_id = @tenant and hash = @hash;
+select text from texts where tenant_id = @tenant and conversation_id = @conversation and hash = @hash;
 
 -- name: PendingPosts :many
 select tenant_id, conversation_id, post_id, topic, at from outbox

@@ -113,6 +113,20 @@ func (q *Queries) EraseMessages(ctx context.Context, arg EraseMessagesParams) er
 	return err
 }
 
+const eraseTexts = `-- name: EraseTexts :exec
+delete from texts where tenant_id = $1 and conversation_id = $2
+`
+
+type EraseTextsParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) EraseTexts(ctx context.Context, arg EraseTextsParams) error {
+	_, err := q.db.Exec(ctx, eraseTexts, arg.Tenant, arg.Conversation)
+	return err
+}
+
 const insertEntries = `-- name: InsertEntries :exec
 
 insert into entries
@@ -154,19 +168,25 @@ func (q *Queries) InsertEntries(ctx context.Context, arg InsertEntriesParams) er
 }
 
 const keepText = `-- name: KeepText :exec
-insert into prompts (tenant_id, hash, text)
-select $1::text, unnest($2::text[]), unnest($3::text[])
+insert into texts (tenant_id, conversation_id, hash, text)
+select $1::text, $2::text, unnest($3::text[]), unnest($4::text[])
 on conflict do nothing
 `
 
 type KeepTextParams struct {
-	Tenant string
-	Hashes []string
-	Texts  []string
+	Tenant       string
+	Conversation string
+	Hashes       []string
+	Texts        []string
 }
 
 func (q *Queries) KeepText(ctx context.Context, arg KeepTextParams) error {
-	_, err := q.db.Exec(ctx, keepText, arg.Tenant, arg.Hashes, arg.Texts)
+	_, err := q.db.Exec(ctx, keepText,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Hashes,
+		arg.Texts,
+	)
 	return err
 }
 
@@ -198,6 +218,40 @@ func (q *Queries) LockConversation(ctx context.Context, arg LockConversationPara
 		return nil, err
 	}
 	return items, nil
+}
+
+const mayKeep = `-- name: MayKeep :one
+select (exists (select from conversations c where c.tenant_id = $1 and c.conversation_id = $2)
+  or not exists (select from tombstones t where t.tenant_id = $1 and t.hash = $3))::boolean as may
+`
+
+type MayKeepParams struct {
+	Tenant       string
+	Conversation string
+	Hash         string
+}
+
+// A conversation that is about to begin is not there yet. One that was erased keeps nothing.
+func (q *Queries) MayKeep(ctx context.Context, arg MayKeepParams) (bool, error) {
+	row := q.db.QueryRow(ctx, mayKeep, arg.Tenant, arg.Conversation, arg.Hash)
+	var may bool
+	err := row.Scan(&may)
+	return may, err
+}
+
+const shareConversation = `-- name: ShareConversation :exec
+select from conversations where tenant_id = $1 and conversation_id = $2 for share
+`
+
+type ShareConversationParams struct {
+	Tenant       string
+	Conversation string
+}
+
+// Whoever erases waits for this one, or this one for them.
+func (q *Queries) ShareConversation(ctx context.Context, arg ShareConversationParams) error {
+	_, err := q.db.Exec(ctx, shareConversation, arg.Tenant, arg.Conversation)
+	return err
 }
 
 const tombstoneOf = `-- name: TombstoneOf :many

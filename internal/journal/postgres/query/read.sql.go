@@ -1017,16 +1017,17 @@ func (q *Queries) TasksOf(ctx context.Context, arg TasksOfParams) ([]Task, error
 }
 
 const textOf = `-- name: TextOf :one
-select text from prompts where tenant_id = $1 and hash = $2
+select text from texts where tenant_id = $1 and conversation_id = $2 and hash = $3
 `
 
 type TextOfParams struct {
-	Tenant string
-	Hash   string
+	Tenant       string
+	Conversation string
+	Hash         string
 }
 
 func (q *Queries) TextOf(ctx context.Context, arg TextOfParams) (string, error) {
-	row := q.db.QueryRow(ctx, textOf, arg.Tenant, arg.Hash)
+	row := q.db.QueryRow(ctx, textOf, arg.Tenant, arg.Conversation, arg.Hash)
 	var text string
 	err := row.Scan(&text)
 	return text, err

@@ -26,11 +26,19 @@ set last_seq = @last_seq, last_number = @last_number, updated_at = @at
 where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: KeepText :exec
-insert into prompts (tenant_id, hash, text) values (@tenant, @hash, @text)
+insert into texts (tenant_id, conversation_id, hash, text) values (@tenant, @conversation, @hash, @text)
 on conflict do nothing;
+
+-- name: MayKeep :one
+-- A conversation that is about to begin is not there yet. One that was erased keeps nothing.
+select cast(exists (select 1 from conversations c where c.tenant_id = @tenant and c.conversation_id = @conversation)
+  or not exists (select 1 from tombstones t where t.tenant_id = @tenant and t.hash = @hash) as integer) as may;
 
 -- name: EraseMessages :exec
 delete from messages where tenant_id = @tenant and conversation_id = @conversation;
+
+-- name: EraseTexts :exec
+delete from texts where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: EraseConversation :execrows
 delete from conversations where tenant_id = @tenant and conversation_id = @conversation;

@@ -115,6 +115,20 @@ func (q *Queries) EraseMessages(ctx context.Context, arg EraseMessagesParams) er
 	return err
 }
 
+const eraseTexts = `-- name: EraseTexts :exec
+delete from texts where tenant_id = ?1 and conversation_id = ?2
+`
+
+type EraseTextsParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) EraseTexts(ctx context.Context, arg EraseTextsParams) error {
+	_, err := q.exec(ctx, q.eraseTextsStmt, eraseTexts, arg.Tenant, arg.Conversation)
+	return err
+}
+
 const insertEntry = `-- name: InsertEntry :exec
 insert into entries
   (tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body)
@@ -151,18 +165,24 @@ func (q *Queries) InsertEntry(ctx context.Context, arg InsertEntryParams) error 
 }
 
 const keepText = `-- name: KeepText :exec
-insert into prompts (tenant_id, hash, text) values (?1, ?2, ?3)
+insert into texts (tenant_id, conversation_id, hash, text) values (?1, ?2, ?3, ?4)
 on conflict do nothing
 `
 
 type KeepTextParams struct {
-	Tenant string
-	Hash   string
-	Text   string
+	Tenant       string
+	Conversation string
+	Hash         string
+	Text         string
 }
 
 func (q *Queries) KeepText(ctx context.Context, arg KeepTextParams) error {
-	_, err := q.exec(ctx, q.keepTextStmt, keepText, arg.Tenant, arg.Hash, arg.Text)
+	_, err := q.exec(ctx, q.keepTextStmt, keepText,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Hash,
+		arg.Text,
+	)
 	return err
 }
 
@@ -210,6 +230,25 @@ func (q *Queries) LookUp(ctx context.Context, arg LookUpParams) ([]LookUpRow, er
 		return nil, err
 	}
 	return items, nil
+}
+
+const mayKeep = `-- name: MayKeep :one
+select cast(exists (select 1 from conversations c where c.tenant_id = ?1 and c.conversation_id = ?2)
+  or not exists (select 1 from tombstones t where t.tenant_id = ?1 and t.hash = ?3) as integer) as may
+`
+
+type MayKeepParams struct {
+	Tenant       string
+	Conversation string
+	Hash         string
+}
+
+// A conversation that is about to begin is not there yet. One that was erased keeps nothing.
+func (q *Queries) MayKeep(ctx context.Context, arg MayKeepParams) (int64, error) {
+	row := q.queryRow(ctx, q.mayKeepStmt, mayKeep, arg.Tenant, arg.Conversation, arg.Hash)
+	var may int64
+	err := row.Scan(&may)
+	return may, err
 }
 
 const openConversation = `-- name: OpenConversation :exec

@@ -60,6 +60,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eraseMessagesStmt, err = db.PrepareContext(ctx, eraseMessages); err != nil {
 		return nil, fmt.Errorf("error preparing query EraseMessages: %w", err)
 	}
+	if q.eraseTextsStmt, err = db.PrepareContext(ctx, eraseTexts); err != nil {
+		return nil, fmt.Errorf("error preparing query EraseTexts: %w", err)
+	}
 	if q.foldAgentStmt, err = db.PrepareContext(ctx, foldAgent); err != nil {
 		return nil, fmt.Errorf("error preparing query FoldAgent: %w", err)
 	}
@@ -167,6 +170,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.marksOfStmt, err = db.PrepareContext(ctx, marksOf); err != nil {
 		return nil, fmt.Errorf("error preparing query MarksOf: %w", err)
+	}
+	if q.mayKeepStmt, err = db.PrepareContext(ctx, mayKeep); err != nil {
+		return nil, fmt.Errorf("error preparing query MayKeep: %w", err)
 	}
 	if q.modelCallsOfStmt, err = db.PrepareContext(ctx, modelCallsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ModelCallsOf: %w", err)
@@ -294,6 +300,11 @@ func (q *Queries) Close() error {
 	if q.eraseMessagesStmt != nil {
 		if cerr := q.eraseMessagesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eraseMessagesStmt: %w", cerr)
+		}
+	}
+	if q.eraseTextsStmt != nil {
+		if cerr := q.eraseTextsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eraseTextsStmt: %w", cerr)
 		}
 	}
 	if q.foldAgentStmt != nil {
@@ -476,6 +487,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing marksOfStmt: %w", cerr)
 		}
 	}
+	if q.mayKeepStmt != nil {
+		if cerr := q.mayKeepStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mayKeepStmt: %w", cerr)
+		}
+	}
 	if q.modelCallsOfStmt != nil {
 		if cerr := q.modelCallsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing modelCallsOfStmt: %w", cerr)
@@ -632,6 +648,7 @@ type Queries struct {
 	entriesByKeyStmt          *sql.Stmt
 	eraseConversationStmt     *sql.Stmt
 	eraseMessagesStmt         *sql.Stmt
+	eraseTextsStmt            *sql.Stmt
 	foldAgentStmt             *sql.Stmt
 	foldAnsweredStmt          *sql.Stmt
 	foldArchivedStmt          *sql.Stmt
@@ -668,6 +685,7 @@ type Queries struct {
 	linesOfStmt               *sql.Stmt
 	lookUpStmt                *sql.Stmt
 	marksOfStmt               *sql.Stmt
+	mayKeepStmt               *sql.Stmt
 	modelCallsOfStmt          *sql.Stmt
 	newestTasksStmt           *sql.Stmt
 	openConversationStmt      *sql.Stmt
@@ -707,6 +725,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		entriesByKeyStmt:          q.entriesByKeyStmt,
 		eraseConversationStmt:     q.eraseConversationStmt,
 		eraseMessagesStmt:         q.eraseMessagesStmt,
+		eraseTextsStmt:            q.eraseTextsStmt,
 		foldAgentStmt:             q.foldAgentStmt,
 		foldAnsweredStmt:          q.foldAnsweredStmt,
 		foldArchivedStmt:          q.foldArchivedStmt,
@@ -743,6 +762,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		linesOfStmt:               q.linesOfStmt,
 		lookUpStmt:                q.lookUpStmt,
 		marksOfStmt:               q.marksOfStmt,
+		mayKeepStmt:               q.mayKeepStmt,
 		modelCallsOfStmt:          q.modelCallsOfStmt,
 		newestTasksStmt:           q.newestTasksStmt,
 		openConversationStmt:      q.openConversationStmt,

@@ -28,13 +28,15 @@ export function PatchView({
           </li>
         ))}
       </ul>
-      {kept && <Kept hash={kept} />}
+      {kept && <Kept conversation={conversation} hash={kept} />}
     </>
   );
 }
 
-function Kept({ hash }: { hash: string }) {
-  const { value, error } = useRead(hash, (signal) => getText(hash, { signal }));
+function Kept({ conversation, hash }: { conversation: string; hash: string }) {
+  const { value, error } = useRead(`${conversation} ${hash}`, (signal) =>
+    getText(conversation, hash, { signal }),
+  );
   if (error !== undefined) {
     return (
       <p className="border-t px-3 py-2 text-fg-2 text-xs">

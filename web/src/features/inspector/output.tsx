@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { getText } from '../../api/reads';
+import { useTexts } from '../../api/within';
 import { CopyButton } from '../../markdown/code';
 import { Button } from '../../ui/button';
 import { DiffView } from '../../ui/diff';
@@ -27,6 +27,7 @@ export function Output({
   whole?: string | undefined;
   prompt?: string;
 }) {
+  const texts = useTexts();
   const [all, setAll] = useState(false);
   const [fetched, setFetched] = useState<string>();
   const full = (fetched ?? text).replaceAll(colours, '');
@@ -57,7 +58,7 @@ export function Output({
             <Button
               size="small"
               look="ghost"
-              onClick={() => void getText(whole).then(({ text: it }) => setFetched(it), toastError)}
+              onClick={() => void texts(whole).then(({ text: it }) => setFetched(it), toastError)}
             >
               Read the whole output
             </Button>

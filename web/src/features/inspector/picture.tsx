@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
-import { getText } from '../../api/reads';
 import { useRead } from '../../api/useread';
+import { useTexts } from '../../api/within';
 import { Skeleton } from '../../ui/small';
 
 const shape = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=\s]+)$/;
@@ -15,7 +15,8 @@ export function imageOf(text: string): Blob | undefined {
 
 /** An image that an agent looked at. It is read while it is shown and let go of after that. */
 export function Picture({ hash, label }: { hash: string; label: string }) {
-  const { value, error } = useRead(hash, (signal) => getText(hash, { signal }));
+  const texts = useTexts();
+  const { value, error } = useRead(hash, (signal) => texts(hash, { signal }));
   const [address, setAddress] = useState<string>();
   useEffect(() => {
     const image = value && imageOf(value.text);

@@ -1,7 +1,7 @@
 import { CircleCheck, CircleHelp, CircleX, type LucideIcon } from 'lucide-react';
-import { getText } from '../../api/reads';
 import type { Schemas } from '../../api/types';
 import { useRead } from '../../api/useread';
+import { useTexts } from '../../api/within';
 import { Markdown } from '../../markdown/markdown';
 import type { TaskRow } from '../../store/rows';
 import { isOver } from '../../store/selectors';
@@ -167,7 +167,8 @@ function Patch({ conversation, task }: { conversation: string; task: TaskRow }) 
 }
 
 function PatchText({ hash }: { hash: string }) {
-  const { value, error } = useRead(hash, (signal) => getText(hash, { signal }));
+  const texts = useTexts();
+  const { value, error } = useRead(hash, (signal) => texts(hash, { signal }));
   if (error) return <p className="mt-2 text-fg-3 text-sm">The changes cannot be read.</p>;
   if (!value) return <Skeleton className="mt-2 h-24" />;
   const lines = patchIn(value.text);
