@@ -42,6 +42,10 @@ func TestASecondPairOfEyes(t *testing.T) {
 	if status, text := h.call(t, at, ann, http.MethodPut, "/v1/policy", map[string]any{"second_pair": true}); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
+	private := map[string]any{"message": "write it down", "visibility": "private"}
+	if status, text := h.call(t, at, ann, http.MethodPost, "/v1/conversations", private); status != http.StatusConflict || !strings.Contains(text, "second pair of eyes") {
+		t.Errorf("ann begins a conversation that no second pair of eyes can see: %d %s", status, text)
+	}
 	path, body := h.wanted(t, at, ann)
 	if status, text := h.call(t, at, ann, http.MethodPost, path, body); status != http.StatusForbidden || !strings.Contains(text, "second pair of eyes") {
 		t.Fatalf("ann allows what she asked for: %d %s", status, text)

@@ -27,8 +27,9 @@ const (
 	importTime = 5 * time.Minute
 	// importRows is how many rows are written at a time.
 	importRows = 200
-	// importsAtOnce is how many are read and written at the same time: one line of one may be 64 MB.
-	importsAtOnce = 2
+	// importsAtOnce is how many are read and written at the same time, unless one tenant may send as many: one place more
+	// than that is there then. Each may need much memory, since one line may be 64 MB.
+	importsAtOnce = 3
 )
 
 // importInput is an export on its way in. It is not read into memory.

@@ -145,3 +145,30 @@ func TestListStreamOfAnother(t *testing.T) {
 		t.Errorf("got %q, want the tenant's own only", got)
 	}
 }
+
+// TestPrivateConversationsInAList has ann and bob watch the list of their tenant while ann has a private conversation: bob
+// hears of it, and of what waits in it, when it is shared, and not before.
+func TestPrivateConversationsInAList(t *testing.T) {
+	t.Parallel()
+	s := newStation(t, 20*time.Millisecond)
+	ann, bob := s.listen(t, "acme/ann", listEvents, ""), s.listen(t, "acme/bob", listEvents, "")
+	ann.expect(t, "resync")
+	first := bob.expect(t, "resync")
+	s.write(t, at("secret"), journal.Opened{By: "ann", PrivateTo: "ann"}, journal.Assigned{In: root, Role: "main"},
+		journal.Asked{In: root, Question: "q1", Text: "Why?"}, journal.Relayed{In: root, Question: "q1"})
+	ann.expect(t, "secret seq 4 archived false waiting 1 running 1", "secret asks Why?")
+	s.open(t, at("open"))
+	ann.expect(t, "open seq 2 archived false waiting 0 running 1")
+	bob.expect(t, "open seq 2 archived false waiting 0 running 1")
+	again := s.listen(t, "acme/bob", listEvents, first)
+	again.expect(t, "open seq 2 archived false waiting 0 running 1")
+	for _, l := range []*listener{bob, again} {
+		if l.heard("secret") {
+			t.Error("bob has heard of the private conversation")
+		}
+	}
+	s.write(t, at("secret"), journal.Shared{By: "ann"})
+	for _, l := range []*listener{bob, again} {
+		l.expect(t, "secret seq 5 archived false waiting 1 running 1", "secret asks Why?")
+	}
+}

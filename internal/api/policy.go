@@ -71,7 +71,7 @@ func (s *Server) secondPair(ctx context.Context, place journal.Place) error {
 				return &Problem{
 					Status: http.StatusForbidden, Code: "forbidden",
 					Detail: "this tenant wants a second pair of eyes, and you have asked for something in this conversation yourself",
-					Next:   "have another member allow it; you can deny it",
+					Next:   "have another member allow it, after you share the conversation if it is private; you can deny it",
 				}
 			}
 		}

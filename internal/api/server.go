@@ -135,7 +135,7 @@ func New(o Options) *Server {
 		},
 		guesses: newGuesses(o.Guesses), logins: newGuesses(o.Guesses), returns: newGuesses(o.Guesses),
 		knocks: newAllowance(o.Limits.AddressRate, burstSeconds), reports: newReports(), leashes: leashes{held: map[*leash]struct{}{}},
-		imports: make(chan struct{}, importsAtOnce),
+		imports: make(chan struct{}, max(importsAtOnce, o.Limits.TenantUploads+1)),
 	}
 	s.huma = humago.New(s.mux, config)
 	s.conversationRoutes()

@@ -74,15 +74,19 @@ func (w *wired) Tails(ctx context.Context, tenant string, ids ...string) (map[st
 	return w.Memory.Tails(ctx, tenant, ids...)
 }
 
-// byHeader lets everybody in as whom they say they are.
+// byHeader lets everybody in as whom they say they are: TENANT/PERSON, or ann of a tenant.
 type byHeader struct{ refuse atomic.Bool }
 
 func (d *byHeader) Identify(r *http.Request) (api.Caller, error) {
 	if d.refuse.Load() {
 		return api.Caller{}, api.Unauthorised()
 	}
+	tenant, user, named := strings.Cut(r.Header.Get("Tenant"), "/")
+	if !named {
+		user = "ann"
+	}
 	return api.Caller{
-		Tenant: r.Header.Get("Tenant"), User: "ann", Name: "ann", Role: api.RoleOwner, Scopes: []api.Scope{api.ScopeRead, api.ScopeWrite},
+		Tenant: tenant, User: user, Name: user, Role: api.RoleOwner, Scopes: []api.Scope{api.ScopeRead, api.ScopeWrite},
 	}, nil
 }
 
@@ -136,6 +140,7 @@ type line struct {
 
 // listener reads a stream.
 type listener struct {
+	said  []string // what was received, of each event
 	lines chan line
 	body  *http.Response
 }
@@ -198,12 +203,16 @@ func (l *listener) next(t *testing.T) line {
 		if !ok {
 			t.Fatal("the stream has ended")
 		}
+		l.said = append(l.said, fmt.Sprint(got.Data))
 		return got
 	case <-time.After(patience):
 		t.Fatal("no event came")
 	}
 	return line{}
 }
+
+// heard reports whether a word was in any event so far.
+func (l *listener) heard(word string) bool { return strings.Contains(strings.Join(l.said, " "), word) }
 
 // ended waits for the end of a stream.
 func (l *listener) ended(t *testing.T) {

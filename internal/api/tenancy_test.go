@@ -81,7 +81,7 @@ var same = map[string]string{
 // bodies are what commands are sent where a body made from the document would not do, by operation, or
 // by method and path where there is none. Names in braces are things of the source.
 var bodies = map[string][]string{
-	"postMessage":    {`{"text":"hello!","in_reply_to":"{question}"}`},
+	"postMessage":    {`{"text":"hello!","in_reply_to":"{question}"}`, `{"text":"hello!"}`},
 	"cancel":         {`{"task":"{plain-task}"}`},
 	"decideApproval": {`{"allow":true,"hash":"{decision}"}`},
 	"addMember":      {`{"email":"{unique}@example.org","role":"viewer"}`},

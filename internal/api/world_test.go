@@ -189,10 +189,10 @@ func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
 	return api.SettingsInfo{Mode: "hosted"}, nil
 }
 
-// Files implements api.Surroundings.
 // Workspaces implements api.Surroundings.
 func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) { return nil, nil }
 
+// Files implements api.Surroundings.
 func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
 	return api.FileList{Reason: "it is elsewhere"}, nil
 }

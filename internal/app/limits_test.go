@@ -17,11 +17,11 @@ func TestAddressesAreBoundedWhereTheyTellApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := loaded.Settings
-	if l := limitsOf(s); l.AddressRate != 0 || l.AddressStreams != 0 || l.Uploads != 8 || l.TenantUploads != 2 {
+	if l := limitsOf(s); l.AddressRate != 0 || l.AddressStreams != 0 || l.Uploads != 8 || l.TenantUploads != 2 || l.TenantSearches != 4 || tenantSlots(s) != 0 {
 		t.Errorf("for one: %+v", l)
 	}
 	s.Serve.OIDC.Issuer = "https://id.example.org"
-	if l := limitsOf(s); l.AddressRate != 2000 || l.AddressStreams != 1000 || l.Uploads != 8 || l.TenantUploads != 2 {
+	if l := limitsOf(s); l.AddressRate != 2000 || l.AddressStreams != 1000 || l.Uploads != 8 || l.TenantUploads != 2 || l.TenantSearches != 4 || tenantSlots(s) != 50 {
 		t.Errorf("for many: %+v", l)
 	}
 }

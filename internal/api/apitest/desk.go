@@ -89,12 +89,12 @@ func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
 	}, nil
 }
 
-// Files implements api.Surroundings.
 // Workspaces implements api.Surroundings.
 func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) {
 	return []api.WorkspaceInfo{{Name: "shop"}}, nil
 }
 
+// Files implements api.Surroundings.
 func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
 	return api.FileList{Items: []string{"go.mod"}, More: true}, nil
 }

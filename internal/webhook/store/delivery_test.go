@@ -315,6 +315,38 @@ func TestArchivedAndDeleted(t *testing.T) {
 }
 
 // TestGivingUpAndReplay has a receiver that is down for more than a day.
+// TestPrivateConversationsAreNobodysEvents has hooks hear nothing of a private conversation, until it is shared.
+func TestPrivateConversationsAreNobodysEvents(t *testing.T) {
+	stores(t, func(t *testing.T, s *Store) {
+		r := newReceiver(t, func(string, int, http.ResponseWriter, *http.Request) {})
+		log, c := journaltest.NewMemory(), &clock{}
+		h := hookTo(t, s, "acme", r, time.Now().Add(-time.Minute))
+		place := journal.Place{Tenant: "acme", Conversation: "secret"}
+		put := func(rows ...journal.Row) {
+			t.Helper()
+			if _, err := log.Append(t.Context(), place, time.Now(), rows...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended := func(n int) journal.Row {
+			return journal.TurnEnded{In: main, Serial: n, Turn: n, Status: chat.StatusCompleted}
+		}
+		put(journal.Opened{By: "ann", PrivateTo: "u1"}, journal.Assigned{In: main, Role: "main"}, ended(1))
+		node(t, s, s, log, c, patience)
+		talk(t, log, "acme", "open", 2)
+		until(t, "the other conversation was told", c, 0, func() bool { return statuses(t, s, h)[webhook.Delivered] == 2 })
+		until(t, "the private one was read", c, 0, func() bool {
+			at, err := s.Cursor(t.Context(), "acme", "secret")
+			return err == nil && at == 3
+		})
+		put(journal.Shared{By: "ann"}, ended(2))
+		until(t, "what came after was told", c, 0, func() bool { return statuses(t, s, h)[webhook.Delivered] == 3 })
+		if got := statuses(t, s, h); len(got) != 1 {
+			t.Errorf("deliveries: %v", got)
+		}
+	})
+}
+
 func TestGivingUpAndReplay(t *testing.T) {
 	stores(t, func(t *testing.T, s *Store) {
 		up := atomic.Bool{}
