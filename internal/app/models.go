@@ -35,7 +35,7 @@ func Models(s config.Settings, lookup func(string) (string, bool)) (*model.Route
 			return nil, fmt.Errorf("provider %s: %w", name, err)
 		}
 		clients[name] = model.NewGovernor(model.NewPriced(client, name, prices), model.GovernorOptions{
-			Concurrency: p.Concurrency, Rate: float64(p.RequestsPerMinute) / 60,
+			Concurrency: p.Concurrency, Shared: s.Shared(), Rate: float64(p.RequestsPerMinute) / 60,
 		})
 	}
 	options := model.RouterOptions{

@@ -29,18 +29,22 @@ type Governor struct {
 	client  Client
 	options GovernorOptions
 
-	mu     sync.Mutex
-	pace   pace
-	queue  []*waiter
-	serial int64
-	turns  map[fairKey]turns
-	timer  *time.Timer
+	mu      sync.Mutex
+	pace    pace
+	queue   []*waiter
+	serial  int64
+	turns   map[fairKey]turns
+	tenants tenants
+	timer   *time.Timer
 }
 
 // GovernorOptions are the settings of a Governor; the zero value means the defaults.
 type GovernorOptions struct {
 	// Concurrency is how many requests may be under way at once; zero means 16.
 	Concurrency int
+	// Shared says that several tenants use the key. Then one of them may have three quarters of the Concurrency under way,
+	// so that somebody else's request need not wait for a long reply to end.
+	Shared bool
 	// Rate is how many requests a second the key allows; zero means that nobody knows. It is learned
 	// in either case: halved when the provider says rate_limit, raised again little by little.
 	Rate float64
@@ -71,6 +75,14 @@ func (o GovernorOptions) withDefaults() GovernorOptions {
 	return o
 }
 
+// share is how many requests of one tenant may be under way; zero means any number.
+func (o GovernorOptions) share() int {
+	if !o.Shared {
+		return 0
+	}
+	return max(1, o.Concurrency-max(1, o.Concurrency/4))
+}
+
 func orDefault[T int | time.Duration](value, otherwise T) T {
 	if value <= 0 {
 		return otherwise
@@ -86,6 +98,7 @@ func NewGovernor(client Client, options GovernorOptions) *Governor {
 		options: options,
 		pace:    newPace(options),
 		turns:   map[fairKey]turns{},
+		tenants: tenants{most: options.share(), known: map[string]tenant{}},
 	}
 }
 
@@ -97,7 +110,7 @@ func (g *Governor) Generate(ctx context.Context, req Request, told func(Delta)) 
 		if err := g.wait(ctx, w); err != nil {
 			return Reply{}, err
 		}
-		reply, err := g.send(ctx, req, out.tell, w.epoch)
+		reply, err := g.send(ctx, req, out.tell, w)
 		if err == nil {
 			reply.Waited, reply.Tries = w.waited, append(w.tries, reply.Tries...)
 			return reply, nil
@@ -116,17 +129,18 @@ func (g *Governor) Generate(ctx context.Context, req Request, told func(Delta)) 
 
 // send sends a request that was let out, and learns from its end.
 func (g *Governor) send(
-	ctx context.Context, req Request, told func(Delta), epoch int,
+	ctx context.Context, req Request, told func(Delta), w *waiter,
 ) (reply Reply, err error) {
-	defer func() { g.settle(epoch, err) }()
+	defer func() { g.settle(w, err) }()
 	return g.client.Generate(ctx, req, told)
 }
 
 // settle frees the place of a request and lets out who may go now.
-func (g *Governor) settle(epoch int, err error) {
+func (g *Governor) settle(w *waiter, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pace.settle(time.Now(), epoch, err, len(g.queue) > 0)
+	g.pace.settle(time.Now(), w.epoch, err, len(g.queue) > 0)
+	g.tenants.count(w.caller.Tenant, 0, -1)
 	g.pump()
 }
 

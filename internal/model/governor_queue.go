@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,8 +16,9 @@ type Why string
 
 // The reasons to wait.
 const (
-	// WhySlot waits for another request to end.
-	WhySlot Why = "slot"
+	// WhySlot waits for another request to end, WhyTenant for another one of the same tenant.
+	WhySlot   Why = "slot"
+	WhyTenant Why = "tenant"
 	// WhyRate keeps the key's rate.
 	WhyRate Why = "rate"
 	// WhyAsked keeps the quiet that the provider asked for, WhyBackoff the one we chose.
@@ -77,17 +79,26 @@ type turns struct {
 
 func (w *waiter) key() fairKey { return fairKey{w.caller.Tenant, w.caller.Conversation} }
 
-// Queue lists who waits, first who goes first.
+// Queue lists who waits, first who goes first if nothing else comes or ends.
 func (g *Governor) Queue() []Waiting {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at, why := g.pace.next(time.Now())
-	list := make([]Waiting, 0, len(g.queue))
-	for i, w := range g.queue {
-		until := at
+	left := slices.Clone(g.queue)
+	sim := tenants{most: g.tenants.most, turn: g.tenants.turn, known: maps.Clone(g.tenants.known)}
+	list := make([]Waiting, 0, len(left))
+	for len(left) > 0 {
+		until, why := at, why
 		if !at.IsZero() {
-			until = at.Add(time.Duration(float64(i) / g.pace.rate * float64(time.Second)))
+			until = at.Add(time.Duration(float64(len(list)) / g.pace.rate * float64(time.Second)))
 		}
+		i := sim.first(left)
+		if i < 0 {
+			i, until, why = 0, time.Time{}, WhyTenant
+		}
+		w := left[i]
+		left = slices.Delete(left, i, i+1)
+		sim.count(w.caller.Tenant, -1, 1)
 		list = append(list, Waiting{
 			Caller: w.caller, Model: w.model, Since: w.since, Attempts: w.attempts, Until: until,
 			Why: why,
@@ -143,6 +154,7 @@ func (g *Governor) join(w *waiter) {
 	}
 	t.waiting++
 	g.turns[w.key()] = t
+	g.tenants.count(w.caller.Tenant, 1, 0)
 	i, _ := slices.BinarySearchFunc(g.queue, w, func(a, b *waiter) int {
 		return cmp.Or(a.rank.Compare(b.rank), cmp.Compare(a.serial, b.serial))
 	})
@@ -159,11 +171,14 @@ func (g *Governor) leave(w *waiter) {
 		g.forget(w)
 	} else if w.refused == nil {
 		g.pace.settle(time.Now(), w.epoch, context.Canceled, false)
+		g.tenants.count(w.caller.Tenant, 0, -1)
 	}
 	g.pump()
 }
 
+// forget counts a request out of the queue.
 func (g *Governor) forget(w *waiter) {
+	g.tenants.count(w.caller.Tenant, -1, 0)
 	t := g.turns[w.key()]
 	if t.waiting--; t.waiting == 0 {
 		delete(g.turns, w.key())
@@ -188,8 +203,13 @@ func (g *Governor) pump() {
 			}
 			return
 		}
-		w := g.queue[0]
-		g.queue = slices.Delete(g.queue, 0, 1)
+		i := g.tenants.first(g.queue)
+		if i < 0 {
+			return
+		}
+		w := g.queue[i]
+		g.queue = slices.Delete(g.queue, i, i+1)
+		g.tenants.count(w.caller.Tenant, 0, 1)
 		g.forget(w)
 		w.attempts++
 		w.epoch = g.pace.send(now)
