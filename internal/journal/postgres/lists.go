@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -90,8 +89,8 @@ func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journa
 func (l *Log) Search(
 	ctx context.Context, tenant string, search journal.Query,
 ) (out []journal.Hit, err error) {
-	words := match(search.Words)
-	if words == "" {
+	words := journal.Split(search.Words)
+	if len(words) == 0 {
 		return nil, nil
 	}
 	err = l.inTenantOf(ctx, l.searches, "search", tenant, toRead, func(q *query.Queries) error {
@@ -116,15 +115,6 @@ func (l *Log) Search(
 		return nil
 	})
 	return out, err
-}
-
-// match is a search in the language of the full-text index: every word in quotes of its own.
-func match(words string) string {
-	var terms []string
-	for _, word := range journal.Split(words) {
-		terms = append(terms, "'"+word+"'")
-	}
-	return strings.Join(terms, " & ")
 }
 
 // Usage implements journal.Lists.

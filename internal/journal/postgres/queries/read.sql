@@ -162,17 +162,13 @@ join conversations c on c.tenant_id = w.tenant_id and c.conversation_id = w.conv
 order by w.at, w.conversation_id, w.seq;
 
 -- name: SearchMessages :many
-select m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
+select distinct m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
   e.kind, e.body::text as body
-from messages m
-join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-  and e.seq = m.seq
-where m.tenant_id = @tenant and m.words is not null and not m.voided
-  and m.words @@ cast(@words::text as tsquery)
-  and (@conversation::text = '' or m.conversation_id = @conversation)
-  and (@sub_agents::boolean or m.in_chat)
+from search_messages(@words::text[], @conversation::text, @sub_agents::boolean, @count::int) as found
+join messages m on m.tenant_id = @tenant and m.conversation_id = found.conversation_id and m.seq = found.seq
+join entries e on e.tenant_id = @tenant and e.conversation_id = found.conversation_id and e.seq = found.seq
 order by m.at desc, m.conversation_id, m.seq desc
-limit @count;
+limit @count::int;
 
 -- name: TextOf :one
 select text from texts where tenant_id = @tenant and conversation_id = @conversation and hash = @hash;

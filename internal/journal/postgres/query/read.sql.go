@@ -813,25 +813,21 @@ func (q *Queries) RecordsOf(ctx context.Context, arg RecordsOfParams) ([]Records
 }
 
 const searchMessages = `-- name: SearchMessages :many
-select m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
+select distinct m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
   e.kind, e.body::text as body
-from messages m
-join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-  and e.seq = m.seq
-where m.tenant_id = $1 and m.words is not null and not m.voided
-  and m.words @@ cast($2::text as tsquery)
-  and ($3::text = '' or m.conversation_id = $3)
-  and ($4::boolean or m.in_chat)
+from search_messages($1::text[], $2::text, $3::boolean, $4::int) as found
+join messages m on m.tenant_id = $5 and m.conversation_id = found.conversation_id and m.seq = found.seq
+join entries e on e.tenant_id = $5 and e.conversation_id = found.conversation_id and e.seq = found.seq
 order by m.at desc, m.conversation_id, m.seq desc
-limit $5
+limit $4::int
 `
 
 type SearchMessagesParams struct {
-	Tenant       string
-	Words        string
+	Words        []string
 	Conversation string
 	SubAgents    bool
 	Count        int32
+	Tenant       string
 }
 
 type SearchMessagesRow struct {
@@ -846,11 +842,11 @@ type SearchMessagesRow struct {
 
 func (q *Queries) SearchMessages(ctx context.Context, arg SearchMessagesParams) ([]SearchMessagesRow, error) {
 	rows, err := q.db.Query(ctx, searchMessages,
-		arg.Tenant,
 		arg.Words,
 		arg.Conversation,
 		arg.SubAgents,
 		arg.Count,
+		arg.Tenant,
 	)
 	if err != nil {
 		return nil, err
