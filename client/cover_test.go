@@ -21,7 +21,7 @@ import (
 var covered = map[string]string{
 	"archiveConversation": "Archive", "cancel": "Cancel", "createConversation": "Create", "decideApproval": "Decide",
 	"deleteConversation": "Delete", "exportConversation": "Export", "getAgent": "Agent", "getApproval": "Approval",
-	"getConversation": "Conversation", "getConversationUsage": "ConversationUsage", "getMe": "Me", "getTask": "Task",
+	"getConversation": "Conversation", "getConversationUsage": "ConversationUsage", "getMe": "Me", "getQuotas": "Quotas", "getTask": "Task",
 	"getText": "Text", "getToolCall": "ToolCall", "getUsage": "Usage", "importConversation": "Import",
 	"listAgentMessages": "AgentMessages", "listAgents": "Agents", "listApprovals": "Approvals", "listChildren": "Children",
 	"listConversations": "Conversations", "listInbox": "Inbox", "listMessages": "Messages", "listModelCalls": "ModelCalls",
@@ -308,6 +308,9 @@ func (s *scene) sums(t *testing.T) {
 		if by == "agent" && used.Items[0].Subtree.Cost != 12 {
 			t.Errorf("the orchestrator's subtree is %+v, want a cost of 12", used.Items[0].Subtree)
 		}
+	}
+	if q, err := s.client.Quotas(t.Context()); err != nil || q.Month.Name == "" || q.Month.Budget != 0 {
+		t.Errorf("the quotas are %+v, %v", q, err)
 	}
 	for _, by := range []string{"role", "model", "conversation"} {
 		used, err := s.client.Usage(t.Context(), UsageOptions{By: by, Since: time.Now().Add(-time.Hour)})

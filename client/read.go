@@ -211,6 +211,11 @@ func (c *Client) Usage(ctx context.Context, o UsageOptions) (UsageSums, error) {
 	return read[UsageSums](ctx, c, q, "usage")
 }
 
+// Quotas is how much the tenant may use, and has used.
+func (c *Client) Quotas(ctx context.Context) (Quotas, error) {
+	return read[Quotas](ctx, c, nil, "quotas")
+}
+
 // Export writes a conversation with all its content as JSON Lines. It is not sent again after an
 // error: what was written until then is of no use.
 func (c *Client) Export(ctx context.Context, conversation string, to io.Writer) error {

@@ -75,6 +75,19 @@ type UsageSums struct {
 	Total Usage       `json:"total"`
 }
 
+// Quotas is how much the tenant may use, and how much of it is used.
+type Quotas struct {
+	Month MonthQuota `json:"month"`
+}
+
+// MonthQuota is what a tenant may spend on models in a calendar month, and has. No budget means any amount.
+type MonthQuota struct {
+	Name   string    `json:"name"`
+	Ends   time.Time `json:"ends"`
+	Budget int64     `json:"budget_micro_usd,omitempty"`
+	Spent  int64     `json:"spent_micro_usd"`
+}
+
 // Part is a piece of a message: text, thinking, tool_use, tool_result or image.
 type Part struct {
 	Kind   string `json:"kind"`

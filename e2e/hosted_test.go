@@ -157,6 +157,16 @@ func (h *hosted) write(t *testing.T, name, text string) {
 	}
 }
 
+// extend writes on at the end of a file.
+func (h *hosted) extend(t *testing.T, name, text string) {
+	t.Helper()
+	before, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, name, string(before)+text)
+}
+
 func (h *hosted) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(h.binary, args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = h.dir, h.env, h.errs

@@ -25,6 +25,8 @@ type Options struct {
 	Local    *Local
 	Commands Commands
 	Roles    Catalogue
+	// Budget is what a tenant may spend in a month, in millionths of a US dollar; zero, like no function, means any amount.
+	Budget func(tenant string) int64
 	// Surroundings is nil where a server tells nothing of itself.
 	Surroundings Surroundings
 	// People are those who share an installation, and Login is how they log in; on one person's machine
@@ -144,6 +146,7 @@ func New(o Options) *Server {
 	s.agentRoutes()
 	s.taskRoutes()
 	s.settingsRoutes()
+	s.quotaRoutes()
 	s.workspaceRoutes()
 	s.askRoutes()
 	s.listRoutes()

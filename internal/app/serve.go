@@ -152,7 +152,7 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 	options := api.Options{
 		Log: n.Log, Bus: n.Bus, Door: local, Local: &local,
 		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
-		Surroundings: surroundings{node: n, workspace: o.Workspace}, Redact: n.options.Vault.Redact,
+		Surroundings: surroundings{node: n, workspace: o.Workspace}, Budget: n.options.Loaded.Settings.Quotas.Month, Redact: n.options.Vault.Redact,
 		App: web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
 		Limits: limitsOf(settings), Pressed: n.pressure.pressed, Answered: metrics.Answered,
 		Refused: func(why api.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,

@@ -20,6 +20,7 @@ type Settings struct {
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	Worker      Worker      `json:"worker,omitzero" personal:"true" jsonschema:"what one worker takes on"`
+	Quotas      Quotas      `json:"quotas,omitzero" personal:"true" jsonschema:"how much a tenant may use; on a machine of your own, you"`
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
 	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
 	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
@@ -145,6 +146,25 @@ type Worker struct {
 
 // usualWorker is what it is when nothing is said.
 var usualWorker = Worker{Slots: 200, TenantSlots: 50}
+
+// Quotas are how much each tenant may use. Tenants has those of some of them, by id, instead.
+type Quotas struct {
+	MonthUSD Price            `json:"month_usd,omitempty" jsonschema:"US dollars that a tenant may spend on models in a calendar month (UTC); none means any amount"`
+	Tenants  map[string]Quota `json:"tenants,omitempty" jsonschema:"quotas of single tenants, by id, instead of the general ones"`
+}
+
+// Quota is how much one tenant may use.
+type Quota struct {
+	MonthUSD Price `json:"month_usd,omitempty" jsonschema:"US dollars that this tenant may spend on models in a calendar month (UTC)"`
+}
+
+// Month is what a tenant may spend in a month, in millionths of a US dollar; zero means any amount.
+func (q Quotas) Month(tenant string) int64 {
+	if own := q.Tenants[tenant]; own.MonthUSD > 0 {
+		return int64(own.MonthUSD)
+	}
+	return int64(q.MonthUSD)
+}
 
 // Telemetry is what is told of the work, to whoever collects it.
 type Telemetry struct {

@@ -109,6 +109,9 @@ type Options struct {
 	Observer Observer
 	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
 	TenantLegs int
+	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
+	// any amount.
+	Budget func(tenant string) int64
 }
 
 // Host carries out legs, and the few other things that an agent's workflow leaves to activities.

@@ -131,9 +131,18 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.course.State.Context,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
+	held, ok, err := l.reserve(ctx, e.HoldCost)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		failed.Kind = chat.KindBudgetExceeded
+		return []journal.Row{row, l.overBudget(row)}, l.end(e, failed), nil
+	}
 	brief := l.course.State.Brief
 	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
 		reply, responded, failure := l.generate(ctx, req, row.Call, replyMark+strconv.Itoa(e.Turn))
+		responded = held.on(responded)
 		if failure != nil {
 			failed := failed
 			failed.At, failed.Kind, failed.Usage = l.at(), failure.Kind, responded.Usage

@@ -60,6 +60,9 @@ type Writer interface {
 	// Keep stores texts of a conversation under the hashes of their content (HashOf). It may do so before the conversation
 	// begins. One that was erased keeps nothing.
 	Keep(ctx context.Context, place Place, texts ...string) error
+	// Reserve takes an amount from what a tenant may spend in a month (MonthOf), unless that would be more than the most.
+	// The Responded row that names it gives back what was not used.
+	Reserve(ctx context.Context, tenant, month string, amount, most int64) (bool, error)
 	// Erase removes a conversation with everything in it, its texts too, and leaves a Tombstone.
 	Erase(ctx context.Context, place Place) error
 }
@@ -109,6 +112,8 @@ type Lists interface {
 	Search(ctx context.Context, tenant string, query Query) ([]Hit, error)
 	// Usage sums what model calls used, in the order of each group's first call.
 	Usage(ctx context.Context, tenant string, query UsageQuery) ([]Used, error)
+	// Spent is what a tenant has spent and reserved in a month. Only what was reserved counts.
+	Spent(ctx context.Context, tenant, month string) (int64, error)
 	// Tasks lists what agents were asked to do, the newest first.
 	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.

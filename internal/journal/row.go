@@ -264,8 +264,11 @@ type (
 		Provider string     `json:"provider,omitempty"`
 		Usage    chat.Usage `json:"usage"`
 		// Unmetered means that more may have been used than is known: the hold stays.
-		Unmetered bool   `json:"unmetered,omitempty"`
-		Prices    string `json:"prices,omitempty"`
+		Unmetered bool `json:"unmetered,omitempty"`
+		// Month and Reserved are what was reserved for the call of the tenant's budget. It is settled with what was used.
+		Month    string `json:"month,omitempty"`
+		Reserved int64  `json:"reserved,omitempty"`
+		Prices   string `json:"prices,omitempty"`
 		// First, Waited and Duration are in milliseconds, as is RetryAfter: how long the provider asked to be
 		// left alone.
 		First      int64 `json:"first,omitempty"`

@@ -21,6 +21,7 @@ type Memory struct {
 	conversations map[journal.Place]*list
 	texts         map[journal.Place]map[string]string
 	erased        map[journal.Place]journal.Tombstone
+	spent         map[string]int64 // by tenant and month
 }
 
 type list struct {
@@ -34,7 +35,7 @@ var _ journal.Log = (*Memory)(nil)
 // NewMemory returns an empty journal.
 func NewMemory() *Memory {
 	return &Memory{
-		conversations: map[journal.Place]*list{}, texts: map[journal.Place]map[string]string{}, erased: map[journal.Place]journal.Tombstone{},
+		conversations: map[journal.Place]*list{}, texts: map[journal.Place]map[string]string{}, erased: map[journal.Place]journal.Tombstone{}, spent: map[string]int64{},
 	}
 }
 
@@ -83,6 +84,11 @@ func (m *Memory) Append(
 		l.entries = append(l.entries, e)
 		l.known[plan.Insert[i].Key] = journal.Written{Seq: e.Seq, Number: e.Number, Existed: true}
 		l.view.Apply(place, e)
+		if r, ok := e.Row.(journal.Responded); ok {
+			if change, ok := r.Settles(place.Conversation); ok {
+				m.spent[place.Tenant+"/"+r.Month] += change
+			}
+		}
 	}
 	m.conversations[place] = l
 	return plan.Written[0], nil
@@ -104,6 +110,24 @@ func (m *Memory) Keep(_ context.Context, place journal.Place, texts ...string) e
 		m.texts[place][journal.HashOf(text)] = text
 	}
 	return nil
+}
+
+// Reserve implements journal.Writer.
+func (m *Memory) Reserve(_ context.Context, tenant, month string, amount, most int64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.spent[tenant+"/"+month]+amount > most {
+		return false, nil
+	}
+	m.spent[tenant+"/"+month] += amount
+	return true, nil
+}
+
+// Spent implements journal.Lists.
+func (m *Memory) Spent(_ context.Context, tenant, month string) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent[tenant+"/"+month], nil
 }
 
 // Erase implements journal.Writer.

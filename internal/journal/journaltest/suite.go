@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"a cancelled writer returns", cancelledWriter},
 		{"usage is own and subtree", usage},
 		{"usage is summed by what is asked", usageBy},
+		{"a budget is reserved and settled", spending},
 		{"tasks are listed across conversations", taskList},
 		{"runs are summed by role", runsByRole},
 		{"records form a tree", recordTree},

@@ -43,6 +43,9 @@ func tenants(t *testing.T, f Fixture) {
 		if err := f.Log.Keep(t.Context(), at, "prompt of "+tenant); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := f.Log.Reserve(t.Context(), tenant, "month of "+tenant, 7, 7); err != nil {
+			t.Fatal(err)
+		}
 	}
 	fillTenant("acme")
 	fillTenant("zeta")
@@ -105,6 +108,17 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 		"Append": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			w, err := l.Append(c, at(mine, theirs), start, journal.Said{ID: "m", By: "eve"})
 			return len(w), err
+		},
+		"Reserve": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			ok, err := l.Reserve(c, mine, "month of "+theirs, 1, 0)
+			if ok {
+				return 1, err
+			}
+			return 0, err
+		},
+		"Spent": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			spent, err := l.Spent(c, mine, "month of "+theirs)
+			return int(spent), err
 		},
 		"Keep": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			return 0, l.Keep(c, at(mine, theirs), "prompt of nobody")

@@ -237,6 +237,12 @@ func (f *folder) modelRow(e journal.Numbered) error {
 		if err != nil || r.Unmetered {
 			return err
 		}
+		if change, ok := r.Settles(f.conversation); ok {
+			err := f.q.SettleMonth(f.ctx, query.SettleMonthParams{Tenant: f.tenant, Month: r.Month, Change: change})
+			if err != nil {
+				return err
+			}
+		}
 		return f.settle(request)
 	default:
 		return nil

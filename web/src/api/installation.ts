@@ -13,6 +13,7 @@ const get = <O extends keyof operations>(path: string, query?: object, reading?:
 export type Role = Schemas['RoleInfo'];
 export type Run = Schemas['TaskLine'];
 export type Settings = Schemas['SettingsInfo'];
+export type Quotas = Schemas['Quotas'];
 export type ApiKey = Schemas['Key'];
 export type NewApiKey = Schemas['NewKey'];
 export type Member = Schemas['Member'];
@@ -23,6 +24,8 @@ export const listRuns = (query?: Query<'listAllTasks'>, reading?: Reading) =>
   get<'listAllTasks'>('/v1/tasks', query, reading);
 export const getSettings = (reading?: Reading) =>
   get<'getSettings'>('/v1/settings', undefined, reading);
+
+export const getQuotas = (reading?: Reading) => get<'getQuotas'>('/v1/quotas', undefined, reading);
 
 export const listKeys = (reading?: Reading) => get<'listKeys'>('/v1/keys', undefined, reading);
 export const createKey = (body: Body<'createKey'>) =>

@@ -35,6 +35,20 @@ func (q *Queries) AdvanceConversation(ctx context.Context, arg AdvanceConversati
 	return err
 }
 
+const beginMonth = `-- name: BeginMonth :exec
+insert into spending (tenant_id, month, spent) values ($1, $2, 0) on conflict do nothing
+`
+
+type BeginMonthParams struct {
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) BeginMonth(ctx context.Context, arg BeginMonthParams) error {
+	_, err := q.db.Exec(ctx, beginMonth, arg.Tenant, arg.Month)
+	return err
+}
+
 const bodyOf = `-- name: BodyOf :many
 select body::text as body from entries
 where tenant_id = $1 and conversation_id = $2 and key = $3
@@ -237,6 +251,46 @@ func (q *Queries) MayKeep(ctx context.Context, arg MayKeepParams) (bool, error) 
 	var may bool
 	err := row.Scan(&may)
 	return may, err
+}
+
+const reserve = `-- name: Reserve :execrows
+update spending set spent = spent + $1
+where tenant_id = $2 and month = $3 and spent + $1 <= $4::bigint
+`
+
+type ReserveParams struct {
+	Amount int64
+	Tenant string
+	Month  string
+	Most   int64
+}
+
+func (q *Queries) Reserve(ctx context.Context, arg ReserveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, reserve,
+		arg.Amount,
+		arg.Tenant,
+		arg.Month,
+		arg.Most,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const settleMonth = `-- name: SettleMonth :exec
+update spending set spent = spent + $1 where tenant_id = $2 and month = $3
+`
+
+type SettleMonthParams struct {
+	Change int64
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) SettleMonth(ctx context.Context, arg SettleMonthParams) error {
+	_, err := q.db.Exec(ctx, settleMonth, arg.Change, arg.Tenant, arg.Month)
+	return err
 }
 
 const shareConversation = `-- name: ShareConversation :exec

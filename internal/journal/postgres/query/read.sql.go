@@ -874,6 +874,35 @@ func (q *Queries) SearchMessages(ctx context.Context, arg SearchMessagesParams) 
 	return items, nil
 }
 
+const spentIn = `-- name: SpentIn :many
+select spent from spending where tenant_id = $1 and month = $2
+`
+
+type SpentInParams struct {
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) SpentIn(ctx context.Context, arg SpentInParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, spentIn, arg.Tenant, arg.Month)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var spent int64
+		if err := rows.Scan(&spent); err != nil {
+			return nil, err
+		}
+		items = append(items, spent)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const stepsOf = `-- name: StepsOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
 where e.tenant_id = $1 and e.conversation_id = $2 and e.task_id = $3

@@ -53,3 +53,13 @@ on conflict (tenant_id, hash) do update set command = excluded.command, erased_a
 
 -- name: TombstoneOf :many
 select command, erased_at from tombstones where tenant_id = @tenant and hash = @hash;
+
+-- name: BeginMonth :exec
+insert into spending (tenant_id, month, spent) values (@tenant, @month, 0) on conflict do nothing;
+
+-- name: Reserve :execrows
+update spending set spent = spent + @amount
+where tenant_id = @tenant and month = @month and spent + @amount <= cast(@most as integer);
+
+-- name: SettleMonth :exec
+update spending set spent = spent + @change where tenant_id = @tenant and month = @month;

@@ -193,3 +193,6 @@ select tenant_id, conversation_id, post_id, topic, at from outbox
 where at < @before
 order by at, tenant_id, conversation_id, seq
 limit @count;
+
+-- name: SpentIn :many
+select spent from spending where tenant_id = @tenant and month = @month;

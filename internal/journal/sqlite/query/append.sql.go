@@ -34,6 +34,20 @@ func (q *Queries) AdvanceConversation(ctx context.Context, arg AdvanceConversati
 	return err
 }
 
+const beginMonth = `-- name: BeginMonth :exec
+insert into spending (tenant_id, month, spent) values (?1, ?2, 0) on conflict do nothing
+`
+
+type BeginMonthParams struct {
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) BeginMonth(ctx context.Context, arg BeginMonthParams) error {
+	_, err := q.exec(ctx, q.beginMonthStmt, beginMonth, arg.Tenant, arg.Month)
+	return err
+}
+
 const bodyOf = `-- name: BodyOf :many
 select body as body from entries
 where tenant_id = ?1 and conversation_id = ?2 and key = ?3
@@ -267,6 +281,46 @@ type OpenConversationParams struct {
 // Writing: what is there already, and what is new.
 func (q *Queries) OpenConversation(ctx context.Context, arg OpenConversationParams) error {
 	_, err := q.exec(ctx, q.openConversationStmt, openConversation, arg.Tenant, arg.Conversation, arg.At)
+	return err
+}
+
+const reserve = `-- name: Reserve :execrows
+update spending set spent = spent + ?1
+where tenant_id = ?2 and month = ?3 and spent + ?1 <= cast(?4 as integer)
+`
+
+type ReserveParams struct {
+	Amount int64
+	Tenant string
+	Month  string
+	Most   int64
+}
+
+func (q *Queries) Reserve(ctx context.Context, arg ReserveParams) (int64, error) {
+	result, err := q.exec(ctx, q.reserveStmt, reserve,
+		arg.Amount,
+		arg.Tenant,
+		arg.Month,
+		arg.Most,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const settleMonth = `-- name: SettleMonth :exec
+update spending set spent = spent + ?1 where tenant_id = ?2 and month = ?3
+`
+
+type SettleMonthParams struct {
+	Change int64
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) SettleMonth(ctx context.Context, arg SettleMonthParams) error {
+	_, err := q.exec(ctx, q.settleMonthStmt, settleMonth, arg.Change, arg.Tenant, arg.Month)
 	return err
 }
 

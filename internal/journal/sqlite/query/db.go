@@ -36,6 +36,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.archivedConversationsStmt, err = db.PrepareContext(ctx, archivedConversations); err != nil {
 		return nil, fmt.Errorf("error preparing query ArchivedConversations: %w", err)
 	}
+	if q.beginMonthStmt, err = db.PrepareContext(ctx, beginMonth); err != nil {
+		return nil, fmt.Errorf("error preparing query BeginMonth: %w", err)
+	}
 	if q.bodyOfStmt, err = db.PrepareContext(ctx, bodyOf); err != nil {
 		return nil, fmt.Errorf("error preparing query BodyOf: %w", err)
 	}
@@ -201,6 +204,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.recordsOfStmt, err = db.PrepareContext(ctx, recordsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query RecordsOf: %w", err)
 	}
+	if q.reserveStmt, err = db.PrepareContext(ctx, reserve); err != nil {
+		return nil, fmt.Errorf("error preparing query Reserve: %w", err)
+	}
 	if q.roleRunsSinceStmt, err = db.PrepareContext(ctx, roleRunsSince); err != nil {
 		return nil, fmt.Errorf("error preparing query RoleRunsSince: %w", err)
 	}
@@ -209,6 +215,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.settleStmt, err = db.PrepareContext(ctx, settle); err != nil {
 		return nil, fmt.Errorf("error preparing query Settle: %w", err)
+	}
+	if q.settleMonthStmt, err = db.PrepareContext(ctx, settleMonth); err != nil {
+		return nil, fmt.Errorf("error preparing query SettleMonth: %w", err)
+	}
+	if q.spentInStmt, err = db.PrepareContext(ctx, spentIn); err != nil {
+		return nil, fmt.Errorf("error preparing query SpentIn: %w", err)
 	}
 	if q.stepsOfStmt, err = db.PrepareContext(ctx, stepsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query StepsOf: %w", err)
@@ -260,6 +272,11 @@ func (q *Queries) Close() error {
 	if q.archivedConversationsStmt != nil {
 		if cerr := q.archivedConversationsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing archivedConversationsStmt: %w", cerr)
+		}
+	}
+	if q.beginMonthStmt != nil {
+		if cerr := q.beginMonthStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing beginMonthStmt: %w", cerr)
 		}
 	}
 	if q.bodyOfStmt != nil {
@@ -537,6 +554,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing recordsOfStmt: %w", cerr)
 		}
 	}
+	if q.reserveStmt != nil {
+		if cerr := q.reserveStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing reserveStmt: %w", cerr)
+		}
+	}
 	if q.roleRunsSinceStmt != nil {
 		if cerr := q.roleRunsSinceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing roleRunsSinceStmt: %w", cerr)
@@ -550,6 +572,16 @@ func (q *Queries) Close() error {
 	if q.settleStmt != nil {
 		if cerr := q.settleStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing settleStmt: %w", cerr)
+		}
+	}
+	if q.settleMonthStmt != nil {
+		if cerr := q.settleMonthStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing settleMonthStmt: %w", cerr)
+		}
+	}
+	if q.spentInStmt != nil {
+		if cerr := q.spentInStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing spentInStmt: %w", cerr)
 		}
 	}
 	if q.stepsOfStmt != nil {
@@ -640,6 +672,7 @@ type Queries struct {
 	agentsOfStmt              *sql.Stmt
 	approvalsOfStmt           *sql.Stmt
 	archivedConversationsStmt *sql.Stmt
+	beginMonthStmt            *sql.Stmt
 	bodyOfStmt                *sql.Stmt
 	buryStmt                  *sql.Stmt
 	chatOfStmt                *sql.Stmt
@@ -695,9 +728,12 @@ type Queries struct {
 	questionsOfStmt           *sql.Stmt
 	recentConversationsStmt   *sql.Stmt
 	recordsOfStmt             *sql.Stmt
+	reserveStmt               *sql.Stmt
 	roleRunsSinceStmt         *sql.Stmt
 	searchMessagesStmt        *sql.Stmt
 	settleStmt                *sql.Stmt
+	settleMonthStmt           *sql.Stmt
+	spentInStmt               *sql.Stmt
 	stepsOfStmt               *sql.Stmt
 	tailsOfStmt               *sql.Stmt
 	tasksOfStmt               *sql.Stmt
@@ -717,6 +753,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		agentsOfStmt:              q.agentsOfStmt,
 		approvalsOfStmt:           q.approvalsOfStmt,
 		archivedConversationsStmt: q.archivedConversationsStmt,
+		beginMonthStmt:            q.beginMonthStmt,
 		bodyOfStmt:                q.bodyOfStmt,
 		buryStmt:                  q.buryStmt,
 		chatOfStmt:                q.chatOfStmt,
@@ -772,9 +809,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		questionsOfStmt:           q.questionsOfStmt,
 		recentConversationsStmt:   q.recentConversationsStmt,
 		recordsOfStmt:             q.recordsOfStmt,
+		reserveStmt:               q.reserveStmt,
 		roleRunsSinceStmt:         q.roleRunsSinceStmt,
 		searchMessagesStmt:        q.searchMessagesStmt,
 		settleStmt:                q.settleStmt,
+		settleMonthStmt:           q.settleMonthStmt,
+		spentInStmt:               q.spentInStmt,
 		stepsOfStmt:               q.stepsOfStmt,
 		tailsOfStmt:               q.tailsOfStmt,
 		tasksOfStmt:               q.tasksOfStmt,

@@ -1,5 +1,6 @@
 import type { Settings } from '../../api/installation';
 import { EmptyState } from '../../ui/small';
+import { Month } from './month';
 import { Layer, Section } from './parts';
 
 const titles: Record<string, string> = {
@@ -8,6 +9,7 @@ const titles: Record<string, string> = {
   permissions: 'Permissions',
   roles: 'Roles',
   serve: 'Server limits',
+  worker: 'Worker limits',
 };
 
 /** Settings by the first word of their key, in the order in which they come. */
@@ -25,6 +27,7 @@ export function Limits({ settings }: { settings: Settings }) {
   if (settings.items.length === 0) return <EmptyState title="No limits are set" />;
   return (
     <>
+      <Month />
       <p className="mb-6 max-w-prose text-fg-2 text-sm">
         The limits of each role stand with the role. These hold for the whole installation; they are
         changed in its files or with --set.

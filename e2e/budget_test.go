@@ -1,0 +1,98 @@
+//go:build services
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// thriftyModel answers at once. What it bills is in its meter.
+const thriftyModel = `
+name: thrifty
+rules:
+  - {name: answer, reply: {text: 'got: it'}}
+`
+
+// TestATenantsBudget gives one tenant a small budget for the month and has it begin many turns at the same time. The model
+// is asked only as often as the budget allows, the turns that come to nothing say why, and another tenant goes on.
+//
+// Covers: P10.
+func TestATenantsBudget(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t, thriftyModel)
+	h.env = append(h.env, "OIDC_SECRET=none")
+	h.finish(t, "migrate", "--set", "journal.dsn={env:OWNER_DSN}")
+	ann, mallory := h.settle(t, "ann"), h.settle(t, "mallory")
+	const budget, dearest = 500_000, 10 // micro-dollars in the month, and for a token
+	h.extend(t, "config/retinue/retinue.yaml", fmt.Sprintf(
+		"models: {demo/strong: {max_output: 2000, input_usd: %d, output_usd: %d}}\nquotas: {tenants: {%s: {month_usd: 0.5}}}\n", dearest, dearest, mallory.tenant))
+	h.start(t, "worker: ready", "worker")
+	at := h.serve(t)
+	const turns = 60
+	begun := make(chan string, turns)
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			for range turns / 10 {
+				status, said := h.call(t, at, mallory, http.MethodPost, "/v1/conversations", map[string]any{"message": "spend"})
+				var c struct{ ID string }
+				if err := json.Unmarshal([]byte(said), &c); err != nil || status != http.StatusCreated {
+					t.Errorf("%d %s", status, said)
+				}
+				begun <- c.ID
+			}
+		})
+	}
+	all.Wait()
+	close(begun)
+	answered, refused := 0, 0
+	for id := range begun {
+		for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
+			_, state := h.call(t, at, mallory, http.MethodGet, "/v1/conversations/"+id, nil)
+			if strings.Contains(state, "got: it") {
+				answered++
+				break
+			}
+			if strings.Contains(state, `"status":"failed","error_kind":"budget_exceeded"`) {
+				refused++
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("a turn came to nothing: %s", state)
+			}
+		}
+	}
+	quotas := func(who resident) (q struct {
+		Month struct {
+			Name   string
+			Budget int64 `json:"budget_micro_usd"`
+			Spent  int64 `json:"spent_micro_usd"`
+		}
+	},
+	) {
+		t.Helper()
+		status, said := h.call(t, at, who, http.MethodGet, "/v1/quotas", nil)
+		if err := json.Unmarshal([]byte(said), &q); err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s", status, said)
+		}
+		return q
+	}
+	q := quotas(mallory)
+	used := h.meter(t).Billed
+	billed := int64(used.Input+used.Output) * dearest
+	t.Logf("%d turns were answered, %d refused; $%.4f was billed of $0.5", answered, refused, float64(billed)/1e6)
+	if q.Month.Budget != budget || q.Month.Name != journal.MonthOf(time.Now()) || q.Month.Spent != billed || billed > budget || answered == 0 || refused == 0 {
+		t.Errorf("the quotas are %+v, and %d was billed of %d", q, billed, budget)
+	}
+	if said := h.talk(t, at, ann, "", "hello"); !strings.Contains(said, "got: it") || quotas(ann).Month.Budget != 0 {
+		t.Errorf("ann, who has no budget, is told %q", said)
+	}
+}

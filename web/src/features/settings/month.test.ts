@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { monthLine } from './month';
+
+test('a month says what is spent of what, and when it ends', () => {
+  const line = monthLine({
+    name: '2026-11',
+    ends: '2026-12-01T00:00:00Z',
+    budget_micro_usd: 50_000_000,
+    spent_micro_usd: 1_290_000,
+  });
+  expect(line).toContain('$1.29 of $50');
+  expect(line).toContain('1');
+});
