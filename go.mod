@@ -1,6 +1,6 @@
 module github.com/retinue-dev/retinue
 
-go 1.26.0
+go 1.26.8
 
 require (
 	codeberg.org/readeck/go-readability v0.0.0-20251125211941-0f57a445e5f1

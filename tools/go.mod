@@ -1,6 +1,6 @@
 module github.com/retinue-dev/retinue/tools
 
-go 1.26.0
+go 1.26.8
 
 tool (
 	github.com/golangci/golangci-lint/v2/cmd/golangci-lint
