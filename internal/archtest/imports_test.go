@@ -24,6 +24,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"test support does not ship", "internal/durable/a.go", "./internal/agent/mutants"},
 	{"test support does not ship", "internal/app/a.go", "./internal/journal/journaltest"},
 	{"test support does not ship", "internal/app/a.go", "./internal/live/livetest"},
+	{"test support does not ship", "internal/cli/a.go", "./internal/supply"},
 	{"a port sees only chat", "internal/journal/a.go", "./internal/live"},
 	{"a journal adapter sees only its port", "internal/journal/sqlite/a.go", "./internal/journal/postgres"},
 	{"an adapter of people sees only its port", "internal/people/oidc/a.go", "./internal/people/postgres"},

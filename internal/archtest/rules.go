@@ -26,7 +26,8 @@ var (
 	support = slices.Concat(coreSupport, []string{
 		"./internal/api/apitest/...", "./internal/durable/history/...", "./internal/journal/journaltest/...",
 		"./internal/journal/postgres/postgrestest/...", "./internal/live/livetest/...",
-		"./internal/measure/...", "./internal/porttest/...", "./internal/sabotage/...", "./internal/tiers/...",
+		"./internal/measure/...", "./internal/porttest/...", "./internal/sabotage/...", "./internal/supply/...",
+		"./internal/tiers/...",
 	})
 
 	// adapters are the folders that each know one technology.
