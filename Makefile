@@ -5,6 +5,7 @@ LINT       := bin/golangci-lint
 SQLC       := $(CURDIR)/bin/sqlc
 WORKFLOWS  := bin/workflowcheck
 ACTIONS    := bin/actionlint
+SCANNER    := bin/govulncheck
 NODE       := web/node_modules/.package-lock.json
 GENERATOR  := web/generate/node_modules/.package-lock.json
 CORE       := ./internal/agent
@@ -26,6 +27,8 @@ ROUNDS     ?= 3
 JOBS       ?= 3
 SHORT      ?=
 RELEASE    ?= unreleased
+# The snapshot of Go's vulnerability database that this machine keeps for all checkouts.
+VULNDB     ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/retinue/vulndb
 # The tests of make tenancy, which the others need not run again.
 TENANCY    := ^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Guess|Forged|Revoked)
 # The tests that the build tag services adds to a folder, for -run. The others need no server, and make race runs them.
@@ -155,10 +158,32 @@ lean: web/fresh ## build bin/retinue, the program for workers and clients, witho
 report: ## sizes, names and comments worth a look; never fails
 	@$(GO) run ./internal/archtest/report
 
-tools: $(LINT) $(SQLC) $(WORKFLOWS) $(ACTIONS) ## build linters and the query generator, as pinned in tools/go.mod
+tools: $(LINT) $(SQLC) $(WORKFLOWS) $(ACTIONS) $(SCANNER) ## build linters, the query generator and the scanner, as pinned in tools/go.mod
 
 clean: ## remove what the targets above made
 	rm -rf bin web/dist
+
+##@ Supply chain: what the programs are made of
+
+SUPPLY := $(GO) run ./internal/supply/run
+
+notice: $(NODE) ## write NOTICE again: every linked module and bundled package with its licence
+	@$(SUPPLY) notice
+
+notice/check: $(NODE) ## fail when NOTICE is not current, or a part has no licence that is allowed; offline
+	@$(SUPPLY) notice-check
+
+sbom: lean engine $(NODE) ## write the bill of materials (CycloneDX) of both programs beside them, and hold it against them
+	@$(SUPPLY) sbom bin
+	$(GO) test ./internal/supply -count=1 -v -run '^TestBuiltPrograms$$' -built $(CURDIR)/bin
+
+vulns: $(SCANNER) ## known vulnerabilities that our code reaches, by the snapshot in VULNDB, whose age it prints; offline
+	$(GO) test ./internal/supply -count=1 -v -run '^TestAKnownVulnerabilityIsFound$$' -snapshot $(VULNDB) -scanner $(CURDIR)/$(SCANNER)
+	@$(SUPPLY) vulns $(VULNDB) $(SCANNER)
+
+vulns/update: ## take the snapshot in VULNDB anew: FROM= a copy of github.com/golang/vulndb
+	@[ -n "$(FROM)" ] || { echo "say FROM= the folder of a copy of github.com/golang/vulndb"; exit 1; }
+	@$(SUPPLY) snapshot $(FROM) $(VULNDB)
 
 ##@ Services: needs Postgres and NATS, most also make engine lean
 
@@ -311,6 +336,9 @@ $(SQLC): tools/go.mod tools/go.sum # reads SQL with Postgres's own parser, which
 
 $(ACTIONS): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/rhysd/actionlint/cmd/actionlint
+
+$(SCANNER): tools/go.mod tools/go.sum
+	$(GO) build -modfile=tools/go.mod -o $@ golang.org/x/vuln/cmd/govulncheck
 
 $(WORKFLOWS): tools/go.mod tools/go.sum
 	$(GO) build -modfile=tools/go.mod -o $@ go.temporal.io/sdk/contrib/tools/workflowcheck

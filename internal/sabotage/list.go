@@ -26,6 +26,7 @@ var Areas = []string{
 	"core", "trace", "sim", "journal", "host", "replay", "workflow code", "approvals", "tenancy", "audit", "webhooks",
 	"sandbox", "tools of others", "local server", "API contract", "bridges", "end to end", "web", "browser", "docs walk",
 	"layout", "lint", "imports", "clocks", "races", "generated code",
+	"supply chain",
 }
 
 // List is every break that the gate must notice.

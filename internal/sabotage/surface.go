@@ -76,4 +76,19 @@ var source = []Break{
 		}},
 		Suite: "generate-check", Says: `-- the newest`,
 	},
+	{
+		Name: "a Go with a hole in os.Root is enough", Area: "supply chain",
+		Edits: []Edit{{"go.mod", "\ngo 1.26.8\n", "\ngo 1.26.4\n"}},
+		Suite: "archtest", Says: `rule: every Go that builds us has the repaired os\.Root`,
+	},
+	{
+		Name: "a licence that nobody allowed", Area: "supply chain",
+		Edits: []Edit{{"internal/supply/licence.go", `"MIT-0", "MPL-2.0", `, `"MIT-0", `}},
+		Suite: "notice/check", Says: `github\.com/go-sql-driver/mysql: licence MPL-2\.0 is not one of`,
+	},
+	{
+		Name: "a part that NOTICE does not name", Area: "supply chain",
+		Edits: []Edit{{"NOTICE", "npm react-dom: MIT\n", ""}},
+		Suite: "notice/check", Says: `NOTICE is not what the parts' licences say: run 'make notice'`,
+	},
 }

@@ -36,6 +36,10 @@ var examples = map[string]struct {
 		files:  []string{"internal/sandbox/bwrap.go"},
 		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "measure"},
 	},
+	"a module that we require": {
+		files:  []string{"go.mod"},
+		suites: []string{"notice/check", "sbom", "vulns"},
+	},
 	"the walk of the API's document": {
 		files:  []string{"docs/api.md"},
 		suites: []string{"docs/api"},

@@ -20,7 +20,7 @@ func TestMakeListsWhatItWouldRun(t *testing.T) {
 	for args, want := range map[string]string{
 		"prove LIST=1 ONLY=crash%streams":   "crash streams",
 		"gate LIST=1 ONLY=crash":            "crash",
-		"prove LIST=1 FROM=report/binaries": "tools engine lean report/binaries gate/sabotage",
+		"prove LIST=1 FROM=report/binaries": "tools engine lean report/binaries sbom vulns gate/sabotage",
 	} {
 		var words []string
 		for _, word := range strings.Fields(args) {
