@@ -50,3 +50,15 @@ on conflict (tenant_id, hash) do update set command = excluded.command, erased_a
 
 -- name: TombstoneOf :many
 select command, erased_at from tombstones where tenant_id = @tenant and hash = @hash;
+
+-- name: WipeTombstones :execrows
+delete from tombstones d where d.tenant_id = @tenant and d.hash in (
+  select t.hash from tombstones t where t.tenant_id = @tenant limit @count
+);
+
+-- name: WipeTexts :execrows
+delete from texts d where d.tenant_id = @tenant and (d.conversation_id, d.hash) in (
+  select t.conversation_id, t.hash from texts t where t.tenant_id = @tenant and not exists (
+    select from conversations c where c.tenant_id = t.tenant_id and c.conversation_id = t.conversation_id
+  ) limit @count
+);
