@@ -51,6 +51,8 @@ const (
 	ActionMemberRole    Action = "member.role"
 	ActionMemberRemove  Action = "member.remove"
 	ActionTenantCreate  Action = "tenant.create"
+	ActionTenantDelete  Action = "tenant.delete"
+	ActionTenantDeleted Action = "tenant.deleted"
 	ActionLogin         Action = "login"
 	ActionPolicy        Action = "tenant.policy"
 	ActionLinkCreate    Action = "link.create"

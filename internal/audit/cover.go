@@ -49,7 +49,7 @@ func (c *Cover) Add(e Entry) {
 		c.reached[place+"\x00"+e.Detail] = true
 	case ActionOpen, ActionShare, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
 		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove,
-		ActionTenantCreate, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
+		ActionTenantCreate, ActionTenantDelete, ActionTenantDeleted, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
 	}
 }
 
