@@ -35,7 +35,7 @@ var hosted = map[string]string{
 	"addMember": "AddMember", "changeRole": "ChangeRole", "createKey": "CreateKey", "createTenant": "CreateTenant",
 	"createWebhook": "CreateWebhook", "deleteWebhook": "DeleteWebhook", "listAudit": "Audit", "listDeliveries": "Deliveries",
 	"createLink": "Link", "getPolicy": "Policy", "setPolicy": "SetPolicy", "listKeys": "Keys", "listMembers": "Members", "listTenants": "Tenants", "listWebhooks": "Webhooks",
-	"removeMember": "RemoveMember", "replayDelivery": "ReplayDelivery", "revokeKey": "RevokeKey",
+	"removeMember": "RemoveMember", "deleteTenant": "DeleteTenant", "getTenantDeletion": "TenantDeletion", "replayDelivery": "ReplayDelivery", "revokeKey": "RevokeKey",
 	"streamList": "Watch",
 }
 
@@ -191,6 +191,10 @@ func useHosted(t *testing.T, s *scene) {
 	note("listTenants", err)
 	_, err = c.CreateTenant(ctx, "Acme")
 	note("createTenant", err)
+	_, err = c.DeleteTenant(ctx, "t1", "Acme")
+	note("deleteTenant", err)
+	_, err = c.TenantDeletion(ctx, "t1")
+	note("getTenantDeletion", err)
 	_, err = c.Audit(ctx, 0, 10)
 	note("listAudit", err)
 	_, err = c.CreateWebhook(ctx, NewWebhook{URL: "https://example.com/hook"})

@@ -376,6 +376,7 @@ journal: {dsn: '{file:dsn}'}
 serve: {address: "127.0.0.1:7433", tls: {cert: /c, key: /k}, limits: {commands: 0, delay: 1s}}
 telemetry: {content: true}
 worker: {slots: 20, tenant_slots: 5}
+retention: {days: 90}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
@@ -395,7 +396,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 19 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 20 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {
