@@ -109,6 +109,16 @@ func (c *Client) RemoveMember(ctx context.Context, member string) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: at("members", member)}, nil)
 }
 
+// DeleteMember deletes a person in the tenant: their membership, sessions, keys and private conversations. It returns how
+// many conversations go.
+func (c *Client) DeleteMember(ctx context.Context, member string) (int, error) {
+	var out struct {
+		Conversations int `json:"conversations"`
+	}
+	err := c.call(ctx, request{method: http.MethodPost, path: at("members", member, "deletion")}, &out)
+	return out.Conversations, err
+}
+
 // Tenant is one of the tenants that a person belongs to.
 type Tenant struct {
 	ID       string `json:"id"`

@@ -155,6 +155,7 @@ func New(o Options) *Server {
 	s.browserRoutes()
 	s.tenantRoutes()
 	s.tenantDeletionRoutes()
+	s.memberDeletionRoutes()
 	s.policyRoutes()
 	s.memberRoutes()
 	s.keyRoutes()

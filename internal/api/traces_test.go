@@ -36,6 +36,7 @@ var traces = map[string]audit.Action{
 	"addMember":                            audit.ActionMemberAdd,
 	"changeRole":                           audit.ActionMemberRole,
 	"removeMember":                         audit.ActionMemberRemove,
+	"deleteMember":                         audit.ActionMemberDelete,
 	"createTenant":                         audit.ActionTenantCreate,
 	"setPolicy":                            audit.ActionPolicy,
 	"createWebhook":                        audit.ActionWebhookCreate,

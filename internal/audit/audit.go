@@ -50,6 +50,7 @@ const (
 	ActionMemberJoin    Action = "member.join"
 	ActionMemberRole    Action = "member.role"
 	ActionMemberRemove  Action = "member.remove"
+	ActionMemberDelete  Action = "member.delete"
 	ActionTenantCreate  Action = "tenant.create"
 	ActionTenantDelete  Action = "tenant.delete"
 	ActionTenantDeleted Action = "tenant.deleted"

@@ -48,7 +48,7 @@ func (c *Cover) Add(e Entry) {
 	case ActionReach:
 		c.reached[place+"\x00"+e.Detail] = true
 	case ActionOpen, ActionShare, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
-		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove,
+		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove, ActionMemberDelete,
 		ActionTenantCreate, ActionTenantDelete, ActionTenantDeleted, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
 	}
 }
