@@ -35,7 +35,7 @@ var hosted = map[string]string{
 	"addMember": "AddMember", "changeRole": "ChangeRole", "createKey": "CreateKey", "createTenant": "CreateTenant",
 	"createWebhook": "CreateWebhook", "deleteWebhook": "DeleteWebhook", "listAudit": "Audit", "listDeliveries": "Deliveries",
 	"createLink": "Link", "getPolicy": "Policy", "setPolicy": "SetPolicy", "listKeys": "Keys", "listMembers": "Members", "listTenants": "Tenants", "listWebhooks": "Webhooks",
-	"removeMember": "RemoveMember", "replayDelivery": "ReplayDelivery", "revokeKey": "RevokeKey",
+	"removeMember": "RemoveMember", "deleteMember": "DeleteMember", "deleteTenant": "DeleteTenant", "getTenantDeletion": "TenantDeletion", "replayDelivery": "ReplayDelivery", "revokeKey": "RevokeKey",
 	"streamList": "Watch",
 }
 
@@ -187,10 +187,16 @@ func useHosted(t *testing.T, s *scene) {
 	_, err = c.ChangeRole(ctx, "m1", "member")
 	note("changeRole", err)
 	note("removeMember", c.RemoveMember(ctx, "m1"))
+	_, err = c.DeleteMember(ctx, "m1")
+	note("deleteMember", err)
 	_, err = c.Tenants(ctx)
 	note("listTenants", err)
 	_, err = c.CreateTenant(ctx, "Acme")
 	note("createTenant", err)
+	_, err = c.DeleteTenant(ctx, "t1", "Acme")
+	note("deleteTenant", err)
+	_, err = c.TenantDeletion(ctx, "t1")
+	note("getTenantDeletion", err)
 	_, err = c.Audit(ctx, 0, 10)
 	note("listAudit", err)
 	_, err = c.CreateWebhook(ctx, NewWebhook{URL: "https://example.com/hook"})

@@ -49,6 +49,9 @@ func (c *Client) RevokeKey(ctx context.Context, key string) error {
 type Policy struct {
 	// SecondPair means that nobody allows a call in a conversation in which they have said something themselves.
 	SecondPair bool `json:"second_pair"`
+	// RetentionDays is after how many days conversations that nobody touches are deleted; zero keeps them. Nil in a change
+	// leaves it as it is.
+	RetentionDays *int `json:"retention_days,omitempty"`
 }
 
 // Policy says what the tenant demands.
@@ -106,6 +109,16 @@ func (c *Client) RemoveMember(ctx context.Context, member string) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: at("members", member)}, nil)
 }
 
+// DeleteMember deletes a person in the tenant: their membership, sessions, keys and private conversations. It returns how
+// many conversations go.
+func (c *Client) DeleteMember(ctx context.Context, member string) (int, error) {
+	var out struct {
+		Conversations int `json:"conversations"`
+	}
+	err := c.call(ctx, request{method: http.MethodPost, path: at("members", member, "deletion")}, &out)
+	return out.Conversations, err
+}
+
 // Tenant is one of the tenants that a person belongs to.
 type Tenant struct {
 	ID       string `json:"id"`
@@ -113,6 +126,7 @@ type Tenant struct {
 	Personal bool   `json:"personal"`
 	Role     string `json:"role"`
 	Current  bool   `json:"current"`
+	Deleting bool   `json:"deleting,omitempty"`
 }
 
 // Tenants are those that you belong to.
@@ -125,6 +139,29 @@ func (c *Client) CreateTenant(ctx context.Context, name string) (out Tenant, err
 	body := map[string]string{"name": name}
 	err = c.call(ctx, request{method: http.MethodPost, path: at("tenants"), body: body, once: true}, &out)
 	return out, err
+}
+
+// TenantDeletion is a tenant that is being deleted.
+type TenantDeletion struct {
+	Tenant string    `json:"tenant"`
+	State  string    `json:"state"`
+	By     string    `json:"by"`
+	At     time.Time `json:"asked_at"`
+	// More means that there are conversations that are not deleted yet.
+	More bool `json:"conversations_left"`
+}
+
+// DeleteTenant deletes the tenant that the key belongs to, with everything in it and the key itself, for good. Name is the
+// tenant's. Asking twice is asking once.
+func (c *Client) DeleteTenant(ctx context.Context, tenant, name string) (out TenantDeletion, err error) {
+	body := map[string]string{"name": name}
+	err = c.call(ctx, request{method: http.MethodPost, path: at("tenants", tenant, "deletion"), body: body}, &out)
+	return out, err
+}
+
+// TenantDeletion says how far the deletion of the tenant is.
+func (c *Client) TenantDeletion(ctx context.Context, tenant string) (TenantDeletion, error) {
+	return read[TenantDeletion](ctx, c, nil, "tenants", tenant, "deletion")
 }
 
 // AuditEntry is one entry of the tenant's audit trail.

@@ -45,6 +45,8 @@ type Caller struct {
 	From, Route string
 	// Until is when the credential ends; zero if it does not.
 	Until time.Time
+	// Deleting means that the tenant is being deleted.
+	Deleting bool
 	// Cookie means that a browser sent the credential by itself, so that another page may have caused
 	// the request.
 	Cookie bool
@@ -61,6 +63,8 @@ type Access struct {
 	Public bool
 	Scope  Scope
 	Least  Role
+	// Closing routes are open while the tenant is being deleted; all others are not.
+	Closing bool
 }
 
 // The accesses. Routes name one of them.
@@ -71,6 +75,8 @@ var (
 	// accessSelf is for what people look after themselves, such as their own keys.
 	accessSelf  = Access{Scope: ScopeAdmin, Least: RoleViewer}
 	accessAdmin = Access{Scope: ScopeAdmin, Least: RoleOwner}
+	// accessClosing is for what an owner still needs while the tenant is being deleted.
+	accessClosing = Access{Scope: ScopeAdmin, Least: RoleOwner, Closing: true}
 )
 
 // allows reports whether a caller may use a route, and if not, what is missing.
@@ -82,6 +88,12 @@ func (a Access) allows(c Caller) error {
 		return &Problem{
 			Status: http.StatusForbidden, Code: "forbidden", Detail: "a " + string(c.Role) + " may not do this",
 			Next: "ask an owner of the tenant to make you a " + string(a.Least),
+		}
+	}
+	if c.Deleting && !a.Closing {
+		return &Problem{
+			Status: http.StatusConflict, Code: "conflict", Detail: "this tenant is being deleted",
+			Next: "log in to another tenant; an owner sees how far it is with GET /v1/tenants/" + c.Tenant + "/deletion",
 		}
 	}
 	for _, s := range c.Scopes {

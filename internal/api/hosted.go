@@ -61,6 +61,6 @@ func callerFrom(h people.Holder, credential string, err error) (Caller, error) {
 		return Caller{}, err
 	}
 	return Caller{
-		Tenant: h.Tenant, User: h.Person, Name: h.Email, Role: h.Role, Scopes: h.Scopes, Credential: credential, Until: h.Until,
+		Tenant: h.Tenant, User: h.Person, Name: h.Email, Role: h.Role, Scopes: h.Scopes, Credential: credential, Until: h.Until, Deleting: h.Deleting,
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -221,8 +222,9 @@ func (s *Server) endLogin(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	tenants = slices.DeleteFunc(tenants, func(t people.Tenant) bool { return t.Deleting })
 	if len(tenants) == 0 {
-		return &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "you belong to no tenant", Next: "ask an owner to add you"}
+		return &Problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "you belong to no tenant that is not being deleted", Next: "log in again in a minute, or ask an owner to add you"}
 	}
 	in := entrance{tenant: tenants[0].ID, person: person.ID(), until: now.Add(people.SessionLife), how: "login"}
 	if err := s.startSession(w, r, in); err != nil {

@@ -15,6 +15,25 @@ import (
 // Policy is what a tenant demands of its members.
 type Policy struct {
 	SecondPair bool `json:"second_pair" doc:"Whether an approval needs a second pair of eyes: nobody who has said something in a conversation allows a call there."`
+	// RetentionDays is left as it is when it is absent.
+	RetentionDays *int `json:"retention_days,omitempty" minimum:"0" maximum:"36500" doc:"Conversations that nobody has touched for this many days are deleted; 0 keeps them, or as long as the installation does. Absent in a change leaves it as it is."`
+}
+
+// checkRetention refuses to keep what the installation does not keep.
+func (s *Server) checkRetention(days int) error {
+	most := s.options.RetentionDays
+	if most == 0 || days <= most {
+		return nil
+	}
+	return &Problem{
+		Status: http.StatusUnprocessableEntity, Code: "invalid",
+		Detail: "this installation deletes what nobody has touched for " + strconv.Itoa(most) + " days",
+		Next:   "say as many days or fewer, or 0 to leave it at that",
+	}
+}
+
+func policyOf(p people.Policy) Policy {
+	return Policy{SecondPair: p.SecondPair, RetentionDays: &p.RetentionDays}
 }
 
 type (
@@ -37,16 +56,30 @@ func (s *Server) policy(ctx context.Context, _ *struct{}) (*policyOutput, error)
 		return nil, noPeople()
 	}
 	p, err := s.options.People.Policy(ctx, callerOf(ctx).Tenant)
-	return &policyOutput{Body: Policy(p)}, err
+	return &policyOutput{Body: policyOf(p)}, err
 }
 
 func (s *Server) setPolicy(ctx context.Context, in *policyInput) (*policyOutput, error) {
 	if s.options.People == nil {
 		return nil, noPeople()
 	}
-	record := audit.Record{Action: audit.ActionPolicy, Detail: "second_pair=" + strconv.FormatBool(in.Body.SecondPair)}
-	err := s.traced(ctx, record, func() error { return s.options.People.SetPolicy(ctx, callerOf(ctx).Tenant, people.Policy(in.Body)) })
-	return &policyOutput{Body: in.Body}, err
+	tenant := callerOf(ctx).Tenant
+	p, err := s.options.People.Policy(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	p.SecondPair = in.Body.SecondPair
+	if in.Body.RetentionDays != nil {
+		p.RetentionDays = *in.Body.RetentionDays
+		if err := s.checkRetention(p.RetentionDays); err != nil {
+			return nil, err
+		}
+	}
+	record := audit.Record{
+		Action: audit.ActionPolicy, Detail: "second_pair=" + strconv.FormatBool(p.SecondPair) + " retention_days=" + strconv.Itoa(p.RetentionDays),
+	}
+	err = s.traced(ctx, record, func() error { return s.options.People.SetPolicy(ctx, tenant, p) })
+	return &policyOutput{Body: policyOf(p)}, err
 }
 
 // secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. Whoever has said something

@@ -33,6 +33,8 @@ type Options struct {
 	// there is neither.
 	People people.Store
 	Login  Login
+	// RetentionDays is after how many days the installation deletes what nobody touches; zero means never.
+	RetentionDays int
 	// Guesses limits credentials that are not valid.
 	Guesses Guesses
 	// Audit is nil where nothing leaves a trace.
@@ -155,6 +157,8 @@ func New(o Options) *Server {
 	s.loginRoutes()
 	s.browserRoutes()
 	s.tenantRoutes()
+	s.tenantDeletionRoutes()
+	s.memberDeletionRoutes()
 	s.policyRoutes()
 	s.memberRoutes()
 	s.keyRoutes()

@@ -85,7 +85,8 @@ var bodies = map[string][]string{
 	"cancel":         {`{"task":"{plain-task}"}`},
 	"decideApproval": {`{"allow":true,"hash":"{decision}"}`},
 	"addMember":      {`{"email":"{unique}@example.org","role":"viewer"}`},
-	"setPolicy":      {`{"second_pair":false}`},
+	"setPolicy":      {`{"second_pair":false,"retention_days":0}`},
+	"deleteTenant":   {`{"name":"not its name"}`},
 	"createKey":      {`{"name":"another","scopes":["read"]}`},
 	"createWebhook":  {`{"url":"https://hooks.example/{unique}"}`},
 	"POST /v1/chat/completions": {
@@ -134,6 +135,8 @@ var queries = map[string]string{
 // reluctant are routes that do not answer their owner in the 200s here, and why.
 var reluctant = map[string]string{
 	"importConversation": "it takes a whole export, which the tests of imports send",
+	"deleteTenant":       "it would delete the tenant that everybody asks about; TestTenantIsDeleted deletes another",
+	"getTenantDeletion":  "the tenant is not being deleted; TestTenantIsDeleted has one that is",
 	"createLink":         "there are links only where nobody logs in; TestALinkLetsOneBrowserIn has one",
 }
 

@@ -18,6 +18,7 @@ type Tenant struct {
 	Personal bool   `json:"personal" doc:"Whether it is your own."`
 	Role     string `json:"role" enum:"viewer,member,owner" doc:"What you may do there."`
 	Current  bool   `json:"current" doc:"Whether this session is in it."`
+	Deleting bool   `json:"deleting,omitempty" doc:"Whether it is being deleted: nobody can go there."`
 }
 
 type (
@@ -65,7 +66,7 @@ func (s *Server) inPerson(c Caller) error {
 
 func tenantOf(c Caller) func(people.Tenant) Tenant {
 	return func(t people.Tenant) Tenant {
-		return Tenant{ID: t.ID, Name: t.Name, Personal: t.Personal, Role: string(t.Role), Current: t.ID == c.Tenant}
+		return Tenant{ID: t.ID, Name: t.Name, Personal: t.Personal, Role: string(t.Role), Current: t.ID == c.Tenant, Deleting: t.Deleting}
 	}
 }
 
@@ -115,7 +116,7 @@ func (s *Server) switchTenant(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(t people.Tenant) bool { return t.ID == id }) {
+	if !slices.ContainsFunc(list, func(t people.Tenant) bool { return t.ID == id && !t.Deleting }) {
 		return &Problem{Code: "not_found", Detail: "nothing is known under this id"}
 	}
 	if err := s.startSession(w, r, entrance{tenant: id, person: c.User, until: c.Until, how: "switch"}); err != nil {

@@ -34,7 +34,9 @@ import (
 
 // world is a server that several people share, on a database of its own.
 type world struct {
-	t      *testing.T
+	t *testing.T
+	// dsn is the database's, for its owner.
+	dsn    string
 	log    *postgres.Log
 	people *store.Store
 	hooks  *webhookstore.Store
@@ -58,7 +60,7 @@ func newWorld(t *testing.T, change func(*api.Options), bridged ...func(*api.Opti
 	if err := store.Migrate(t.Context(), db.DSN); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, bus: live.NewLocal(0)}
+	w := &world{t: t, dsn: db.DSN, bus: live.NewLocal(0)}
 	var err error
 	if w.log, err = postgres.Open(t.Context(), postgres.Options{DSN: db.DSN, Role: postgres.Role, Connections: 6}); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,9 @@ import (
 // AuditEntry is one entry of an audit trail.
 type AuditEntry = audit.Entry
 
+// AuditCertificate says what the deletion of a tenant removed.
+type AuditCertificate = audit.Certificate
+
 // openTrail opens the audit trail that lies beside the journal: in the same database, or in a file of
 // its own, so that nobody waits for the journal's one writer.
 func openTrail(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) (*audit.Trail, func() error, error) {
@@ -203,6 +206,14 @@ func (a *Auditor) Head(ctx context.Context, tenant string) (string, error) {
 		return "", err
 	}
 	return head.Sign(time.Now(), key), nil
+}
+
+// Certificates verifies a tenant's trail and returns what its deletions removed.
+func (a *Auditor) Certificates(ctx context.Context, tenant string) ([]*audit.Certificate, error) {
+	if _, err := audit.Verify(ctx, a.trail, tenant, nil, nil); err != nil {
+		return nil, err
+	}
+	return audit.Certificates(ctx, a.trail, tenant)
 }
 
 // AuditReport is what a verification found.

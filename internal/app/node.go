@@ -89,6 +89,8 @@ type Node struct {
 	engine    durable.Engine
 	worker    *durable.Worker
 	pressure  *pressure
+	// raw is the journal itself, without what is around it; nil when it is another's.
+	raw journal.Log
 	// ready says whether the journal's database is up to date; nil where opening it makes it so.
 	ready   func(context.Context) error
 	closers []func() error
@@ -181,7 +183,7 @@ func (n *Node) openLog(ctx context.Context) error {
 	}
 	n.closers = append(n.closers, done)
 	audited := audit.NewLog(log, n.Trail, "node")
-	n.Log, n.witness = audited, audited
+	n.Log, n.witness, n.raw = audited, audited, log
 	if migrated, ok := log.(interface{ Ready(context.Context) error }); ok {
 		n.ready = migrated.Ready
 	}

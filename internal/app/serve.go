@@ -103,13 +103,15 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	if err != nil {
 		return nil, err
 	}
+	var carried commands
 	if n.Trail != nil {
 		if f.hooks, err = n.openHooks(ctx, o.Version); err != nil {
 			return nil, err
 		}
 		f.recorder = audit.NewRecorder(n.Trail, time.Now)
 		options.Audit, options.Webhooks = f.recorder, f.hooks
-		options.Commands = commands{node: n, workspace: o.Workspace, hooks: f.hooks}
+		carried = commands{node: n, workspace: o.Workspace, hooks: f.hooks}
+		options.Commands = carried
 	}
 	f.api = api.New(options)
 	n.Bridge(f.api, options)
@@ -128,6 +130,12 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	f.stop = stop
 	f.serves.Go(func() { n.pressure.watch(watch, n.Log) })
+	if n.Trail != nil {
+		f.serves.Go(func() { n.retain(watch, carried) })
+		if n.people != nil {
+			f.serves.Go(func() { n.deleteTenants(watch, carried) })
+		}
+	}
 	if secure != nil {
 		f.serve(func() error { return f.server.ServeTLS(listener, "", "") })
 	} else {
@@ -152,8 +160,9 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 	options := api.Options{
 		Log: n.Log, Bus: n.Bus, Door: local, Local: &local,
 		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
-		Surroundings: surroundings{node: n, workspace: o.Workspace}, Budget: n.options.Loaded.Settings.Quotas.Month, Redact: n.options.Vault.Redact,
-		App: web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
+		RetentionDays: settings.Retention.Days, Surroundings: surroundings{node: n, workspace: o.Workspace}, Budget: settings.Quotas.Month,
+		Redact: n.options.Vault.Redact,
+		App:    web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
 		Limits: limitsOf(settings), Pressed: n.pressure.pressed, Answered: metrics.Answered,
 		Refused: func(why api.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
 	}

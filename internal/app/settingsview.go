@@ -25,7 +25,7 @@ type surroundings struct {
 
 // shownSettings are the parts of the settings that people are shown beside providers and tiers. What is
 // not named stays with whoever runs the server.
-var shownSettings = []string{"fallbacks.", "models.", "permissions.", "roles.", "serve.limits.", "worker."}
+var shownSettings = []string{"fallbacks.", "models.", "permissions.", "retention.", "roles.", "serve.limits.", "worker."}
 
 // Settings implements api.Surroundings. On a server that several share nobody is told where files and
 // providers are.

@@ -40,6 +40,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"audit sees the journal", "internal/audit/a.go", "./internal/database"},
 	{"audit sees the journal", "internal/audit/a.go", "github.com/google/uuid"},
 	{"webhook sees the journal", "internal/webhook/a.go", "./internal/api"},
+	{"deletion goes the way of commands", "internal/deletion/a.go", "./internal/durable"},
 	{"stores beside the journal see their port", "internal/audit/store/a.go", "./internal/journal/sqlite"},
 	{"tests of the api share a server in memory", "internal/api/apitest/a.go", "./internal/journal/sqlite"},
 	{"a bridge speaks another wire to the api", "internal/bridge/a2a/a.go", "./internal/bridge/openai"},

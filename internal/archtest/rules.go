@@ -210,6 +210,13 @@ var outerRules = []Rule{
 		Why:   "what is sent is made of entries, by a function that app hands in; where it may go is decided by the client it is given",
 	},
 	{
+		Name:  "deletion goes the way of commands",
+		From:  []string{"./internal/deletion"},
+		Deny:  []string{"./...", "other"},
+		Allow: []string{"./internal/audit", "./internal/chat", "./internal/journal", "./internal/people"},
+		Why:   "what a person deletes and what goes by itself take one way, which app hands in",
+	},
+	{
 		Name:  "stores beside the journal see their port",
 		From:  []string{"./internal/audit/*", "./internal/webhook/*"},
 		Deny:  []string{"./..."},

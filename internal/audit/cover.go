@@ -48,8 +48,8 @@ func (c *Cover) Add(e Entry) {
 	case ActionReach:
 		c.reached[place+"\x00"+e.Detail] = true
 	case ActionOpen, ActionShare, ActionArchive, ActionDelete, ActionErase, ActionExport, ActionPost, ActionCancel, ActionGrant, ActionDeny,
-		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove,
-		ActionTenantCreate, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
+		ActionImport, ActionKeyCreate, ActionKeyRevoke, ActionMemberAdd, ActionMemberJoin, ActionMemberRole, ActionMemberRemove, ActionMemberDelete,
+		ActionTenantCreate, ActionTenantDelete, ActionTenantDeleted, ActionPolicy, ActionLogin, ActionLinkCreate, ActionSessionBegin, ActionSessionEnd, ActionWebhookCreate, ActionWebhookRemove, ActionWebhookReplay:
 	}
 }
 

@@ -79,13 +79,17 @@ func happens(place journal.Place, r Record) bool {
 	return r.Action == ActionDelete || !journal.Imported(place.Conversation)
 }
 
-// Erase implements journal.Writer.
+// Erase implements journal.Writer. The entry says how much goes.
 func (l *Log) Erase(ctx context.Context, place journal.Place) error {
-	r := l.fill(ctx, place, "erase", Record{Action: ActionErase})
+	w, err := l.Weight(ctx, place)
+	if err != nil {
+		return err
+	}
+	r := l.fill(ctx, place, "erase", Record{Action: ActionErase, Detail: weighed(w)})
 	if err := l.trail.Write(ctx, place.Tenant, r); err != nil {
 		return err
 	}
-	err := l.Log.Erase(ctx, place)
+	err = l.Log.Erase(ctx, place)
 	if err != nil {
 		l.failed(ctx, place.Tenant, []Record{r}, err)
 	}

@@ -103,7 +103,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 		"effect.begin|accepted|||node|c1|main#1.1||class=once attempt=1 worker=w",
 		"conversation.archive|accepted|ann||node|c1|||",
 		"conversation.delete|accepted|ann||node|c1|||",
-		"conversation.erase|accepted|||node|c1|||",
+		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=912",
 	}
 	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
 		t.Errorf("the trail (-want +got):\n%s", diff)

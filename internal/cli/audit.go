@@ -38,7 +38,7 @@ func auditCommand() *cobra.Command {
 	}
 	flags.add(cmd)
 	cmd.PersistentFlags().StringVar(&flags.tenant, "tenant", "", "whose trail (default all)")
-	cmd.AddCommand(auditHead(flags), auditShow(flags), auditVerify(flags))
+	cmd.AddCommand(auditCertificate(flags), auditHead(flags), auditShow(flags), auditVerify(flags))
 	return cmd
 }
 

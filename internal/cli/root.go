@@ -77,6 +77,7 @@ func Root(p Program) *cobra.Command {
 		runCommand(p.Engine),
 		scriptedCommand(),
 		serveCommand(),
+		tenantCommand(),
 		versionCommand(),
 		workerCommand(),
 	)

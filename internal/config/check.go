@@ -106,6 +106,7 @@ func (l Loaded) check() []error {
 	complain("web.local", checkEach(s.Web.Local, checkLocal))
 	complain("web.search.base_url", checkURL(s.Web.Search.BaseURL))
 	complain("sandbox.host_bytes", s.Sandbox.checkHostBytes())
+	complain("retention.days", checkDays(s.Retention.Days))
 	complain("worker.slots", checkSlots(s.Worker.Slots))
 	complain("worker.tenant_slots", checkSlots(s.Worker.TenantSlots))
 	complain("serve.oidc", s.checkOIDC())
@@ -247,6 +248,16 @@ func (l Loaded) flattenValue(v reflect.Value, path string) []Entry {
 		return entries
 	}
 	return []Entry{{Key: path, Value: fmt.Sprint(v.Interface())}}
+}
+
+// mostDays is how long conversations can be kept and still be deleted by themselves.
+const mostDays = 36_500
+
+func checkDays(n int) error {
+	if n < 0 || n > mostDays {
+		return fmt.Errorf("%d days cannot be: give a number from 1 to %d, or 0 to keep conversations", n, mostDays)
+	}
+	return nil
 }
 
 // mostSlots is how many slots a worker may have.

@@ -23,6 +23,7 @@ type Settings struct {
 	Quotas      Quotas      `json:"quotas,omitzero" personal:"true" jsonschema:"how much a tenant may use; on a machine of your own, you"`
 	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
 	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
+	Retention   Retention   `json:"retention,omitzero" personal:"true" jsonschema:"when conversations are deleted by themselves"`
 	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
 	Sealing     Sealing     `json:"sealing,omitzero" personal:"true" jsonschema:"the key of secrets that the server keeps"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
@@ -181,6 +182,12 @@ var usualLimits = ServeLimits{
 type Sealing struct {
 	Key    Secret `json:"key,omitzero" jsonschema:"32 random bytes in base64, the same for all servers; with SQLite one is made in data_dir"`
 	Former Secret `json:"former,omitzero" jsonschema:"the key before, until every server was started with the new one"`
+}
+
+// Retention says when conversations are deleted by themselves.
+type Retention struct {
+	// Days is for all tenants; each may have less of them.
+	Days int `json:"days,omitempty" jsonschema:"delete conversations that nobody has touched for this many days; 0 keeps them"`
 }
 
 // Webhooks says where events may be sent to. Public addresses are always allowed.

@@ -377,6 +377,7 @@ serve: {address: "127.0.0.1:7433", tls: {cert: /c, key: /k}, limits: {commands: 
 telemetry: {content: true}
 worker: {slots: 20, tenant_slots: 5}
 quotas: {month_usd: 50, tenants: {acme: {month_usd: 500}}}
+retention: {days: 90}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
@@ -396,7 +397,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 20 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 21 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

@@ -95,6 +95,8 @@ type Reader interface {
 	Text(ctx context.Context, place Place, hash string) (string, error)
 	// Erased returns what is left of a conversation that was erased; not_found if none was.
 	Erased(ctx context.Context, place Place) (Tombstone, error)
+	// Weight says how much a conversation holds.
+	Weight(ctx context.Context, place Place) (Weight, error)
 }
 
 // Lists reads across the conversations of one tenant, and the outbox across all of them.
@@ -106,6 +108,9 @@ type Lists interface {
 	Tails(ctx context.Context, tenant string, conversations ...string) (map[string]Tail, error)
 	// Lines returns conversations, archived ones too; those that do not exist are left out.
 	Lines(ctx context.Context, tenant string, conversations ...string) (map[string]Line, error)
+	// Untouched returns the conversations whose last row is older than a time, archived ones too: those whose ids come
+	// after one, in the order of their ids, at most limit.
+	Untouched(ctx context.Context, tenant string, before time.Time, after string, limit int) ([]string, error)
 	// Inbox returns what waits for a person, the oldest first.
 	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
 	// Search finds messages of people and models by words, the newest first.
@@ -172,6 +177,13 @@ type Message struct {
 	// Letters are the numbers of the people's messages that are part of this one.
 	Letters []int64
 	chat.Message
+}
+
+// Weight is how much a conversation holds.
+type Weight struct {
+	Rows, Texts int64
+	// Bytes is the size of both, as the database keeps them.
+	Bytes int64
 }
 
 // Query is a search. Words are matched without regard to case, and all of them must be there.

@@ -29,6 +29,8 @@ type Holder struct {
 	ID string
 	// Until is when the credential ends at the latest.
 	Until time.Time
+	// Deleting means that the tenant is being deleted.
+	Deleting bool
 }
 
 // Doors finds out whose a credential is. One that is unknown, expired or revoked, or whose holder is
@@ -85,12 +87,16 @@ type Tenant struct {
 	Personal bool
 	// Role is what the person may do there.
 	Role Role
+	// Deleting means that it is being deleted.
+	Deleting bool
 }
 
 // Policy is what a tenant demands of its members.
 type Policy struct {
 	// SecondPair means that nobody allows a call in a conversation in which they have said something themselves.
 	SecondPair bool
+	// RetentionDays is after how many days conversations that nobody touches are deleted; zero keeps them.
+	RetentionDays int
 }
 
 // Tenants are made and listed by their members.
@@ -159,6 +165,27 @@ type Workspaces interface {
 	ServeWorkspace(ctx context.Context, tenant, name string, at time.Time) error
 }
 
+// Deletion is a tenant that is being deleted: who asked for that, by which door, and when.
+type Deletion struct {
+	Tenant     string
+	By, Source string
+	At         time.Time
+}
+
+// Deletions are the tenants that are being deleted. Such a tenant begins nothing new.
+type Deletions interface {
+	// NameOf is what a tenant is called: who deletes one has to say it.
+	NameOf(ctx context.Context, tenant string) (string, error)
+	// BeginDeletion closes a tenant for good. Doing so twice is the same as once: the first deletion is returned.
+	BeginDeletion(ctx context.Context, d Deletion) (Deletion, error)
+	// Deletion is that of a tenant; not_found if it is not being deleted.
+	Deletion(ctx context.Context, tenant string) (Deletion, error)
+	// Deletions lists those of all tenants, the oldest first.
+	Deletions(ctx context.Context) ([]Deletion, error)
+	// EndDeletion removes all that is kept of a tenant's people, and the deletion. What has ended has ended.
+	EndDeletion(ctx context.Context, tenant string) error
+}
+
 // Store keeps all of it.
 type Store interface {
 	Doors
@@ -167,4 +194,5 @@ type Store interface {
 	Members
 	Keys
 	Workspaces
+	Deletions
 }

@@ -329,6 +329,42 @@ func (m *Memory) Conversations(
 	return out[:min(len(out), page.Size())], nil
 }
 
+// Untouched implements journal.Lists.
+func (m *Memory) Untouched(_ context.Context, tenant string, before time.Time, after string, limit int) (out []string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.of(tenant) {
+		if c := l.view.Snapshot().Conversation; c.UpdatedAt.Before(before) && c.ID > after {
+			out = append(out, c.ID)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
+}
+
+// Weight implements journal.Reader.
+func (m *Memory) Weight(_ context.Context, place journal.Place) (w journal.Weight, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l, ok := m.conversations[place]
+	if !ok {
+		return w, journal.NotFound()
+	}
+	for _, text := range m.texts[place] {
+		w.Texts++
+		w.Bytes += int64(len(text))
+	}
+	for _, e := range l.entries {
+		body, err := json.Marshal(e.Row)
+		if err != nil {
+			return w, err
+		}
+		w.Rows++
+		w.Bytes += int64(len(body))
+	}
+	return w, nil
+}
+
 // Tails implements journal.Lists.
 func (m *Memory) Tails(
 	ctx context.Context, tenant string, conversations ...string,

@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"erased is gone for other programs", erasedElsewhere},
 		{"erased while somebody writes", erasedMidSentence},
 		{"a tombstone is left", buried},
+		{"untouched since", untouched},
 		{"erased while it is begun again", buriedMeanwhile},
 		{"no tenant sees another", tenants},
 	}

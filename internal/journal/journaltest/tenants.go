@@ -135,6 +135,14 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			}
 			return 1, nil
 		},
+		"Weight": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			w, err := l.Weight(c, at(mine, theirs))
+			return int(w.Rows + w.Texts), err
+		},
+		"Untouched": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Untouched(c, mine, time.Now().Add(time.Hour), "", 10)
+			return foreign(out, theirs), err
+		},
 		"Entries": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Entries(c, at(mine, theirs), 0, 10)
 			return len(out), err

@@ -184,6 +184,9 @@ func Migrate(ctx context.Context, dsn string) error {
 	return nil
 }
 
+// tenantDeleted is the code of the error that people's tables raise for a tenant that is being deleted.
+const tenantDeleted = "RT003"
+
 // fault says what an error of the database means to a caller.
 func fault(doing string, err error) error {
 	if err == nil {
@@ -193,6 +196,9 @@ func fault(doing string, err error) error {
 		return err
 	}
 	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) {
+		if pgErr.Code == tenantDeleted {
+			return &chat.Error{Code: chat.CodeConflict, Message: "the tenant is being deleted: nothing new begins there"}
+		}
 		switch pgErr.Code[:2] {
 		case "23":
 			return &chat.Error{

@@ -37,6 +37,34 @@ func (l *Log) Conversations(
 	return out, err
 }
 
+// Untouched implements journal.Lists.
+func (l *Log) Untouched(
+	ctx context.Context, tenant string, before time.Time, after string, limit int,
+) (out []string, err error) {
+	err = l.view(ctx, "list untouched conversations", func(q *query.Queries) error {
+		out, err = q.UntouchedConversations(ctx, query.UntouchedConversationsParams{
+			Tenant: tenant, After: after, Before: before.UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size()),
+		})
+		return err
+	})
+	return out, err
+}
+
+// Weight implements journal.Reader.
+func (l *Log) Weight(ctx context.Context, place journal.Place) (w journal.Weight, err error) {
+	err = l.view(ctx, "weigh a conversation", func(q *query.Queries) error {
+		rows, err := q.WeightOf(ctx, query.WeightOfParams{Tenant: place.Tenant, Conversation: place.Conversation})
+		if err == nil && len(rows) == 0 {
+			return journal.NotFound()
+		}
+		for _, r := range rows {
+			w = journal.Weight{Rows: r.RowCount, Texts: r.Texts, Bytes: r.Bytes}
+		}
+		return err
+	})
+	return w, err
+}
+
 // Tails implements journal.Lists.
 func (l *Log) Tails(
 	ctx context.Context, tenant string, conversations ...string,

@@ -28,7 +28,8 @@ var catalogue = []struct{ name, sql string }{
 		join pg_class c on c.oid = p.polrelid where c.relnamespace = 'people'::regnamespace and polname <> 'tenant'
 		and (polname || ' on ' || polrelid::regclass || ' for ' || polcmd::text) not in (
 			'self on people.members for r', 'invited on people.members for r', 'state on people.logins for *',
-			'gone on people.logins for r', 'sweep on people.logins for d', 'everybody on people.changes for *')`},
+			'gone on people.logins for r', 'sweep on people.logins for d', 'everybody on people.changes for *',
+			'sweep on people.deletions for r')`},
 	{"tables without a tenant hold nothing of anybody's", `
 		select relname from pg_class c where relkind in ('r', 'p') and relnamespace = 'people'::regnamespace
 		and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id')

@@ -17,8 +17,8 @@ import (
 // Session implements people.Doors. It is one round trip.
 func (s *Store) Session(ctx context.Context, c people.Credential, at time.Time) (people.Holder, error) {
 	h := people.Holder{Tenant: c.Tenant, Scopes: people.AllScopes()}
-	err := s.pool.QueryRow(ctx, `select person, email, role, until from people.session($1, $2, $3, $4)`,
-		c.Tenant, c.Hash(), at, people.SessionIdle).Scan(&h.Person, &h.Email, &h.Role, &h.Until)
+	err := s.pool.QueryRow(ctx, `select person, email, role, until, deleting from people.session($1, $2, $3, $4)`,
+		c.Tenant, c.Hash(), at, people.SessionIdle).Scan(&h.Person, &h.Email, &h.Role, &h.Until, &h.Deleting)
 	if err != nil {
 		return people.Holder{}, fault("look up a session", err)
 	}
@@ -28,8 +28,8 @@ func (s *Store) Session(ctx context.Context, c people.Credential, at time.Time) 
 // Key implements people.Doors. It is one round trip.
 func (s *Store) Key(ctx context.Context, c people.Credential, at time.Time) (people.Holder, error) {
 	h := people.Holder{Tenant: c.Tenant}
-	err := s.pool.QueryRow(ctx, `select person, email, role, id, scopes, until from people.key($1, $2, $3)`,
-		c.Tenant, c.Hash(), at).Scan(&h.Person, &h.Email, &h.Role, &h.ID, &h.Scopes, &h.Until)
+	err := s.pool.QueryRow(ctx, `select person, email, role, id, scopes, until, deleting from people.key($1, $2, $3)`,
+		c.Tenant, c.Hash(), at).Scan(&h.Person, &h.Email, &h.Role, &h.ID, &h.Scopes, &h.Until, &h.Deleting)
 	if err != nil {
 		return people.Holder{}, fault("look up a key", err)
 	}
@@ -203,9 +203,10 @@ func (s *Store) TenantsOf(ctx context.Context, person string) ([]people.Tenant, 
 	for _, place := range places {
 		t := people.Tenant{ID: place.Tenant}
 		err := s.inTenant(ctx, "read a tenant", t.ID, func(tx pgx.Tx) error {
-			return tx.QueryRow(ctx, `select t.name, t.personal and t.made_by = m.person_id, m.role from people.tenants t
+			return tx.QueryRow(ctx, `select t.name, t.personal and t.made_by = m.person_id, m.role,
+				exists (select from people.deletions d where d.tenant_id = t.tenant_id) from people.tenants t
 				join people.members m using (tenant_id) where t.tenant_id = $1 and m.person_id = $2`,
-				t.ID, person).Scan(&t.Name, &t.Personal, &t.Role)
+				t.ID, person).Scan(&t.Name, &t.Personal, &t.Role, &t.Deleting)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("tenant %s: %w", t.ID, err)

@@ -213,6 +213,21 @@ func (s *Store) Remove(ctx context.Context, tenant, hook string) error {
 	})
 }
 
+// Wipe removes all that is kept of a tenant, the key of its secrets too.
+func (s *Store) Wipe(ctx context.Context, tenant string) error {
+	return s.db.In(ctx, tenant, func(tx *sql.Tx) error {
+		if err := s.db.Lock(ctx, tx, "webhooks/"+tenant); err != nil {
+			return err
+		}
+		for _, table := range []string{"webhooks", "webhook_cursors", "webhook_keys", "webhook_tenants"} {
+			if _, err := tx.ExecContext(ctx, "delete from "+table+" where tenant_id = $1", tenant); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 const columns = `delivery_id, conversation_id, seq, type, status, attempts, made_ms, next_ms, end_ms, tried_ms, code, problem`
 
 func delivery(tenant, hook string) func(*sql.Rows) (webhook.Delivery, error) {

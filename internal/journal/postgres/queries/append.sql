@@ -60,3 +60,18 @@ where tenant_id = @tenant and month = @month and spent + @amount <= @most::bigin
 
 -- name: SettleMonth :exec
 update spending set spent = spent + @change where tenant_id = @tenant and month = @month;
+
+-- name: WipeTombstones :execrows
+delete from tombstones d where d.tenant_id = @tenant and d.hash in (
+  select t.hash from tombstones t where t.tenant_id = @tenant limit @count
+);
+
+-- name: WipeTexts :execrows
+delete from texts d where d.tenant_id = @tenant and (d.conversation_id, d.hash) in (
+  select t.conversation_id, t.hash from texts t where t.tenant_id = @tenant and not exists (
+    select from conversations c where c.tenant_id = t.tenant_id and c.conversation_id = t.conversation_id
+  ) limit @count
+);
+
+-- name: WipeSpending :exec
+delete from spending where tenant_id = @tenant;

@@ -128,6 +128,22 @@ where tenant_id = @tenant and not archived
 order by updated_at desc, conversation_id desc
 limit @count;
 
+-- name: UntouchedConversations :many
+select conversation_id from conversations
+where tenant_id = @tenant and conversation_id > @after::text and updated_at < @before
+order by conversation_id
+limit @count;
+
+-- name: WeightOf :many
+-- Neither size reads what it measures: octet_length and pg_column_size look at headers.
+select c.last_seq as row_count,
+  (select count(*) from texts t where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id) as texts,
+  (coalesce((select sum(octet_length(t.text)) from texts t
+    where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id), 0)
+  + coalesce((select sum(pg_column_size(e.body)) from entries e
+    where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id), 0))::bigint as bytes
+from conversations c where c.tenant_id = @tenant and c.conversation_id = @conversation;
+
 -- name: TailsOf :many
 select c.conversation_id, c.last_seq, c.last_number from conversations c
 where c.tenant_id = @tenant and c.conversation_id = any(@conversations::text[]);

@@ -341,3 +341,52 @@ func (q *Queries) TombstoneOf(ctx context.Context, arg TombstoneOfParams) ([]Tom
 	}
 	return items, nil
 }
+
+const wipeSpending = `-- name: WipeSpending :exec
+delete from spending where tenant_id = $1
+`
+
+func (q *Queries) WipeSpending(ctx context.Context, tenant string) error {
+	_, err := q.db.Exec(ctx, wipeSpending, tenant)
+	return err
+}
+
+const wipeTexts = `-- name: WipeTexts :execrows
+delete from texts d where d.tenant_id = $1 and (d.conversation_id, d.hash) in (
+  select t.conversation_id, t.hash from texts t where t.tenant_id = $1 and not exists (
+    select from conversations c where c.tenant_id = t.tenant_id and c.conversation_id = t.conversation_id
+  ) limit $2
+)
+`
+
+type WipeTextsParams struct {
+	Tenant string
+	Count  int32
+}
+
+func (q *Queries) WipeTexts(ctx context.Context, arg WipeTextsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, wipeTexts, arg.Tenant, arg.Count)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const wipeTombstones = `-- name: WipeTombstones :execrows
+delete from tombstones d where d.tenant_id = $1 and d.hash in (
+  select t.hash from tombstones t where t.tenant_id = $1 limit $2
+)
+`
+
+type WipeTombstonesParams struct {
+	Tenant string
+	Count  int32
+}
+
+func (q *Queries) WipeTombstones(ctx context.Context, arg WipeTombstonesParams) (int64, error) {
+	result, err := q.db.Exec(ctx, wipeTombstones, arg.Tenant, arg.Count)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}

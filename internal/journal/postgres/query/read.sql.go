@@ -1178,6 +1178,45 @@ func (q *Queries) TranscriptOf(ctx context.Context, arg TranscriptOfParams) ([]T
 	return items, nil
 }
 
+const untouchedConversations = `-- name: UntouchedConversations :many
+select conversation_id from conversations
+where tenant_id = $1 and conversation_id > $2::text and updated_at < $3
+order by conversation_id
+limit $4
+`
+
+type UntouchedConversationsParams struct {
+	Tenant string
+	After  string
+	Before time.Time
+	Count  int32
+}
+
+func (q *Queries) UntouchedConversations(ctx context.Context, arg UntouchedConversationsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, untouchedConversations,
+		arg.Tenant,
+		arg.After,
+		arg.Before,
+		arg.Count,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var conversation_id string
+		if err := rows.Scan(&conversation_id); err != nil {
+			return nil, err
+		}
+		items = append(items, conversation_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const waitingFor = `-- name: WaitingFor :many
 select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.key, w.until, c.private_to
 from (
@@ -1229,6 +1268,48 @@ func (q *Queries) WaitingFor(ctx context.Context, arg WaitingForParams) ([]Waiti
 			&i.Until,
 			&i.PrivateTo,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const weightOf = `-- name: WeightOf :many
+select c.last_seq as row_count,
+  (select count(*) from texts t where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id) as texts,
+  (coalesce((select sum(octet_length(t.text)) from texts t
+    where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id), 0)
+  + coalesce((select sum(pg_column_size(e.body)) from entries e
+    where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id), 0))::bigint as bytes
+from conversations c where c.tenant_id = $1 and c.conversation_id = $2
+`
+
+type WeightOfParams struct {
+	Tenant       string
+	Conversation string
+}
+
+type WeightOfRow struct {
+	RowCount int64
+	Texts    int64
+	Bytes    int64
+}
+
+// Neither size reads what it measures: octet_length and pg_column_size look at headers.
+func (q *Queries) WeightOf(ctx context.Context, arg WeightOfParams) ([]WeightOfRow, error) {
+	rows, err := q.db.Query(ctx, weightOf, arg.Tenant, arg.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WeightOfRow
+	for rows.Next() {
+		var i WeightOfRow
+		if err := rows.Scan(&i.RowCount, &i.Texts, &i.Bytes); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -135,6 +135,21 @@ where tenant_id = @tenant and not archived
 order by updated_at desc, conversation_id desc
 limit @count;
 
+-- name: UntouchedConversations :many
+select conversation_id from conversations
+where tenant_id = @tenant and conversation_id > @after and updated_at < @before
+order by conversation_id
+limit @count;
+
+-- name: WeightOf :many
+select c.last_seq as row_count,
+  (select count(*) from texts t where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id) as texts,
+  cast(coalesce((select sum(length(cast(t.text as blob))) from texts t
+    where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id), 0)
+  + coalesce((select sum(length(cast(e.body as blob))) from entries e
+    where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id), 0) as integer) as bytes
+from conversations c where c.tenant_id = @tenant and c.conversation_id = @conversation;
+
 -- name: TailsOf :many
 select c.conversation_id, c.last_seq, c.last_number from conversations c
 where c.tenant_id = @tenant

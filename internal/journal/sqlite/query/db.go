@@ -243,11 +243,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.transcriptOfStmt, err = db.PrepareContext(ctx, transcriptOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TranscriptOf: %w", err)
 	}
+	if q.untouchedConversationsStmt, err = db.PrepareContext(ctx, untouchedConversations); err != nil {
+		return nil, fmt.Errorf("error preparing query UntouchedConversations: %w", err)
+	}
 	if q.usageOfStmt, err = db.PrepareContext(ctx, usageOf); err != nil {
 		return nil, fmt.Errorf("error preparing query UsageOf: %w", err)
 	}
 	if q.waitingForStmt, err = db.PrepareContext(ctx, waitingFor); err != nil {
 		return nil, fmt.Errorf("error preparing query WaitingFor: %w", err)
+	}
+	if q.weightOfStmt, err = db.PrepareContext(ctx, weightOf); err != nil {
+		return nil, fmt.Errorf("error preparing query WeightOf: %w", err)
 	}
 	return &q, nil
 }
@@ -619,6 +625,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing transcriptOfStmt: %w", cerr)
 		}
 	}
+	if q.untouchedConversationsStmt != nil {
+		if cerr := q.untouchedConversationsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing untouchedConversationsStmt: %w", cerr)
+		}
+	}
 	if q.usageOfStmt != nil {
 		if cerr := q.usageOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing usageOfStmt: %w", cerr)
@@ -627,6 +638,11 @@ func (q *Queries) Close() error {
 	if q.waitingForStmt != nil {
 		if cerr := q.waitingForStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing waitingForStmt: %w", cerr)
+		}
+	}
+	if q.weightOfStmt != nil {
+		if cerr := q.weightOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing weightOfStmt: %w", cerr)
 		}
 	}
 	return err
@@ -666,163 +682,167 @@ func (q *Queries) queryRow(ctx context.Context, stmt *sql.Stmt, query string, ar
 }
 
 type Queries struct {
-	db                        DBTX
-	tx                        *sql.Tx
-	advanceConversationStmt   *sql.Stmt
-	agentsOfStmt              *sql.Stmt
-	approvalsOfStmt           *sql.Stmt
-	archivedConversationsStmt *sql.Stmt
-	beginMonthStmt            *sql.Stmt
-	bodyOfStmt                *sql.Stmt
-	buryStmt                  *sql.Stmt
-	chatOfStmt                *sql.Stmt
-	conversationOfStmt        *sql.Stmt
-	entriesAfterStmt          *sql.Stmt
-	entriesByKeyStmt          *sql.Stmt
-	eraseConversationStmt     *sql.Stmt
-	eraseMessagesStmt         *sql.Stmt
-	eraseTextsStmt            *sql.Stmt
-	foldAgentStmt             *sql.Stmt
-	foldAnsweredStmt          *sql.Stmt
-	foldArchivedStmt          *sql.Stmt
-	foldAskedStmt             *sql.Stmt
-	foldCallClosedStmt        *sql.Stmt
-	foldCallWantedStmt        *sql.Stmt
-	foldClosedStmt            *sql.Stmt
-	foldDecidedStmt           *sql.Stmt
-	foldDeliveredStmt         *sql.Stmt
-	foldFinishedStmt          *sql.Stmt
-	foldGrantedStmt           *sql.Stmt
-	foldMessageStmt           *sql.Stmt
-	foldMovedStmt             *sql.Stmt
-	foldOpenedStmt            *sql.Stmt
-	foldPostedStmt            *sql.Stmt
-	foldRelayedStmt           *sql.Stmt
-	foldRequestedStmt         *sql.Stmt
-	foldRespondedStmt         *sql.Stmt
-	foldResultedStmt          *sql.Stmt
-	foldSharedStmt            *sql.Stmt
-	foldStartedStmt           *sql.Stmt
-	foldTaskStmt              *sql.Stmt
-	foldTitledStmt            *sql.Stmt
-	foldToolUseStmt           *sql.Stmt
-	foldUsageStmt             *sql.Stmt
-	foldVoidedCallsStmt       *sql.Stmt
-	foldVoidedMessageStmt     *sql.Stmt
-	foldWantedStmt            *sql.Stmt
-	grantsOfStmt              *sql.Stmt
-	holdStmt                  *sql.Stmt
-	insertEntryStmt           *sql.Stmt
-	insertWordsStmt           *sql.Stmt
-	keepTextStmt              *sql.Stmt
-	linesOfStmt               *sql.Stmt
-	lookUpStmt                *sql.Stmt
-	marksOfStmt               *sql.Stmt
-	mayKeepStmt               *sql.Stmt
-	modelCallsOfStmt          *sql.Stmt
-	newestTasksStmt           *sql.Stmt
-	openConversationStmt      *sql.Stmt
-	openLeasesOfStmt          *sql.Stmt
-	openTasksStmt             *sql.Stmt
-	pendingPostsStmt          *sql.Stmt
-	questionsOfStmt           *sql.Stmt
-	recentConversationsStmt   *sql.Stmt
-	recordsOfStmt             *sql.Stmt
-	reserveStmt               *sql.Stmt
-	roleRunsSinceStmt         *sql.Stmt
-	searchMessagesStmt        *sql.Stmt
-	settleStmt                *sql.Stmt
-	settleMonthStmt           *sql.Stmt
-	spentInStmt               *sql.Stmt
-	stepsOfStmt               *sql.Stmt
-	tailsOfStmt               *sql.Stmt
-	tasksOfStmt               *sql.Stmt
-	textOfStmt                *sql.Stmt
-	tombstoneOfStmt           *sql.Stmt
-	toolCallsOfStmt           *sql.Stmt
-	transcriptOfStmt          *sql.Stmt
-	usageOfStmt               *sql.Stmt
-	waitingForStmt            *sql.Stmt
+	db                         DBTX
+	tx                         *sql.Tx
+	advanceConversationStmt    *sql.Stmt
+	agentsOfStmt               *sql.Stmt
+	approvalsOfStmt            *sql.Stmt
+	archivedConversationsStmt  *sql.Stmt
+	beginMonthStmt             *sql.Stmt
+	bodyOfStmt                 *sql.Stmt
+	buryStmt                   *sql.Stmt
+	chatOfStmt                 *sql.Stmt
+	conversationOfStmt         *sql.Stmt
+	entriesAfterStmt           *sql.Stmt
+	entriesByKeyStmt           *sql.Stmt
+	eraseConversationStmt      *sql.Stmt
+	eraseMessagesStmt          *sql.Stmt
+	eraseTextsStmt             *sql.Stmt
+	foldAgentStmt              *sql.Stmt
+	foldAnsweredStmt           *sql.Stmt
+	foldArchivedStmt           *sql.Stmt
+	foldAskedStmt              *sql.Stmt
+	foldCallClosedStmt         *sql.Stmt
+	foldCallWantedStmt         *sql.Stmt
+	foldClosedStmt             *sql.Stmt
+	foldDecidedStmt            *sql.Stmt
+	foldDeliveredStmt          *sql.Stmt
+	foldFinishedStmt           *sql.Stmt
+	foldGrantedStmt            *sql.Stmt
+	foldMessageStmt            *sql.Stmt
+	foldMovedStmt              *sql.Stmt
+	foldOpenedStmt             *sql.Stmt
+	foldPostedStmt             *sql.Stmt
+	foldRelayedStmt            *sql.Stmt
+	foldRequestedStmt          *sql.Stmt
+	foldRespondedStmt          *sql.Stmt
+	foldResultedStmt           *sql.Stmt
+	foldSharedStmt             *sql.Stmt
+	foldStartedStmt            *sql.Stmt
+	foldTaskStmt               *sql.Stmt
+	foldTitledStmt             *sql.Stmt
+	foldToolUseStmt            *sql.Stmt
+	foldUsageStmt              *sql.Stmt
+	foldVoidedCallsStmt        *sql.Stmt
+	foldVoidedMessageStmt      *sql.Stmt
+	foldWantedStmt             *sql.Stmt
+	grantsOfStmt               *sql.Stmt
+	holdStmt                   *sql.Stmt
+	insertEntryStmt            *sql.Stmt
+	insertWordsStmt            *sql.Stmt
+	keepTextStmt               *sql.Stmt
+	linesOfStmt                *sql.Stmt
+	lookUpStmt                 *sql.Stmt
+	marksOfStmt                *sql.Stmt
+	mayKeepStmt                *sql.Stmt
+	modelCallsOfStmt           *sql.Stmt
+	newestTasksStmt            *sql.Stmt
+	openConversationStmt       *sql.Stmt
+	openLeasesOfStmt           *sql.Stmt
+	openTasksStmt              *sql.Stmt
+	pendingPostsStmt           *sql.Stmt
+	questionsOfStmt            *sql.Stmt
+	recentConversationsStmt    *sql.Stmt
+	recordsOfStmt              *sql.Stmt
+	reserveStmt                *sql.Stmt
+	roleRunsSinceStmt          *sql.Stmt
+	searchMessagesStmt         *sql.Stmt
+	settleStmt                 *sql.Stmt
+	settleMonthStmt            *sql.Stmt
+	spentInStmt                *sql.Stmt
+	stepsOfStmt                *sql.Stmt
+	tailsOfStmt                *sql.Stmt
+	tasksOfStmt                *sql.Stmt
+	textOfStmt                 *sql.Stmt
+	tombstoneOfStmt            *sql.Stmt
+	toolCallsOfStmt            *sql.Stmt
+	transcriptOfStmt           *sql.Stmt
+	untouchedConversationsStmt *sql.Stmt
+	usageOfStmt                *sql.Stmt
+	waitingForStmt             *sql.Stmt
+	weightOfStmt               *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 	return &Queries{
-		db:                        tx,
-		tx:                        tx,
-		advanceConversationStmt:   q.advanceConversationStmt,
-		agentsOfStmt:              q.agentsOfStmt,
-		approvalsOfStmt:           q.approvalsOfStmt,
-		archivedConversationsStmt: q.archivedConversationsStmt,
-		beginMonthStmt:            q.beginMonthStmt,
-		bodyOfStmt:                q.bodyOfStmt,
-		buryStmt:                  q.buryStmt,
-		chatOfStmt:                q.chatOfStmt,
-		conversationOfStmt:        q.conversationOfStmt,
-		entriesAfterStmt:          q.entriesAfterStmt,
-		entriesByKeyStmt:          q.entriesByKeyStmt,
-		eraseConversationStmt:     q.eraseConversationStmt,
-		eraseMessagesStmt:         q.eraseMessagesStmt,
-		eraseTextsStmt:            q.eraseTextsStmt,
-		foldAgentStmt:             q.foldAgentStmt,
-		foldAnsweredStmt:          q.foldAnsweredStmt,
-		foldArchivedStmt:          q.foldArchivedStmt,
-		foldAskedStmt:             q.foldAskedStmt,
-		foldCallClosedStmt:        q.foldCallClosedStmt,
-		foldCallWantedStmt:        q.foldCallWantedStmt,
-		foldClosedStmt:            q.foldClosedStmt,
-		foldDecidedStmt:           q.foldDecidedStmt,
-		foldDeliveredStmt:         q.foldDeliveredStmt,
-		foldFinishedStmt:          q.foldFinishedStmt,
-		foldGrantedStmt:           q.foldGrantedStmt,
-		foldMessageStmt:           q.foldMessageStmt,
-		foldMovedStmt:             q.foldMovedStmt,
-		foldOpenedStmt:            q.foldOpenedStmt,
-		foldPostedStmt:            q.foldPostedStmt,
-		foldRelayedStmt:           q.foldRelayedStmt,
-		foldRequestedStmt:         q.foldRequestedStmt,
-		foldRespondedStmt:         q.foldRespondedStmt,
-		foldResultedStmt:          q.foldResultedStmt,
-		foldSharedStmt:            q.foldSharedStmt,
-		foldStartedStmt:           q.foldStartedStmt,
-		foldTaskStmt:              q.foldTaskStmt,
-		foldTitledStmt:            q.foldTitledStmt,
-		foldToolUseStmt:           q.foldToolUseStmt,
-		foldUsageStmt:             q.foldUsageStmt,
-		foldVoidedCallsStmt:       q.foldVoidedCallsStmt,
-		foldVoidedMessageStmt:     q.foldVoidedMessageStmt,
-		foldWantedStmt:            q.foldWantedStmt,
-		grantsOfStmt:              q.grantsOfStmt,
-		holdStmt:                  q.holdStmt,
-		insertEntryStmt:           q.insertEntryStmt,
-		insertWordsStmt:           q.insertWordsStmt,
-		keepTextStmt:              q.keepTextStmt,
-		linesOfStmt:               q.linesOfStmt,
-		lookUpStmt:                q.lookUpStmt,
-		marksOfStmt:               q.marksOfStmt,
-		mayKeepStmt:               q.mayKeepStmt,
-		modelCallsOfStmt:          q.modelCallsOfStmt,
-		newestTasksStmt:           q.newestTasksStmt,
-		openConversationStmt:      q.openConversationStmt,
-		openLeasesOfStmt:          q.openLeasesOfStmt,
-		openTasksStmt:             q.openTasksStmt,
-		pendingPostsStmt:          q.pendingPostsStmt,
-		questionsOfStmt:           q.questionsOfStmt,
-		recentConversationsStmt:   q.recentConversationsStmt,
-		recordsOfStmt:             q.recordsOfStmt,
-		reserveStmt:               q.reserveStmt,
-		roleRunsSinceStmt:         q.roleRunsSinceStmt,
-		searchMessagesStmt:        q.searchMessagesStmt,
-		settleStmt:                q.settleStmt,
-		settleMonthStmt:           q.settleMonthStmt,
-		spentInStmt:               q.spentInStmt,
-		stepsOfStmt:               q.stepsOfStmt,
-		tailsOfStmt:               q.tailsOfStmt,
-		tasksOfStmt:               q.tasksOfStmt,
-		textOfStmt:                q.textOfStmt,
-		tombstoneOfStmt:           q.tombstoneOfStmt,
-		toolCallsOfStmt:           q.toolCallsOfStmt,
-		transcriptOfStmt:          q.transcriptOfStmt,
-		usageOfStmt:               q.usageOfStmt,
-		waitingForStmt:            q.waitingForStmt,
+		db:                         tx,
+		tx:                         tx,
+		advanceConversationStmt:    q.advanceConversationStmt,
+		agentsOfStmt:               q.agentsOfStmt,
+		approvalsOfStmt:            q.approvalsOfStmt,
+		archivedConversationsStmt:  q.archivedConversationsStmt,
+		beginMonthStmt:             q.beginMonthStmt,
+		bodyOfStmt:                 q.bodyOfStmt,
+		buryStmt:                   q.buryStmt,
+		chatOfStmt:                 q.chatOfStmt,
+		conversationOfStmt:         q.conversationOfStmt,
+		entriesAfterStmt:           q.entriesAfterStmt,
+		entriesByKeyStmt:           q.entriesByKeyStmt,
+		eraseConversationStmt:      q.eraseConversationStmt,
+		eraseMessagesStmt:          q.eraseMessagesStmt,
+		eraseTextsStmt:             q.eraseTextsStmt,
+		foldAgentStmt:              q.foldAgentStmt,
+		foldAnsweredStmt:           q.foldAnsweredStmt,
+		foldArchivedStmt:           q.foldArchivedStmt,
+		foldAskedStmt:              q.foldAskedStmt,
+		foldCallClosedStmt:         q.foldCallClosedStmt,
+		foldCallWantedStmt:         q.foldCallWantedStmt,
+		foldClosedStmt:             q.foldClosedStmt,
+		foldDecidedStmt:            q.foldDecidedStmt,
+		foldDeliveredStmt:          q.foldDeliveredStmt,
+		foldFinishedStmt:           q.foldFinishedStmt,
+		foldGrantedStmt:            q.foldGrantedStmt,
+		foldMessageStmt:            q.foldMessageStmt,
+		foldMovedStmt:              q.foldMovedStmt,
+		foldOpenedStmt:             q.foldOpenedStmt,
+		foldPostedStmt:             q.foldPostedStmt,
+		foldRelayedStmt:            q.foldRelayedStmt,
+		foldRequestedStmt:          q.foldRequestedStmt,
+		foldRespondedStmt:          q.foldRespondedStmt,
+		foldResultedStmt:           q.foldResultedStmt,
+		foldSharedStmt:             q.foldSharedStmt,
+		foldStartedStmt:            q.foldStartedStmt,
+		foldTaskStmt:               q.foldTaskStmt,
+		foldTitledStmt:             q.foldTitledStmt,
+		foldToolUseStmt:            q.foldToolUseStmt,
+		foldUsageStmt:              q.foldUsageStmt,
+		foldVoidedCallsStmt:        q.foldVoidedCallsStmt,
+		foldVoidedMessageStmt:      q.foldVoidedMessageStmt,
+		foldWantedStmt:             q.foldWantedStmt,
+		grantsOfStmt:               q.grantsOfStmt,
+		holdStmt:                   q.holdStmt,
+		insertEntryStmt:            q.insertEntryStmt,
+		insertWordsStmt:            q.insertWordsStmt,
+		keepTextStmt:               q.keepTextStmt,
+		linesOfStmt:                q.linesOfStmt,
+		lookUpStmt:                 q.lookUpStmt,
+		marksOfStmt:                q.marksOfStmt,
+		mayKeepStmt:                q.mayKeepStmt,
+		modelCallsOfStmt:           q.modelCallsOfStmt,
+		newestTasksStmt:            q.newestTasksStmt,
+		openConversationStmt:       q.openConversationStmt,
+		openLeasesOfStmt:           q.openLeasesOfStmt,
+		openTasksStmt:              q.openTasksStmt,
+		pendingPostsStmt:           q.pendingPostsStmt,
+		questionsOfStmt:            q.questionsOfStmt,
+		recentConversationsStmt:    q.recentConversationsStmt,
+		recordsOfStmt:              q.recordsOfStmt,
+		reserveStmt:                q.reserveStmt,
+		roleRunsSinceStmt:          q.roleRunsSinceStmt,
+		searchMessagesStmt:         q.searchMessagesStmt,
+		settleStmt:                 q.settleStmt,
+		settleMonthStmt:            q.settleMonthStmt,
+		spentInStmt:                q.spentInStmt,
+		stepsOfStmt:                q.stepsOfStmt,
+		tailsOfStmt:                q.tailsOfStmt,
+		tasksOfStmt:                q.tasksOfStmt,
+		textOfStmt:                 q.textOfStmt,
+		tombstoneOfStmt:            q.tombstoneOfStmt,
+		toolCallsOfStmt:            q.toolCallsOfStmt,
+		transcriptOfStmt:           q.transcriptOfStmt,
+		untouchedConversationsStmt: q.untouchedConversationsStmt,
+		usageOfStmt:                q.usageOfStmt,
+		waitingForStmt:             q.waitingForStmt,
+		weightOfStmt:               q.weightOfStmt,
 	}
 }
