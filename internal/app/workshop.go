@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
@@ -117,6 +118,7 @@ func (w *workshop) furnish(at bench, folder string) ([]tool.Tool, error) {
 	merge := worktree.Site{
 		Store:  func(ctx context.Context) (*worktree.Store, error) { return w.grove.store(ctx, at.workspace) },
 		Folder: files.Root(),
+		Asked:  sandbox.IsAdvice,
 		Write: func(ctx context.Context, list []worktree.Merged) ([]tool.Change, error) {
 			var out []builtin.Replacement
 			for _, f := range list {

@@ -123,7 +123,8 @@ func (t *Tool) surroundings() string {
 		return "- There is NO sandbox: a command has all the rights of the person whose machine this is. Stay inside the workspace.\n"
 	}
 	text := "- It runs in a sandbox: it sees the system's programs and the workspace, and writes only there and to /tmp, " +
-		"which is empty at every start. Settings of agents and editors and hooks of git cannot be written.\n"
+		"which is empty at every start. Settings and instructions of agents and editors, settings and hooks of git " +
+		"and what those name cannot be written; write_file asks a person about instructions such as AGENTS.md.\n"
 	if len(t.options.Hosts) == 0 {
 		return text + "- There is no network.\n"
 	}
@@ -194,7 +195,7 @@ func (t *Tool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	before := t.look(ctx)
 	outcome, err := room.Box.Run(ctx, sandbox.Command{
 		Argv: []string{interpreter(), "-c", args.Command}, Workspace: t.dirs[0], Dir: dir, Merge: true, Network: network, Cache: cache,
-		Limits: sandbox.Limits{Wall: wall, Output: keptOutput},
+		Limits: sandbox.Limits{Wall: wall, Output: keptOutput}, SetAside: true,
 	})
 	if err = errors.Join(err, closeNetwork()); err != nil {
 		return tool.Result{}, fmt.Errorf("run the command: %w", err)
