@@ -34,7 +34,7 @@ var examples = map[string]struct {
 	},
 	"a wall of the sandbox": {
 		files:  []string{"internal/sandbox/bwrap.go"},
-		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "measure"},
+		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "paused", "measure"},
 	},
 	"the walk of the API's document": {
 		files:  []string{"docs/api.md"},
