@@ -270,6 +270,9 @@ crash/points: ## die at every named point of a run, EACH times, and compare what
 crash/ledger: ## kill workers in the middle of 400 calls that must not run twice and 120 that can be reconciled
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestLedger$$' -ledger $(SHORT)
 
+paused: ## stop a worker for 10 seconds while 50 approved commands run: none runs on, everybody is told (needs make engine lean, bubblewrap)
+	$(GO) test ./e2e -tags services -count=1 -v -timeout 10m -run '^TestPaused$$' -paused $(SHORT)
+
 crash/delete: ## delete conversations in every state, twice, in the middle of a talk and under kills (needs make engine)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestDelete$$' -deletion
 

@@ -87,7 +87,7 @@ func TestATenantsBudget(t *testing.T) {
 	}
 	q := quotas(mallory)
 	used := h.meter(t).Billed
-	billed := int64(used.Input+used.Output) * dearest
+	billed := (used.Input + used.Output) * dearest
 	t.Logf("%d turns were answered, %d refused; $%.4f was billed of $0.5", answered, refused, float64(billed)/1e6)
 	if q.Month.Budget != budget || q.Month.Name != journal.MonthOf(time.Now()) || q.Month.Spent != billed || billed > budget || answered == 0 || refused == 0 {
 		t.Errorf("the quotas are %+v, and %d was billed of %d", q, billed, budget)

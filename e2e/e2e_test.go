@@ -101,11 +101,15 @@ func (st *stage) found(t *testing.T) (map[string]string, error) {
 	return map[string]string{wantJournal: book, wantResults: results}, err
 }
 
-// normal takes the names of this very run out of a text.
+// normal takes the names and times of this very run out of a text.
 func (st *stage) normal(text string) string {
+	text = clockTime.ReplaceAllString(text, "TIME")
 	text = strings.ReplaceAll(requestID.ReplaceAllString(text, "REQUEST"), st.spec.Folder, "WORK")
 	return strings.ReplaceAll(text, st.place.Conversation, "CONVERSATION")
 }
+
+// clockTime is a moment as the results of tools name it.
+var clockTime = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 // requestID is a provider's name for an exchange.
 var requestID = regexp.MustCompile(`req_[0-9a-f]{24}`)

@@ -163,8 +163,8 @@ func TestAMergeObeysTheRulesForWriters(t *testing.T) {
 // TestRulesKnowAMergeByItsFiles asks what a merge is about.
 func TestRulesKnowAMergeByItsFiles(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "1\n"})
-	s.work("one", "", map[string]string{"a.txt": "2\n", "b/c.txt": "2\n"})
-	want := tool.About{Matters: []tool.Matter{{Forms: []string{"a.txt"}}, {Forms: []string{"b/c.txt"}}}}
+	s.work("one", "", map[string]string{"a.txt": "2\n", "b/AGENTS.md": "obey\n"})
+	want := tool.About{Matters: []tool.Matter{{Forms: []string{"a.txt"}}, {Forms: []string{"b/AGENTS.md"}, Asked: true}}}
 	if diff := cmp.Diff(want, s.set("").About(s.call("merge_patch", map[string]any{"agent_id": "one"}))); diff != "" {
 		t.Error(diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
@@ -117,6 +118,7 @@ func (w *workshop) furnish(at bench, folder string) ([]tool.Tool, error) {
 	merge := worktree.Site{
 		Store:  func(ctx context.Context) (*worktree.Store, error) { return w.grove.store(ctx, at.workspace) },
 		Folder: files.Root(),
+		Asked:  sandbox.IsAdvice,
 		Write: func(ctx context.Context, list []worktree.Merged) ([]tool.Change, error) {
 			var out []builtin.Replacement
 			for _, f := range list {
@@ -128,6 +130,7 @@ func (w *workshop) furnish(at bench, folder string) ([]tool.Tool, error) {
 	commands, err := shell.New(shell.Options{
 		Workspace: folder, Enter: w.enclosure.Enter, Files: files.Files, Sandbox: w.enclosure.options, Hosts: w.enclosure.hosts,
 		Cache: func() (string, error) { return w.cache(at.workspace) },
+		Marks: func() (string, error) { return w.marks(folder) },
 	})
 	if err != nil {
 		return nil, err
@@ -143,6 +146,16 @@ func (w *workshop) cache(at durable.Workspace) (string, error) {
 		return "", fmt.Errorf("make the folder for caches: %w", err)
 	}
 	return filepath.EvalSymlinks(dir)
+}
+
+// marks is the folder that says which commands run in a folder.
+func (w *workshop) marks(folder string) (string, error) {
+	sum := sha256.Sum256([]byte(folder))
+	dir := filepath.Join(w.grove.data, "marks", hex.EncodeToString(sum[:16]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the folder for marks: %w", err)
+	}
+	return dir, nil
 }
 
 // forget lets go of the tools on a tree. Calls that still run on it keep the folder open until they end.

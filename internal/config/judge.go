@@ -14,6 +14,8 @@ type Matter struct {
 	Inside []string
 	// Hidden means that the texts do not tell all of it: only a rule that allows every call allows it.
 	Hidden bool
+	// Asked means that a person decides about it each time: no rule allows it.
+	Asked bool
 }
 
 // Judge is what the role's rules say about a call that is about several matters: the strictest
@@ -29,7 +31,7 @@ func (r Role) Judge(tool string, matters []Matter) agent.Policy {
 	for _, m := range matters {
 		for _, text := range m.Forms {
 			v := r.Verdict(tool, text)
-			if v == agent.PolicyAllow && m.Hidden && r.Verdict(tool, nowhere) != agent.PolicyAllow {
+			if v == agent.PolicyAllow && (m.Asked || m.Hidden && r.Verdict(tool, nowhere) != agent.PolicyAllow) {
 				v = agent.PolicyAsk
 			}
 			verdict = stricter(verdict, v)

@@ -33,6 +33,8 @@ func TestTheStrictestVerdictCounts(t *testing.T) {
 		"allowed by bare name only": {role, []Matter{{Forms: []string{"/tmp/ls", "ls"}}}, agent.PolicyUnset},
 		"a part is hidden":          {role, []Matter{{Forms: []string{"git $X"}, Hidden: true}}, agent.PolicyAsk},
 		"hidden, all is allowed":    {everything, []Matter{{Forms: []string{"$X"}, Hidden: true}}, agent.PolicyAllow},
+		"asked, all is allowed":     {everything, []Matter{{Forms: []string{"AGENTS.md"}, Asked: true}}, agent.PolicyAsk},
+		"asked and denied":          {everything, []Matter{{Forms: []string{"rm x"}, Asked: true}}, agent.PolicyDeny},
 		"hidden and denied":         {everything, []Matter{{Forms: []string{"rm $X"}, Hidden: true}}, agent.PolicyDeny},
 		"nothing":                   {everything, nil, agent.PolicyAllow},
 	} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/retinue-dev/retinue/internal/agent"
@@ -202,9 +203,13 @@ func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 	defer stop()
 	go l.beat(work)
 	l.point(PointOnceBegin)
-	end, err := l.runOnce(work, untilCancelled(ctx, work), in.Run)
+	began, running := h.Now(), l.untilUnwanted(ctx, work)
+	end, err := l.runOnce(work, running, in.Run)
 	if err != nil {
 		return done, err
+	}
+	if errors.Is(context.Cause(running), tool.ErrGivenUp) && len(end.rows) == 0 {
+		end = l.cutOff(in.Run.Call, began)
 	}
 	if len(end.rows) > 0 {
 		if err := l.record(work, end.rows); err != nil {
@@ -306,14 +311,42 @@ func (h *Host) reconcile(ctx context.Context, p permit) (end landing, begin bool
 	return unknown, false, nil
 }
 
-// untilCancelled is work until somebody asks the activity to stop. That the engine was slow to take a
-// sign of life ends the activity's own context too, but nobody asked: what has begun goes on.
-func untilCancelled(activityCtx, work context.Context) context.Context {
+// cutOff is the end of a call that the engine has given up and that was stopped then. The row is the result
+// if no other is on record yet; else the model was told that nobody knows, and that stands.
+func (l *leg) cutOff(call string, began time.Time) landing {
+	ran := l.Now().Sub(began)
+	return landing{
+		event: agent.ToolDone{At: l.at(), Call: call, Result: agent.ToolIndeterminate},
+		rows: []journal.Row{journal.Resulted{
+			In: l.in.in(), Call: call, Status: journal.CallIndeterminate, Duration: ran.Milliseconds(),
+			Text: fmt.Sprintf("The worker was out of sight for so long that this call was given up. When it was back, %.1f seconds after "+
+				"the call began, it stopped the call and everything that this had started. What was done by then stays done. It is not "+
+				"run again: check before you repeat it.", ran.Seconds()),
+		}},
+	}
+}
+
+// untilUnwanted is work until somebody asks the activity to stop, or the engine has given it up: then the
+// model was told that nobody knows how it ends, and what goes on is nobody's. That the engine was slow to
+// take a sign of life ends the activity's own context too, but it still waits: what has begun goes on, and
+// from then on the engine is asked here.
+func (h *Host) untilUnwanted(activityCtx, work context.Context) context.Context {
 	running, abort := context.WithCancelCause(work)
 	context.AfterFunc(activityCtx, func() {
-		var asked *temporal.CanceledError
-		if cause := context.Cause(activityCtx); errors.As(cause, &asked) {
-			abort(cause)
+		token := activity.GetInfo(activityCtx).TaskToken
+		for cause := context.Cause(activityCtx); running.Err() == nil; {
+			var asked *temporal.CanceledError
+			switch {
+			case errors.As(cause, &asked):
+				abort(cause)
+			case gone(cause) && !errors.Is(cause, activity.ErrActivityPaused): // who pauses one lets its attempt end
+				abort(fmt.Errorf("%w: %w", tool.ErrGivenUp, cause))
+			}
+			select {
+			case <-running.Done():
+			case <-time.After(beat):
+				cause = h.Engine.RecordActivityHeartbeat(running, token)
+			}
 		}
 	})
 	return running

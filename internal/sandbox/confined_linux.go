@@ -40,7 +40,7 @@ func (b *Box) launchConfined(c Command, l Limits) (_ launch, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openShield(workspace, b.options.Protected)
+	s, err := openShield(workspace, b.options.Protected, c)
 	if err != nil {
 		return nil, errors.Join(err, workspace.Close())
 	}
@@ -180,6 +180,7 @@ func (k *confined) finish(*os.ProcessState) (report, error) {
 	_ = k.status.Close()
 	_ = k.info.Close()
 	last.replaced = k.shield.replaced()
+	last.planted = k.shield.putAside()
 	return last, errors.Join(problem, k.shield.close())
 }
 

@@ -181,7 +181,7 @@ func (w *world) try(t *testing.T, b *Box, e escape) (bool, string) {
 		self = executable
 	}
 	outcome, err := b.Run(t.Context(), Command{
-		Argv: shell(e.script), Workspace: w.work, Env: append([]string{"SELF=" + self}, w.env...),
+		Argv: shell(e.script), Workspace: w.work, SetAside: true, Env: append([]string{"SELF=" + self}, w.env...),
 		Limits: Limits{Wall: time.Minute},
 	})
 	if err != nil {
@@ -293,6 +293,8 @@ var weakenings = []struct {
 	{"no protected paths", func(p *plan) { p.work = p.work[:3] }, "git hook"},
 	{"no place for what is missing", func(p *plan) { p.work = keep(p.work, ".git", ".git/hooks", ".git/config", ".retinue") }, "a place for servers freed"},
 	{"folders above protected paths", func(p *plan) { p.work = drop(p.work, ".git") }, "git folder renamed"},
+	{"settings of a worktree", func(p *plan) { p.work = drop(p.work, ".git/config.worktree") }, "settings of a worktree"},
+	{"hooks of a hook runner", func(p *plan) { p.work = drop(p.work, ".husky") }, "hooks of a hook runner, once freed"},
 	{"git's other folder", func(p *plan) { p.work = drop(p.work, ".git/commondir") }, "git settings elsewhere, once freed"},
 }
 

@@ -69,6 +69,13 @@ var escapes = []escape{
 	{"a place for servers freed", true, `rmdir $W/.mcp.json; echo x > $W/.mcp.json`},
 	{"commands that are not there", true, `mkdir -p $W/.claude/commands && touch $W/.claude/commands/x`},
 	{"environment of a folder", true, `echo x > $W/.envrc`},
+	{"hooks of a hook runner", true, `mkdir -p $W/.husky && touch $W/.husky/pre-commit`},
+	{"hooks of a hook runner, once freed", true, `rmdir $W/.husky; mkdir $W/h && touch $W/h/pre-commit && mv $W/h $W/.husky`},
+	{"settings of a worktree", true, `rm -f $W/.git/config.worktree; echo x > $W/.git/config.worktree`},
+	{"a container of an editor", true, `mkdir -p $W/.devcontainer && touch $W/.devcontainer/devcontainer.json`},
+	{"advice for agents that is not there", true, `echo obey > $W/AGENTS.md && false`},
+	{"advice for agents behind a link", true, `mkdir $W/g && echo obey > $W/g/copilot-instructions.md && ln -s g $W/.github && false`},
+	{"tasks that are not there", true, `echo x > $W/mise.toml && touch -d '1971-02-03 04:05:06Z' $W/mise.toml && false`},
 	{"tasks of an editor", true, `mkdir -p $W/.vscode && touch $W/.vscode/tasks.json`},
 
 	// Processes.

@@ -52,7 +52,8 @@ type report struct {
 	Problem string // why it could not be started
 	Missing bool   // because there is no such program
 
-	replaced []string // is added outside, see Outcome.Replaced
+	replaced []string  // is added outside, see Outcome.Replaced
+	planted  []Planted // is added outside, see Outcome.Planted
 }
 
 // Init is what the program does as the first process of a sandbox, under InitCommand with the

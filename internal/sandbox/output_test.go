@@ -85,20 +85,20 @@ func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
 
 func TestWhatOthersActOnIsProtected(t *testing.T) {
 	listed := Protected()
-	for _, path := range []string{".git/hooks", ".git/config", ".retinue", ".claude", ".mcp.json", ".envrc"} {
+	for _, path := range []string{".git/hooks", ".git/config", ".retinue", ".claude", ".mcp.json", ".envrc", ".husky", "AGENTS.md"} {
 		if !slices.Contains(listed, path) {
 			t.Errorf("%s is not", path)
 		}
 	}
 	for _, g := range guardedPaths {
 		for _, name := range []string{g.path, "sub/" + g.path, g.path + "/x", strings.ToUpper(g.path)} {
-			if !IsProtected(name) {
-				t.Errorf("a tool may write %s", name)
+			if IsProtected(name) == g.advice || IsAdvice(name) != g.advice {
+				t.Errorf("a tool may write %s: %v, with an approval: %v", name, !IsProtected(name), IsAdvice(name))
 			}
 		}
 	}
-	for _, name := range []string{".", "a", ".github/x", ".config/fisher", "x.bashrc", "git/hooks"} {
-		if IsProtected(name) {
+	for _, name := range []string{".", "a", ".github/x", ".config/fisher", "x.bashrc", "git/hooks", "AGENTS.md.set-aside", "mise", ".github/workflows/ci.yml"} {
+		if IsProtected(name) || IsAdvice(name) {
 			t.Errorf("a tool may not write %s", name)
 		}
 	}

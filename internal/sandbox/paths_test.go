@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -85,6 +86,13 @@ var pathCases = []pathCase{
 	}},
 	{name: "git is a link", code: chat.CodeDenied, make: linked(".git", nil)},
 	{name: "git's hooks are a link", code: chat.CodeDenied, make: linked(".git/hooks", nil)},
+	{name: "the folder of hooks is a link", code: chat.CodeDenied, make: func(t *testing.T, dir string) Command {
+		t.Helper()
+		must(t, os.MkdirAll(dir+"/real", 0o755))
+		must(t, os.Symlink("real", dir+"/hooks"))
+		must(t, exec.Command("/bin/sh", "-c", "cd "+dir+" && git init -q . && git config core.hooksPath hooks").Run())
+		return Command{Workspace: dir}
+	}},
 	{name: "roles are a link", code: chat.CodeDenied, make: linked(".retinue", nil)},
 	{name: "a protected link leads nowhere", code: chat.CodeDenied, make: func(t *testing.T, dir string) Command {
 		t.Helper()

@@ -17,17 +17,22 @@ type guarded struct {
 	whole   string // what tools that write by themselves leave alone instead, if that is more
 	onlyIf  bool   // only when it is there; nothing reads it before somebody made it
 	atHome  bool   // is read where somebody is at home; elsewhere it is guarded only when it is there
-	content string // of its placeholder, which then is a file
+	isFile  bool   // its placeholder is a file, because who reads it cannot read a folder
+	content string // of that file
+	// watched means that no placeholder stands where it is missing, because people and their programs
+	// would stumble over that. What a program makes there is set aside when the program has ended.
+	watched bool
+	// linked means that it may be a symbolic link. What that leads to in the workspace is guarded, and a
+	// link that the program changed is put back when the program has ended.
+	linked bool
+	// advice is text for agents, which tools may write if a person approves that very call.
+	advice bool
 }
 
-// guardedPaths are the built-in ones, and the only list of them. A .git/commondir would send git to
-// another folder for its hooks and settings; one that says "." changes nothing.
-var guardedPaths = slices.Concat([]guarded{
-	{path: ".git/hooks", whole: ".git"},
-	{path: ".git/config", whole: ".git"},
-	{path: ".git/commondir", whole: ".git", content: ".\n"},
-	{path: ".git/modules", whole: ".git"},
-	{path: ".git/worktrees", whole: ".git", onlyIf: true},
+// guardedPaths are the built-in ones, and the only list of them. What git's own settings name comes to
+// them at every run. A .git/commondir would send git to another folder for its hooks and settings; one
+// that says "." changes nothing, and neither does an empty .git/config.worktree.
+var guardedPaths = slices.Concat(gitFiles(".git"), []guarded{
 	{path: ".retinue"},
 	{path: ".claude"},
 	{path: ".codex"},
@@ -37,21 +42,49 @@ var guardedPaths = slices.Concat([]guarded{
 	{path: ".idea"},
 	{path: ".mcp.json"},
 	{path: ".envrc"},
-}, startFiles(
+}, each(guarded{linked: true},
+	".husky", ".githooks", ".lefthook", ".lefthook-local", ".devcontainer", ".zed", ".windsurf", ".roo", ".kiro",
+	".junie", ".amazonq", ".opencode", ".mise",
+), each(guarded{linked: true, watched: true},
+	"lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.yml", "lefthook-local.yaml",
+	".lefthook.yml", ".lefthook.yaml", ".lefthook.toml", ".lefthook.json", ".lefthook-local.yml", ".lefthook-local.yaml",
+	".pre-commit-config.yaml", ".devcontainer.json", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml",
+	".config/mise.toml", ".config/mise", "opencode.json", ".aider.conf.yml",
+), each(guarded{linked: true, watched: true, advice: true},
+	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".rules", ".cursorrules",
+	".windsurfrules", ".clinerules", ".roorules", ".goosehints",
+	".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/agents",
+), startFiles(
 	".config/fish", ".profile", ".login", ".logout", ".inputrc",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
 	".kshrc", ".mkshrc", ".cshrc", ".tcshrc",
 ))
 
-// startFiles are what shells run when they start.
-func startFiles(paths ...string) []guarded {
+// gitFiles are what git reads from the folder of a repository and acts on.
+func gitFiles(dir string) []guarded {
+	return []guarded{
+		{path: dir + "/hooks", whole: dir},
+		{path: dir + "/config", whole: dir},
+		{path: dir + "/config.worktree", whole: dir, isFile: true},
+		{path: dir + "/commondir", whole: dir, isFile: true, content: ".\n"},
+		{path: dir + "/modules", whole: dir},
+		{path: dir + "/worktrees", whole: dir, onlyIf: true},
+	}
+}
+
+// each guards several paths alike.
+func each(like guarded, paths ...string) []guarded {
 	var list []guarded
 	for _, p := range paths {
-		list = append(list, guarded{path: p, atHome: true})
+		like.path = p
+		list = append(list, like)
 	}
 	return list
 }
+
+// startFiles are what shells run when they start.
+func startFiles(paths ...string) []guarded { return each(guarded{atHome: true}, paths...) }
 
 // Protected lists the paths in a workspace that programs cannot write.
 func Protected() []string {
@@ -66,13 +99,23 @@ func Protected() []string {
 // is for tools that write by themselves on behalf of an agent. They can be stricter than a sandbox, in
 // which git must work: it holds at any depth, there or not yet, in any case, and for all of .git.
 func IsProtected(name string) bool {
+	return among(name, func(g guarded) bool { return !g.advice })
+}
+
+// IsAdvice reports whether a path in a workspace, with slashes, is text that later agents obey. A tool
+// writes it only if a person approves that very call, whatever rules say. It holds as IsProtected does.
+func IsAdvice(name string) bool {
+	return among(name, func(g guarded) bool { return g.advice })
+}
+
+func among(name string, some func(guarded) bool) bool {
 	parts := strings.Split(name, "/")
 	for i := range parts {
 		parts[i] = plain(parts[i])
 	}
 	at := "/" + strings.Join(parts, "/") + "/"
 	return slices.ContainsFunc(guardedPaths, func(g guarded) bool {
-		return strings.Contains(at, "/"+cmp.Or(g.whole, g.path)+"/")
+		return some(g) && strings.Contains(at, "/"+strings.ToLower(cmp.Or(g.whole, g.path))+"/")
 	})
 }
 

@@ -29,6 +29,10 @@ type shield struct {
 	workspace *os.File
 	guarded   []guarded
 	files     []*os.File
+	// setAside is whether what the program plants is set aside; watches and git are for that.
+	setAside bool
+	watches  []watch
+	git      *gitSights
 }
 
 // mask is one mount that protects: read-only on what must not change, and a writable one on each
@@ -54,8 +58,8 @@ func openWorkspace(workspace string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), workspace), nil
 }
 
-func openShield(workspace *os.File, more []string) (*shield, error) {
-	s := &shield{workspace: workspace, guarded: slices.Clone(guardedPaths)}
+func openShield(workspace *os.File, more []string, c Command) (*shield, error) {
+	s := &shield{workspace: workspace, guarded: slices.Clone(guardedPaths), setAside: c.SetAside}
 	own, err := os.UserHomeDir()
 	for i, g := range s.guarded {
 		s.guarded[i].onlyIf = g.onlyIf || g.atHome && (err != nil || workspace.Name() != own)
@@ -66,14 +70,25 @@ func openShield(workspace *os.File, more []string) (*shield, error) {
 	if err := flock(workspace, unix.LOCK_SH); err != nil {
 		return nil, fmt.Errorf("lock the workspace: %w", err)
 	}
+	if c.ReadOnly {
+		return s, nil
+	}
+	if s.git, err = lookAtGit(workspace.Name()); err != nil {
+		return nil, err
+	}
+	s.guarded = append(s.guarded, s.git.guarded...)
 	return s, nil
 }
 
 // masks makes what is missing and says what has to be mounted, parents first.
 func (s *shield) masks() ([]mask, error) {
 	var found []mask
-	for _, g := range s.guarded {
-		if g.onlyIf && s.missing(g.path) {
+	for i := 0; i < len(s.guarded); i++ { //nolint:intrange // links lead to more of them
+		g := s.guarded[i]
+		if (g.onlyIf || g.watched) && s.missing(g.path) {
+			if g.watched {
+				s.watch(g.path, "")
+			}
 			continue
 		}
 		parts := strings.Split(g.path, "/")
@@ -82,11 +97,15 @@ func (s *shield) masks() ([]mask, error) {
 			known := slices.IndexFunc(found, func(m mask) bool { return m.path == at })
 			if known < 0 {
 				m, err := s.mask(g, at)
-				if g.onlyIf && errors.Is(err, unix.ENOENT) {
+				if g.linked && errors.Is(err, unix.ELOOP) {
+					s.follow(at, path.Join(parts[i+1:]...))
+					break
+				}
+				if (g.onlyIf || g.watched) && errors.Is(err, unix.ENOENT) {
 					break
 				}
 				if err != nil {
-					return nil, err
+					return nil, explainLink(at, err)
 				}
 				found, known = append(found, m), len(found)
 			}
@@ -96,6 +115,9 @@ func (s *shield) masks() ([]mask, error) {
 			}
 		}
 	}
+	s.watches = slices.DeleteFunc(s.watches, func(w watch) bool {
+		return slices.ContainsFunc(found, func(m mask) bool { return m.path == w.path })
+	})
 	return found, nil
 }
 
@@ -111,12 +133,12 @@ func (s *shield) missing(at string) bool {
 // linked worktree, is protected itself, and so is a placeholder.
 func (s *shield) mask(g guarded, at string) (mask, error) {
 	file, err := s.open(at)
-	if errors.Is(err, unix.ENOENT) && !g.onlyIf {
-		content := ""
+	if errors.Is(err, unix.ENOENT) && !g.onlyIf && !g.watched {
+		like := guarded{}
 		if at == g.path {
-			content = g.content
+			like = g
 		}
-		if err := s.place(at, content); err != nil {
+		if err := s.place(at, like); err != nil {
 			return mask{}, err
 		}
 		file, err = s.open(at)
@@ -136,37 +158,49 @@ func (s *shield) open(at string) (*os.File, error) {
 	fd, err := unix.Openat2(int(s.workspace.Fd()), at, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH,
 	})
-	if errors.Is(err, unix.ELOOP) {
-		return nil, &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(
-			"%s is a symbolic link, which the sandbox cannot protect: replace it by what it points to, or run read-only", at)}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("open protected %s: %w", at, err)
 	}
 	return os.NewFile(uintptr(fd), at), nil
 }
 
+// explainLink says what to do about a link where none can be protected.
+func explainLink(at string, err error) error {
+	if !errors.Is(err, unix.ELOOP) {
+		return err
+	}
+	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(
+		"%s is a symbolic link, which the sandbox cannot protect: replace it by what it points to, or run read-only", at)}
+}
+
 // place makes a placeholder, marked before it gets its name: another run that finds it must not
-// take it for a person's. Two runs may do so at once; both are content with what is there then.
-func (s *shield) place(at, content string) error {
+// take it for a person's. Two runs may do so at once; both are content with what is there then. The
+// folder that it lies in is opened without following a link: another program may just swap it for one.
+func (s *shield) place(at string, like guarded) error {
 	root := int(s.workspace.Fd())
+	parent, err := s.open(path.Dir(at))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = parent.Close() }()
 	draft := fmt.Sprintf("%s%d-%d", draftPrefix, os.Getpid(), drafts.Add(1))
-	err := unix.Mkdirat(root, draft, 0o755)
-	if content != "" {
-		err = errors.Join(err, unix.Unlinkat(root, draft, unix.AT_REMOVEDIR), writeAt(root, draft, content))
+	if like.isFile {
+		err = writeAt(root, draft, like.content)
+	} else {
+		err = unix.Mkdirat(root, draft, 0o755)
 	}
 	if err == nil {
 		mark := unix.NsecToTimespec(placeholderTime.UnixNano())
 		err = unix.UtimesNanoAt(root, draft, []unix.Timespec{mark, mark}, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err == nil {
-		err = unix.Renameat2(root, draft, root, at, unix.RENAME_NOREPLACE)
+		err = unix.Renameat2(root, draft, int(parent.Fd()), path.Base(at), unix.RENAME_NOREPLACE)
 	}
 	if errors.Is(err, unix.EEXIST) {
 		return removeAt(root, draft)
 	}
 	if err != nil {
-		return fmt.Errorf("make a placeholder for protected %s: %w", at, err)
+		return errors.Join(fmt.Errorf("make a placeholder for protected %s: %w", at, err), removeAt(root, draft))
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ type Command struct {
 	Merge     bool      // whether standard error goes into standard output, in the order written
 	Network   *Network  // none when nil
 	Cache     string    // a folder kept from run to run as ~/.cache, and written by nobody else; none when empty
+	SetAside  bool      // whether protected files that it makes and nothing could hold are set aside at its end
 	Limits    Limits
 }
 
@@ -124,8 +125,16 @@ type Outcome struct {
 	// Replaced are the protected paths that somebody outside put something else in the place of
 	// meanwhile. From then on the program could write them: what is there now deserves a look.
 	Replaced []string
-	Stdout   Output // empty for a process from Start, whose reader has it
-	Stderr   Output
+	// Planted are the protected paths that somebody made or changed meanwhile and that were set aside.
+	Planted []Planted
+	Stdout  Output // empty for a process from Start, whose reader has it
+	Stderr  Output
+}
+
+// Planted is a protected path that could not be held while a program ran, and what became of it.
+type Planted struct {
+	Path  string
+	Aside string // where it lies now; empty if it could not be moved, or was a link that is put back
 }
 
 func (c Command) check() error {

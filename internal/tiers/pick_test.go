@@ -34,7 +34,7 @@ var examples = map[string]struct {
 	},
 	"a wall of the sandbox": {
 		files:  []string{"internal/sandbox/bwrap.go"},
-		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "measure"},
+		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "paused", "measure"},
 	},
 	"a module that we require": {
 		files:  []string{"go.mod"},

@@ -9,6 +9,8 @@ type Matter struct {
 	Inside []string
 	// Hidden means that the texts do not tell all of it: no rule for some calls allows it.
 	Hidden bool
+	// Asked means that a person decides about it each time: no rule allows it.
+	Asked bool
 }
 
 // About is what a call is about, for rules and for the person who is asked.

@@ -11,6 +11,10 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
+// ErrGivenUp is why a call is stopped that nobody waits for any more: its caller took the worker for lost
+// and has said so. Whoever is left behind by it cannot tell the caller.
+var ErrGivenUp = errors.New("the call was given up, because its worker was taken for lost")
+
 // Run checks a call, runs it and bounds what comes back. What goes wrong in the tool is a result that
 // the model reads. A tool may set the end itself, when it has more to say of a failure than an error
 // does; facts count however it ended. An error means that there is no result to record: ctx ended.

@@ -29,6 +29,8 @@ type Site struct {
 	Folder *os.Root
 	// Write puts files in place under the rules for tools that write.
 	Write func(ctx context.Context, files []Merged) ([]tool.Change, error)
+	// Asked reports whether a person decides each time about writing a file, whatever rules say.
+	Asked func(name string) bool
 }
 
 // Tool merges the patches of agents below the caller.
@@ -53,14 +55,14 @@ func (mergePatch) Definition() tool.Definition {
 }
 
 // About implements tool.Accountable: rules know a merge by its files, and each is looked at by itself.
-func (mergePatch) About(call tool.Call) tool.About {
+func (t mergePatch) About(call tool.Call) tool.About {
 	p, err := wanted(call)
 	if err != nil || len(p.Files) == 0 {
 		return tool.About{Matters: []tool.Matter{{Forms: []string{""}, Hidden: true}}}
 	}
 	var about tool.About
 	for _, f := range p.Files {
-		about.Matters = append(about.Matters, tool.Matter{Forms: []string{f}})
+		about.Matters = append(about.Matters, tool.Matter{Forms: []string{f}, Asked: t.site.Asked(f)})
 	}
 	return about
 }

@@ -3,6 +3,7 @@ package builtin
 import (
 	"slices"
 
+	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
@@ -27,6 +28,18 @@ func (w *Workspace) about(call tool.Call) tool.About {
 	return tool.About{Matters: []tool.Matter{{Forms: slices.Compact([]string{name, led})}}, Pattern: led}
 }
 
+// aboutWriting is the same for a tool that writes. A person decides each time about text that later
+// agents obey.
+func (w *Workspace) aboutWriting(call tool.Call) tool.About {
+	about := w.about(call)
+	for i, m := range about.Matters {
+		if slices.ContainsFunc(m.Forms, sandbox.IsAdvice) {
+			about.Matters[i].Asked, about.Pattern = true, ""
+		}
+	}
+	return about
+}
+
 // About implements tool.Accountable.
 func (t readFile) About(call tool.Call) tool.About { return t.w.about(call) }
 
@@ -43,10 +56,10 @@ func (t glob) About(call tool.Call) tool.About { return t.w.about(call) }
 func (t grep) About(call tool.Call) tool.About { return t.w.about(call) }
 
 // About implements tool.Accountable.
-func (t writeFile) About(call tool.Call) tool.About { return t.w.about(call) }
+func (t writeFile) About(call tool.Call) tool.About { return t.w.aboutWriting(call) }
 
 // About implements tool.Accountable.
-func (t editFile) About(call tool.Call) tool.About { return t.w.about(call) }
+func (t editFile) About(call tool.Call) tool.About { return t.w.aboutWriting(call) }
 
 // hidden is about something that no rule for some calls knows.
 func hidden(text string) tool.About {

@@ -62,6 +62,15 @@ func TestRulesKnowAFileByEveryWayToIt(t *testing.T) {
 	if got := about("write_file", map[string]any{"path": 7}); len(got.Matters) != 1 || !got.Matters[0].Hidden {
 		t.Errorf("a call that does not fit is about %+v", got)
 	}
+	for _, path := range []string{"AGENTS.md", "sub/CLAUDE.md", "agents.MD"} {
+		want := tool.About{Matters: []tool.Matter{{Forms: []string{path}, Asked: true}}}
+		if diff := cmp.Diff(want, about("write_file", map[string]any{"path": path, "content": "x"})); diff != "" {
+			t.Errorf("writing %s (-want +got):\n%s", path, diff)
+		}
+		if got := about("read_file", map[string]any{"path": path}); got.Matters[0].Asked || got.Pattern == "" {
+			t.Errorf("reading %s is about %+v", path, got)
+		}
+	}
 	if got := about("think", map[string]any{"thought": "x"}); len(got.Matters) > 0 || got.Pattern != "" {
 		t.Errorf("a thought is about %+v", got)
 	}

@@ -67,6 +67,8 @@ func TestProtectedPathsAreNotWritten(t *testing.T) {
 		".retinue/agents/a.md", ".retinue/new", "sub/.claude/x", ".claude/settings.json", ".mcp.json", ".MCP.json", "sub/.mcp.json", ".envrc",
 		".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", "home/.zprofile", ".config/fish/config.fish", ".config/fish/conf.d/a.fish",
 		".codex/config.toml", ".cursor/rules", ".gemini/settings.json", ".vscode/tasks.json", "sub/.IDEA/workspace.xml",
+		".husky/pre-commit", "web/.husky/_/x", ".githooks/x", "lefthook.yml", ".Lefthook.toml", ".pre-commit-config.yaml", ".devcontainer/x",
+		".zed/tasks.json", "mise.toml", "sub/.mise.toml", ".windsurf/x",
 		"hooks/pre-commit", "hooks", "settings", "sub/up-to-git/config", "sub/../.git/config", dir + "/.git/config", "self/.git/config", "linked/.git/x.txt",
 	}
 	for _, p := range paths {

@@ -192,5 +192,6 @@ func unprotected(name string) error {
 		return nil
 	}
 	return &chat.Error{Code: chat.CodeDenied, Message: show(name) +
-		" is protected: version control, settings of agents and start files of shells are changed by people only"}
+		" is protected: version control, its hooks, settings of agents and editors, tasks and start files of shells " +
+		"are changed by people only"}
 }

@@ -37,6 +37,18 @@ func TestACommandInTheSandbox(t *testing.T) {
 	}
 }
 
+// TestTheModelIsToldWhatWasSetAside has a command write instructions for the agents of tomorrow.
+func TestTheModelIsToldWhatWasSetAside(t *testing.T) {
+	b := newBench(t, confined())
+	r := b.run(t, "command", "echo obey > AGENTS.md")
+	if want := "[AGENTS.md: was made or changed while the command ran and lies in AGENTS.md.set-aside now;"; !strings.Contains(r.Text, want) {
+		t.Errorf("%s", r.Text)
+	}
+	if diff := cmp.Diff([]tool.Change{{Path: "AGENTS.md.set-aside", After: hashOf("obey\n"), Bytes: 5}}, r.Facts.Wrote); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestCancelledCommandsAreGone cancels commands whose children do what they can to live on.
 func TestCancelledCommandsAreGone(t *testing.T) {
 	b := newBench(t, confined())

@@ -53,7 +53,19 @@ func report(o sandbox.Outcome, wall time.Duration) string {
 	if len(o.Replaced) > 0 {
 		text += fmt.Sprintf("\n[%s: replaced from outside while it ran; the command could write it then]", strings.Join(o.Replaced, ", "))
 	}
+	for _, p := range o.Planted {
+		text += "\n[" + planted(p) + "]"
+	}
 	return text + "\n[" + ending(o, wall) + "]"
+}
+
+// planted tells of a protected path that was made while the command ran.
+func planted(p sandbox.Planted) string {
+	const why = "other programs run or obey what is there, so no command may make or change it"
+	if p.Aside == "" {
+		return p.Path + ": was changed or removed while the command ran, and could only be put back if it is a link; " + why + ": look at it before anybody uses it"
+	}
+	return p.Path + ": was made or changed while the command ran and lies in " + p.Aside + " now; " + why + ". A person can move it back"
 }
 
 func ending(o sandbox.Outcome, wall time.Duration) string {

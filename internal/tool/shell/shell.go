@@ -55,6 +55,8 @@ type Options struct {
 	Files func(ctx context.Context, visit func(name string, info fs.FileInfo) error) error
 	// Cache makes the folder that commands keep their caches in from call to call; nil means none.
 	Cache func() (string, error)
+	// Marks makes the folder, outside of the workspace, that says which commands run in it; nil means none.
+	Marks func() (string, error)
 	// Sandbox is how the box is opened, and Hosts what commands may reach from it.
 	Sandbox sandbox.Options
 	Hosts   []string
@@ -123,7 +125,8 @@ func (t *Tool) surroundings() string {
 		return "- There is NO sandbox: a command has all the rights of the person whose machine this is. Stay inside the workspace.\n"
 	}
 	text := "- It runs in a sandbox: it sees the system's programs and the workspace, and writes only there and to /tmp, " +
-		"which is empty at every start. Settings of agents and editors and hooks of git cannot be written.\n"
+		"which is empty at every start. Settings and instructions of agents and editors, settings and hooks of git " +
+		"and what those name cannot be written; write_file asks a person about instructions such as AGENTS.md.\n"
 	if len(t.options.Hosts) == 0 {
 		return text + "- There is no network.\n"
 	}
@@ -191,17 +194,33 @@ func (t *Tool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, err
 	}
+	marks := ""
+	if t.options.Marks != nil {
+		if marks, err = t.options.Marks(); err != nil {
+			return tool.Result{}, errors.Join(err, closeNetwork())
+		}
+	}
+	began := time.Now()
+	m, err := leaveMark(marks, began)
+	if err != nil {
+		return tool.Result{}, errors.Join(err, closeNetwork())
+	}
 	before := t.look(ctx)
 	outcome, err := room.Box.Run(ctx, sandbox.Command{
 		Argv: []string{interpreter(), "-c", args.Command}, Workspace: t.dirs[0], Dir: dir, Merge: true, Network: network, Cache: cache,
-		Limits: sandbox.Limits{Wall: wall, Output: keptOutput},
+		Limits: sandbox.Limits{Wall: wall, Output: keptOutput}, SetAside: true,
 	})
+	if errors.Is(context.Cause(ctx), tool.ErrGivenUp) {
+		m.leave(began, time.Now())
+	} else {
+		defer m.remove()
+	}
 	if err = errors.Join(err, closeNetwork()); err != nil {
 		return tool.Result{}, fmt.Errorf("run the command: %w", err)
 	}
 	facts := t.changes(ctx, before)
 	facts.Commands = []tool.Command{fact(args.Command, outcome)}
-	return tool.Result{Text: report(outcome, wall), End: end(outcome), Facts: facts}, nil
+	return tool.Result{Text: report(outcome, wall) + m.told(), End: end(outcome), Facts: facts}, nil
 }
 
 // wayOut opens the network for one command.
