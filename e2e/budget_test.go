@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,46 @@ name: thrifty
 rules:
   - {name: answer, reply: {text: 'got: it'}}
 `
+
+// TestACapCountsTools gives conversations a cap below what the first call costs, most of which are the descriptions of tools:
+// the call is not made.
+//
+// Covers: P10.
+func TestACapCountsTools(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t, thriftyModel)
+	h.env = append(h.env, "OIDC_SECRET=none")
+	h.finish(t, "migrate", "--set", "journal.dsn={env:OWNER_DSN}")
+	ann := h.settle(t, "ann")
+	const dearest = 10 // micro-dollars for a token
+	h.extend(t, "config/retinue/retinue.yaml", fmt.Sprintf("models: {demo/strong: {max_output: 50, input_usd: %d, output_usd: %d}}\n", dearest, dearest))
+	h.start(t, "worker: ready", "worker", "--workspace", ann.tenant+"/shop="+filepath.Join(h.dir, "shop"))
+	at := h.serve(t)
+	if said := h.talk(t, at, ann, "shop", "hello"); !strings.Contains(said, "got: it") {
+		t.Fatal(said)
+	}
+	first := h.meter(t).Billed
+	cost := (first.Input + first.Output) * dearest
+	for _, part := range []int64{25, 50, 75, 99} {
+		status, said := h.call(t, at, ann, http.MethodPost, "/v1/conversations",
+			map[string]any{"workspace": "shop", "message": "hello", "max_cost_micro_usd": cost * part / 100})
+		var c struct{ ID string }
+		if err := json.Unmarshal([]byte(said), &c); err != nil || status != http.StatusCreated {
+			t.Fatalf("%d %s", status, said)
+		}
+		for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
+			if _, state := h.call(t, at, ann, http.MethodGet, "/v1/conversations/"+c.ID, nil); strings.Contains(state, `"error_kind":"budget_exceeded"`) {
+				break
+			} else if strings.Contains(state, "got: it") || time.Now().After(deadline) {
+				t.Errorf("with a cap of %d%% of $%.4f, %d requests were billed", part, float64(cost)/1e6, h.meter(t).Requests)
+				break
+			}
+		}
+	}
+	if billed := h.meter(t).Billed; billed != first {
+		t.Errorf("%+v was billed, the first call alone %+v", billed, first)
+	}
+}
 
 // TestATenantsBudget gives one tenant a small budget for the month and has it begin many turns at the same time. The model
 // is asked only as often as the budget allows, the turns that come to nothing say why, and another tenant goes on.

@@ -47,7 +47,22 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 	for _, s := range script.System {
 		e.Tokens += tokens(s.Text)
 	}
+	e.Tokens += l.offeredTokens(e.Brief)
 	return e, nil
+}
+
+// offeredTokens estimates what the descriptions of an agent's tools take of its context. They are sent with every call, and
+// often are most of the first one.
+func (l *leg) offeredTokens(brief agent.Brief) (sum int64) {
+	names := agent.Offer(agent.State{Brief: brief}, agent.TurnNormal)
+	offered, err := l.offer(brief, names)
+	if err != nil { // the call itself will say so
+		offered = offerOwn(names)
+	}
+	for _, t := range offered {
+		sum += tokens(t.Name) + tokens(t.Description) + tokens(string(t.Schema))
+	}
+	return sum
 }
 
 // script is what the agent is told before its transcript.
@@ -150,7 +165,7 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 			return landing{event: failed, rows: []journal.Row{responded}}
 		}
 		if e.Kind == agent.TurnCompact {
-			return l.compacted(e, req, reply, responded)
+			return l.compacted(e, brief, req, reply, responded)
 		}
 		return l.replied(ctx, e, brief, reply, responded)
 	}), nil
@@ -309,7 +324,7 @@ func (l *leg) replied(
 
 // compacted is a transcript that begins anew with notes on what was before.
 func (l *leg) compacted(
-	e agent.CallModel, req model.Request, reply model.Reply, responded journal.Responded,
+	e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.Responded,
 ) landing {
 	notes := strings.TrimSpace(journal.Words(reply.Parts))
 	if notes == "" {
@@ -317,7 +332,7 @@ func (l *leg) compacted(
 			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindServerError, Usage: responded.Usage,
 		}, rows: []journal.Row{responded}}
 	}
-	context := tokens(notes)
+	context := tokens(notes) + l.offeredTokens(brief)
 	for _, s := range req.System {
 		context += tokens(s.Text)
 	}
