@@ -203,28 +203,6 @@ func (c *Client) post(
 	return written[0], nil
 }
 
-// Sweep tells the engine of what it was not told at once. It returns how many posts it delivered.
-func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
-	const most = 200
-	posts, err := c.Log.Pending(ctx, c.now().Add(-age), most)
-	if err != nil {
-		return 0, err
-	}
-	done := 0
-	var failures error
-	for _, p := range posts {
-		err := c.redeliver(ctx, p)
-		if errors.Is(err, errRunning) {
-			continue // the next look may find that it has stopped
-		}
-		if err != nil && chat.CodeOf(err) != chat.CodeConflict {
-			failures = errors.Join(failures, err)
-			continue
-		}
-		done++
-	}
-	return done, failures
-}
 
 // redeliver delivers a post that may have been delivered before. A cancel that the person has talked
 // past is not: it would stop what they asked for since.

@@ -21,8 +21,9 @@ import (
 const (
 	// beat is the time between two signs of life.
 	beat = 500 * time.Millisecond
-	// mailPoll is how often a leg that knows of mail looks for more.
-	mailPoll = 250 * time.Millisecond
+	// mailPoll is how often a leg that knows of mail looks for more. While the engine does not answer, it looks less and
+	// less often, up to mailSlow: an engine that is slow has enough to do.
+	mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
 	// mailTimeout is how long it waits for an answer: what lands meanwhile waits to be recorded.
 	mailTimeout = time.Second
 	// drainGrace is how long a worker that stops waits for what its legs have under way.
@@ -285,6 +286,7 @@ func (l *leg) settleIn(ctx context.Context, recorded int) error {
 func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 	flagged, drained := activityCtx.Done(), activity.GetWorkerStopChannel(activityCtx)
 	var poll, giveUp <-chan time.Time
+	pause := mailPoll
 	if l.in.More {
 		poll = time.After(0)
 	}
@@ -314,10 +316,14 @@ func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 				return err
 			}
 		case <-poll:
-			poll = time.After(mailPoll)
-			if err := l.fetchMail(ctx); err != nil {
+			answered, err := l.fetchMail(ctx)
+			if err != nil {
 				return err
 			}
+			if pause = min(2*pause, mailSlow); answered {
+				pause = mailPoll
+			}
+			poll = time.After(pause)
 		case <-drained:
 			drained, l.yield = nil, true
 			giveUp = time.After(drainGrace)
@@ -352,20 +358,20 @@ func (l *leg) wake() (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// fetchMail asks the workflow for what has arrived.
-func (l *leg) fetchMail(ctx context.Context) error {
+// fetchMail asks the workflow for what has arrived. It reports whether there was an answer.
+func (l *leg) fetchMail(ctx context.Context) (bool, error) {
 	asking, cancel := context.WithTimeout(ctx, mailTimeout)
 	defer cancel()
 	value, err := l.Engine.QueryWorkflow(asking, WorkflowID(l.in.Place, l.in.Agent), "", queryMail)
 	if err != nil {
 		l.Logger.WarnContext(ctx, "cannot read mail", "agent", l.in.Agent, "error", err)
-		return nil // It is asked for again soon, and the workflow keeps it.
+		return false, nil // It is asked for again, and the workflow keeps it.
 	}
 	var mail []Envelope
 	if err := value.Get(&mail); err != nil {
-		return fmt.Errorf("read mail: %w", err)
+		return false, fmt.Errorf("read mail: %w", err)
 	}
-	return l.readAll(ctx, mail)
+	return true, l.readAll(ctx, mail)
 }
 
 func (l *leg) readAll(ctx context.Context, mail []Envelope) error {

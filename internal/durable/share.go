@@ -2,11 +2,9 @@ package durable
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -35,17 +33,20 @@ type shares struct {
 	mu      sync.Mutex
 	running map[string]int
 	waiting map[string][]chan struct{}
+	// next is when the last leg of a tenant that gave its slot back is tried again.
+	next map[string]time.Time
 }
 
 func newShares(most int) *shares {
-	return &shares{most: most, running: map[string]int{}, waiting: map[string][]chan struct{}{}}
+	return &shares{most: most, running: map[string]int{}, waiting: map[string][]chan struct{}{}, next: map[string]time.Time{}}
 }
 
 const (
 	// shareWait is how long a leg waits for a place.
 	shareWait = 2 * time.Second
-	// shareStep is how much longer each further try is put off, and shareMost how long at most.
-	shareStep, shareMost = time.Second, 15 * time.Second
+	// shareLater is how soon a leg is tried again at the earliest, and sharePace how far the legs of a tenant that are tried
+	// again stand apart. A place that comes free is soon found, and however many wait, their tries cost the engine the same.
+	shareLater, sharePace = time.Second, 200 * time.Millisecond
 	// shareQueue is how many legs of a tenant may wait, as a part of those that may run.
 	shareQueue = 2
 )
@@ -117,6 +118,23 @@ func (s *shares) tidy(tenant string) {
 	}
 }
 
+// later is when a leg of a tenant is to be tried again.
+func (s *shares) later(tenant string, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, at := range s.next {
+		if at.Before(now) {
+			delete(s.next, name)
+		}
+	}
+	at := now.Add(shareLater)
+	if last, ok := s.next[tenant]; ok && last.Add(sharePace).After(at) {
+		at = last.Add(sharePace)
+	}
+	s.next[tenant] = at
+	return at.Sub(now)
+}
+
 // takePlace takes a place for the leg, or says when to try again. One that is called back while it waits needs none: it
 // begins nothing.
 func (l *leg) takePlace(ctx context.Context) (leave func(), err error) {
@@ -128,7 +146,6 @@ func (l *leg) takePlace(ctx context.Context) (leave func(), err error) {
 		l.yield = true
 		return func() {}, nil
 	}
-	later := min(time.Duration(activity.GetInfo(ctx).Attempt)*shareStep, shareMost)
 	return nil, temporal.NewApplicationErrorWithOptions("the tenant has as many turns under way as one may have here: this one waits", "busy",
-		temporal.ApplicationErrorOptions{NextRetryDelay: later/2 + rand.N(later)})
+		temporal.ApplicationErrorOptions{NextRetryDelay: l.shares.later(l.in.Place.Tenant, l.Now())})
 }

@@ -55,6 +55,24 @@ func TestATenantHasItsShare(t *testing.T) {
 	}
 }
 
+// TestTriesKeepApart has a hundred legs of one tenant give their slots back: they are tried again one by one, and another
+// tenant's leg soon.
+func TestTriesKeepApart(t *testing.T) {
+	s, now := newShares(1), time.UnixMilli(0)
+	for i := range 100 {
+		if got, want := s.later("mallory", now), shareLater+time.Duration(i)*sharePace; got != want {
+			t.Fatalf("leg %d is tried after %s, want %s", i, got, want)
+		}
+	}
+	if got := s.later("alice", now); got != shareLater {
+		t.Errorf("alice's is tried after %s", got)
+	}
+	now = now.Add(time.Hour)
+	if got := s.later("alice", now); got != shareLater || len(s.next) != 1 {
+		t.Errorf("an hour later it is %s, and %v is remembered", got, s.next)
+	}
+}
+
 // TestSharesUnderLoad has legs come and give up at random: never more run than may, and no place is lost.
 func TestSharesUnderLoad(t *testing.T) {
 	s := newShares(3)

@@ -123,8 +123,8 @@ type Lists interface {
 	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.
 	Runs(ctx context.Context, tenant string, since time.Time) ([]RoleRuns, error)
-	// Pending returns posts of all tenants that were not delivered, the oldest first. It is all
-	// that can be seen across tenants, and holds no content.
+	// Pending returns posts of all tenants that were not delivered: the oldest of each tenant, then the
+	// next of each. It is all that can be seen across tenants, and holds no content.
 	Pending(ctx context.Context, before time.Time, limit int) ([]Post, error)
 }
 

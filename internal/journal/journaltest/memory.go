@@ -488,5 +488,11 @@ func (m *Memory) Pending(
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Tenant, b.Tenant),
 			strings.Compare(a.Conversation, b.Conversation))
 	})
+	turns, turn := map[string]int{}, make(map[journal.Post]int, len(out))
+	for _, p := range out {
+		turn[p] = turns[p.Tenant]
+		turns[p.Tenant]++
+	}
+	slices.SortStableFunc(out, func(a, b journal.Post) int { return cmp.Compare(turn[a], turn[b]) })
 	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
 }

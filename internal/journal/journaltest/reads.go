@@ -185,8 +185,8 @@ func outbox(t *testing.T, f Fixture) {
 		write(t, f.Log, at, journal.Delivered{ID: "p1"})
 		want = append(want, tenant+" c p2 said")
 	}
-	sweep := func(before time.Time) (out []string) {
-		posts, err := f.Log.Pending(t.Context(), before, 10)
+	sweep := func(before time.Time, limit int) (out []string) {
+		posts, err := f.Log.Pending(t.Context(), before, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,11 +195,15 @@ func outbox(t *testing.T, f Fixture) {
 		}
 		return out
 	}
-	if diff := cmp.Diff(want, sweep(start.Add(time.Hour))); diff != "" {
+	if diff := cmp.Diff(want, sweep(start.Add(time.Hour), 10)); diff != "" {
 		t.Errorf("pending (+) against the wanted (-):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[:1], sweep(start.Add(time.Second))); diff != "" {
+	if diff := cmp.Diff(want[:1], sweep(start.Add(time.Second), 10)); diff != "" {
 		t.Errorf("pending a minute earlier (+) against the wanted (-):\n%s", diff)
+	}
+	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "c"}, journal.Posted{ID: "p3", Topic: "said"}, journal.Posted{ID: "p4", Topic: "said"})
+	if diff := cmp.Diff(append(want, "acme c p3 said"), sweep(start.Add(time.Hour), 3)); diff != "" {
+		t.Errorf("with many of one tenant, pending (+) against the wanted (-):\n%s", diff)
 	}
 }
 

@@ -571,9 +571,12 @@ func (q *Queries) OpenLeasesOf(ctx context.Context, arg OpenLeasesOfParams) ([]L
 }
 
 const pendingPosts = `-- name: PendingPosts :many
-select tenant_id, conversation_id, post_id, topic, at from outbox
-where at < $1
-order by at, tenant_id, conversation_id, seq
+select tenant_id, conversation_id, post_id, topic, at from (
+  select o.tenant_id, o.conversation_id, o.post_id, o.seq, o.topic, o.at, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
+  from outbox o
+  where o.at < $1
+) as posts
+order by turn, at, tenant_id, conversation_id, seq
 limit $2
 `
 

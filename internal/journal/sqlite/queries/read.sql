@@ -204,9 +204,12 @@ limit @count;
 select text from texts where tenant_id = @tenant and conversation_id = @conversation and hash = @hash;
 
 -- name: PendingPosts :many
-select tenant_id, conversation_id, post_id, topic, at from outbox
-where at < @before
-order by at, tenant_id, conversation_id, seq
+select tenant_id, conversation_id, post_id, topic, at from (
+  select o.*, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
+  from outbox o
+  where o.at < @before
+) as posts
+order by turn, at, tenant_id, conversation_id, seq
 limit @count;
 
 -- name: SpentIn :many
