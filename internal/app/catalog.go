@@ -122,12 +122,13 @@ func (c *catalog) model(name string) (agent.Model, error) {
 	if window, ok := c.prices.Window(target.Provider, target.Model); ok {
 		out.Window = window
 	}
-	const million = 1_000_000
-	if cost, ok := c.prices.Cost(target.Provider, target.Model, chat.Usage{Input: million}, time.Now()); ok {
-		out.InputPrice = cost
+	all, err := c.loaded.Settings.Targets(name)
+	if err != nil {
+		return agent.Model{}, err
 	}
-	if cost, ok := c.prices.Cost(target.Provider, target.Model, chat.Usage{Output: million}, time.Now()); ok {
-		out.OutputPrice = cost
+	for _, t := range all {
+		out.InputPrice = max(out.InputPrice, c.price(t, chat.Usage{Input: million}), c.price(t, chat.Usage{CacheWrite: million}))
+		out.OutputPrice = max(out.OutputPrice, c.price(t, chat.Usage{Output: million}))
 	}
 	if known, ok := c.loaded.Settings.Models[target.String()]; ok {
 		if known.Window > 0 {
@@ -138,6 +139,16 @@ func (c *catalog) model(name string) (agent.Model, error) {
 		}
 	}
 	return out, nil
+}
+
+// million is how many tokens prices are for.
+const million = 1_000_000
+
+// price is what a usage of a model costs, zero if nobody knows. What a call may cost at most is reckoned with the dearest
+// of the model and its fallbacks, and as if everything that is sent were written to the provider's cache.
+func (c *catalog) price(t config.Target, u chat.Usage) int64 {
+	cost, _ := c.prices.Cost(t.Provider, t.Model, u, time.Now())
+	return cost
 }
 
 // Script implements durable.Catalog.

@@ -74,3 +74,25 @@ func TestUnknownWorkspacesAreOne(t *testing.T) {
 		t.Errorf("%d workspaces are remembered: %q", len(got), got)
 	}
 }
+
+// TestACallIsReckonedAtTheDearest has a model whose fallback costs more, and whose cache costs most.
+func TestACallIsReckonedAtTheDearest(t *testing.T) {
+	managed := t.TempDir()
+	text := "providers: {p: {kind: openai, base_url: 'http://127.0.0.1:1'}}\ntiers: {fast: p/a}\nfallbacks: {fast: [p/b]}\n" +
+		"models: {p/a: {input_usd: 1, output_usd: 2, cache_write_usd: 7}, p/b: {input_usd: 3, output_usd: 9}}\n"
+	if err := os.WriteFile(filepath.Join(managed, "retinue.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := config.LoadSettings(config.Inputs{Managed: managed, Home: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newCatalog(loaded, func(Workspace) string { return "" }, nil, secret.New(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := c.model("fast")
+	if err != nil || m.InputPrice != 7_000_000 || m.OutputPrice != 9_000_000 {
+		t.Errorf("the prices are %d and %d, want 7000000 and 9000000: %v", m.InputPrice, m.OutputPrice, err)
+	}
+}
