@@ -289,6 +289,9 @@ streams: ## cut, starve and kill 200 streams, 0 gaps and 0 duplicates; 5,000 on 
 overload: ## three times what a server can take, for LOAD (needs make engine lean)
 	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 10m -overload -for $(LOAD)
 
+neighbours: ## one tenant's turns beside 500 slow turns, 40 searches and 8 imports of another (needs make engine lean)
+	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestNeighbours$$' -neighbours
+
 test/chaos: ## every fault of the plan RUNS times on both model wires
 	$(GO) test ./internal/model/chaos -count=1 -v -timeout 30m -runs=$(RUNS)
 

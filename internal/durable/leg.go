@@ -286,6 +286,7 @@ func (l *leg) settleIn(ctx context.Context, recorded int) error {
 func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 	flagged, drained := activityCtx.Done(), activity.GetWorkerStopChannel(activityCtx)
 	var poll, giveUp <-chan time.Time
+	var lost <-chan error
 	pause := mailPoll
 	if l.in.More {
 		poll = time.After(0)
@@ -309,7 +310,9 @@ func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 				return fmt.Errorf("the engine has given this leg up: %w", cause)
 			}
 			flagged, l.yield = nil, true
-			poll = time.After(0)
+			poll, lost = time.After(0), l.untilGone(ctx, activityCtx)
+		case cause := <-lost:
+			return fmt.Errorf("the engine has given this leg up: %w", cause)
 		case mail := <-l.door:
 			l.yield = true
 			if err := l.readAll(ctx, mail); err != nil {
@@ -346,6 +349,25 @@ func gone(cause error) bool {
 	var nowhere *serviceerror.NamespaceNotFound
 	return notFound(cause) || errors.As(cause, &nowhere) || errors.Is(cause, activity.ErrActivityPaused) ||
 		errors.Is(cause, activity.ErrActivityReset)
+}
+
+// untilGone tells when the engine no longer waits for a leg whose context has ended for another reason. The SDK tells of the
+// first reason alone, so the engine is asked here. A leg that went on would hold a slot and pay for a reply that nobody takes.
+func (l *leg) untilGone(ctx, activityCtx context.Context) <-chan error {
+	lost, token := make(chan error, 1), activity.GetInfo(activityCtx).TaskToken
+	go func() {
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(beat):
+				if cause := l.Engine.RecordActivityHeartbeat(ctx, token); gone(cause) {
+					lost <- cause
+					return
+				}
+			}
+		}
+	}()
+	return lost
 }
 
 // wake fires when the core wants to be woken.
