@@ -203,7 +203,6 @@ func (c *Client) post(
 	return written[0], nil
 }
 
-
 // redeliver delivers a post that may have been delivered before. A cancel that the person has talked
 // past is not: it would stop what they asked for since.
 func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
