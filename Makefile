@@ -253,7 +253,7 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 	$(GO) test ./internal/egress -count=1 -v -run '^TestNoAddress'
 
 walls: ## each attack of docs/walls.md and more of its kind, counted: none succeeds (needs make engine lean, bubblewrap; as root)
-	@$(GO) run ./internal/walls $(SHORT)
+	@$(GO) run ./internal/walls
 
 approvals: ## what was approved is what runs: SEQUENCES random ones, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)

@@ -30,7 +30,7 @@ var poisons = []string{
 // TestCachesOfOthersStayTheirs has programs in the sandbox try to change an object in the cache of the person, or of another
 // workspace, which would make a failing test pass there. Without the sandbox, each of them does.
 func TestCachesOfOthersStayTheirs(t *testing.T) {
-	wall := measure.NewWall(t, "1.13")
+	wall := measure.NewWall(t, "1.13-caches")
 	box, bare := openBox(t, TierBubblewrap), openBox(t, TierNone)
 	for _, line := range poisons {
 		if changed, said := poison(t, bare, line); !changed {

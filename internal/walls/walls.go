@@ -1,11 +1,8 @@
-// Command walls runs the tests of .ci/walls and adds up the attacks that they made on each item. The Makefile calls it,
-// with flags for go test.
+// Command walls runs the tests of .ci/walls and adds up the attacks that they made on each item. The Makefile calls it.
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"os/exec"
@@ -28,9 +25,8 @@ func main() {
 	if err != nil {
 		log.Fatalf("make walls: .ci/walls: %v", err)
 	}
-	var out bytes.Buffer
-	failed := carryOut(rows, os.Args[1:], io.MultiWriter(os.Stdout, &out))
-	line, ok := sum(rows, out.String())
+	output, failed := carryOut(rows)
+	line, ok := sum(rows, output)
 	fmt.Println(line)
 	if failed || !ok {
 		os.Exit(1)
@@ -54,8 +50,9 @@ func parse(text string) (rows []row, err error) {
 	return rows, nil
 }
 
-// carryOut runs the tests of one package after another, and reports whether any failed.
-func carryOut(rows []row, args []string, out io.Writer) (failed bool) {
+// carryOut runs the tests of one package after another, and reports whether any failed. What is shown of their figures has no
+// mark by which make prove would take each for one of the suite's: only the sum has.
+func carryOut(rows []row) (output string, failed bool) {
 	for rows = slices.Clone(rows); len(rows) > 0; {
 		pkg := rows[0].pkg
 		var tests, flags []string
@@ -70,11 +67,13 @@ func carryOut(rows []row, args []string, out io.Writer) (failed bool) {
 			dir, pkg = "standalone", "./"+below // a module of its own
 		}
 		run := []string{"test", pkg, "-tags", "services", "-count=1", "-v", "-timeout", "20m", "-run", "^(" + strings.Join(tests, "|") + ")$"}
-		cmd := exec.Command("go", slices.Concat(run, args, flags)...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
-		failed = cmd.Run() != nil || failed
+		cmd := exec.Command("go", append(run, flags...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		output, failed = output+string(out), failed || err != nil
+		fmt.Print(strings.ReplaceAll(string(out), "proof: walls ", "walls "))
 	}
-	return failed
+	return output, failed
 }
 
 var figure = regexp.MustCompile(`proof: walls (\S+): (\d+) attempts, (\d+) succeeded`)
