@@ -252,6 +252,9 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 		-run '^Test(NoPath|Hostile|Devices|ALinkSwapped|AFolderSwapped|ProtectedPaths)'
 	$(GO) test ./internal/egress -count=1 -v -run '^TestNoAddress'
 
+walls: ## each attack of docs/walls.md and more of its kind, counted: none succeeds (needs make engine lean, bubblewrap; as root)
+	@$(GO) run ./internal/walls
+
 approvals: ## what was approved is what runs: SEQUENCES random ones, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestPending$$' -pending -seed=$(or $(SEED),0) $(SHORT)

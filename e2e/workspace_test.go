@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/people"
 	peoplestore "github.com/retinue-dev/retinue/internal/people/postgres"
 	"github.com/retinue-dev/retinue/internal/porttest"
@@ -60,7 +61,7 @@ func TestWorkspacesBelongToTenants(t *testing.T) {
 	if _, text := h.call(t, at, mallory, http.MethodGet, "/v1/workspaces", nil); strings.Contains(text, "shop") || !strings.Contains(text, "stall") {
 		t.Errorf("mallory is shown %s", text)
 	}
-	attempts, successes := 0, 0
+	wall := measure.NewWall(t, "1.2")
 	for _, name := range []string{
 		"shop", ann.tenant + "/shop", "../" + ann.tenant + "/shop", "/" + ann.tenant + "/shop", "stall/../shop", "Shop", "shop ", "shop/",
 		filepath.Join(h.dir, "shop"), "retinue/" + ann.tenant + "/shop", "stall/../../" + ann.tenant + "/shop",
@@ -71,20 +72,12 @@ func TestWorkspacesBelongToTenants(t *testing.T) {
 				"model": "retinue", "messages": []any{map[string]any{"role": "user", "content": "read secret.txt"}}, "metadata": map[string]any{"workspace": name},
 			},
 		} {
-			attempts++
 			status, text := h.call(t, at, mallory, http.MethodPost, path, body)
-			if strings.Contains(text, "TENANT-A") || path == "/v1/conversations" && status < 400 {
-				successes++
-				t.Errorf("%s with workspace %q: %d %s", path, name, status, text)
-			}
+			wall.Try(strings.Contains(text, "TENANT-A") || path == "/v1/conversations" && status < 400, "%s with workspace %q: %d %s", path, name, status, text)
 		}
-		attempts++
-		if _, text := h.call(t, at, mallory, http.MethodGet, "/v1/files?workspace="+name, nil); strings.Contains(text, "secret") {
-			successes++
-			t.Errorf("the files of %q are listed: %s", name, text)
-		}
+		_, text := h.call(t, at, mallory, http.MethodGet, "/v1/files?workspace="+name, nil)
+		wall.Try(strings.Contains(text, "secret"), "the files of %q are listed: %s", name, text)
 	}
-	fmt.Printf("proof: workspaces of another tenant: %d attempts, %d succeeded\n", attempts, successes)
 }
 
 // settle lets a person log in for the first time, and gives them a key.

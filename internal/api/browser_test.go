@@ -11,6 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // machine is a local server, and what a browser does with it.
@@ -75,6 +76,7 @@ func (m *machine) me(t *testing.T, cookie *http.Cookie, proof string) int {
 }
 
 func TestALinkLetsOneBrowserIn(t *testing.T) {
+	wall := measure.NewWall(t, "1.12")
 	m := newMachine(t)
 	link := m.browsers.Link()
 	status, cookie, proof := m.enter(t, link)
@@ -84,9 +86,8 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 	if got := m.me(t, cookie, proof); got != http.StatusOK {
 		t.Errorf("the browser that was let in: %d", got)
 	}
-	if again, _, _ := m.enter(t, link); again != http.StatusForbidden {
-		t.Errorf("the link worked twice: %d", again)
-	}
+	again, _, _ := m.enter(t, link)
+	wall.Try(again != http.StatusForbidden, "the link worked twice: %d", again)
 	_, other, otherProof := m.enter(t, m.browsers.Link())
 	for name, got := range map[string]int{
 		"the cookie alone":           m.me(t, cookie, ""),
@@ -97,9 +98,7 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 		"the code as a cookie":       m.me(t, &http.Cookie{Name: cookie.Name, Value: strings.Split(link, "=")[1]}, proof),
 		"the cookie of another port": m.me(t, &http.Cookie{Name: "retinue-1", Value: cookie.Value}, proof),
 	} {
-		if got != http.StatusUnauthorized {
-			t.Errorf("%s: %d", name, got)
-		}
+		wall.Try(got != http.StatusUnauthorized, "%s: %d", name, got)
 	}
 }
 
@@ -125,16 +124,14 @@ func TestAnExchangeThatWasLostIsMadeAgain(t *testing.T) {
 }
 
 func TestNothingOfABrowserOutlivesTheServer(t *testing.T) {
-	first, second := newMachine(t), newMachine(t)
+	wall, first, second := measure.NewWall(t, "1.12"), newMachine(t), newMachine(t)
 	link := first.browsers.Link()
 	_, cookie, proof := first.enter(t, first.browsers.Link())
 	_, here, _ := second.enter(t, second.browsers.Link())
-	if got := second.me(t, &http.Cookie{Name: here.Name, Value: cookie.Value}, proof); got != http.StatusUnauthorized {
-		t.Errorf("a session of the server before: %d", got)
-	}
-	if status, _, _ := second.enter(t, link); status != http.StatusForbidden {
-		t.Errorf("a link of the server before: %d", status)
-	}
+	got := second.me(t, &http.Cookie{Name: here.Name, Value: cookie.Value}, proof)
+	wall.Try(got != http.StatusUnauthorized, "a session of the server before: %d", got)
+	status, _, _ := second.enter(t, link)
+	wall.Try(status != http.StatusForbidden, "a link of the server before: %d", status)
 }
 
 func TestCodesAreNotGuessed(t *testing.T) {

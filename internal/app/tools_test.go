@@ -14,6 +14,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/mcp"
@@ -82,7 +83,7 @@ func TestThePageOnToolsIsTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	every := append(everyTool(t), mcp.AnyTool("mcp__SERVER__TOOL"))
+	every, wall := append(everyTool(t), mcp.AnyTool("mcp__SERVER__TOOL")), measure.NewWall(t, "1.1")
 	for _, d := range every {
 		verdict := config.AsksNever
 		if (agent.Call{Known: true, Class: d.Class, Writes: d.Writes, Network: d.Network}).Asks() {
@@ -90,6 +91,9 @@ func TestThePageOnToolsIsTrue(t *testing.T) {
 		}
 		if got := (config.Role{}).Asks(d.Name); got != verdict {
 			t.Errorf("%s: a role without rules asks %s, the core %s", d.Name, got, verdict)
+		}
+		if d.Network {
+			wall.Try(verdict != config.AsksAlways, "%s reaches the network and asks %s", d.Name, verdict)
 		}
 		if (d.Writes || d.Network) != (verdict == config.AsksAlways) {
 			t.Errorf("%s: writes %t, network %t, asks %s", d.Name, d.Writes, d.Network, verdict)

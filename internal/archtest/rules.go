@@ -27,7 +27,7 @@ var (
 		"./internal/api/apitest/...", "./internal/durable/history/...", "./internal/journal/journaltest/...",
 		"./internal/journal/postgres/postgrestest/...", "./internal/live/livetest/...",
 		"./internal/measure/...", "./internal/porttest/...", "./internal/sabotage/...", "./internal/supply/...",
-		"./internal/tiers/...",
+		"./internal/tiers/...", "./internal/walls/...",
 	})
 
 	// adapters are the folders that each know one technology.

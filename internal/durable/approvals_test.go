@@ -50,6 +50,7 @@ func TestApprovals(t *testing.T) {
 		t.Logf("%-24s %d", what, total[what])
 	}
 	measure.Figure(t, "approvals: %d sequences from seed %d: %d authorised executions, %d unauthorised", count, first, total["ran"], total["unauthorised"])
+	measure.Figure(t, "walls 1.3: %d attempts, %d succeeded", total["forged"], total["unauthorised"])
 	if edited := total["ran with other arguments"]; count >= 5000 && (total["ran"] <= 1000 || edited <= 200) {
 		t.Errorf("only %d calls ran, %d with other arguments: what never runs is never wrong", total["ran"], edited)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 func TestRulesNameWhatTheyAllow(t *testing.T) {
@@ -192,25 +193,32 @@ func TestAGateTellsWhereItLeadsBeforeItDoes(t *testing.T) {
 }
 
 func TestNothingIsReachedThatCannotBeRecorded(t *testing.T) {
+	wall := measure.NewWall(t, "1.12")
 	_, address, hits := secretServer(t)
 	whole, err := New(Policy{Allow: []Rule{{Host: "127.0.0.1", Ports: []uint16{address.Port()}}}, Local: []netip.AddrPort{address}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	gate := whole.For(func(context.Context, Target) error { return errors.New("the journal is away") })
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.String()+"/", nil)
-	if err != nil {
-		t.Fatal(err)
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodHead} {
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address.String()+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := gate.Client().Do(request)
+		wall.Try(codeOf(err) != chat.CodeUnavailable || hits() != 0, "%s: %v, %v; it was reached %d times", method, response, err, hits())
 	}
-	if response, err := gate.Client().Do(request); codeOf(err) != chat.CodeUnavailable {
-		t.Errorf("got %v, %v", response, err)
-	}
-	if n := hits(); n != 0 {
-		t.Errorf("it was reached %d times", n)
+	for _, asked := range []string{"CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", "GET http://%[1]s/ HTTP/1.1\r\nHost: %[1]s\r\nConnection: close\r\n\r\n"} {
+		conn := dialUnix(t, serve(t, gate))
+		fmt.Fprintf(conn, asked, address)
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		wall.Try(err != nil || strings.Contains(line, " 200 ") || hits() != 0, "through the proxy, %q: %q, %v; it was reached %d times", asked, line, err, hits())
+		_ = conn.Close()
 	}
 }
 
 func TestABudgetEndsWhatComesAndWhatGoes(t *testing.T) {
+	wall := measure.NewWall(t, "1.12")
 	_, address, _ := secretServer(t)
 	gate, err := New(Policy{
 		Allow: []Rule{{Host: "127.0.0.1", Ports: []uint16{address.Port()}}}, Local: []netip.AddrPort{address}, Budget: 1000,
@@ -234,11 +242,9 @@ func TestABudgetEndsWhatComesAndWhatGoes(t *testing.T) {
 	if err := post(100); err != nil {
 		t.Fatal(err)
 	}
-	if err := post(5000); codeOf(err) != chat.CodeLimit {
-		t.Errorf("got %v, want the limit", err)
-	}
-	if err := post(1); codeOf(err) != chat.CodeLimit {
-		t.Errorf("after the budget was used up: %v", err)
+	for _, size := range []int{5000, 1, 100_000} { // over the budget, and when it is used up
+		err := post(size)
+		wall.Try(codeOf(err) != chat.CodeLimit, "%d bytes: %v, want the limit", size, err)
 	}
 	client = gate.For(nil).Client()
 	if err := post(100); err != nil {

@@ -17,14 +17,14 @@ var examples = map[string]struct {
 	"a decision of the core": {
 		files: []string{"internal/agent/spawn.go"},
 		suites: []string{
-			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "approvals", "crash/points",
+			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "approvals", "crash/points",
 			"crash", "crash/ledger", "measure", "bench/engine",
 		},
 	},
 	"how the journal appends": {
 		files: []string{"internal/journal/postgres/append.go"},
 		suites: []string{
-			"lint", "generate-check", "race", "test/services", "tenancy", "e2e", "approvals", "crash/points", "crash",
+			"lint", "generate-check", "race", "test/services", "tenancy", "e2e", "walls", "approvals", "crash/points", "crash",
 			"crash/ledger", "crash/delete", "crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
 		},
 	},
@@ -34,7 +34,7 @@ var examples = map[string]struct {
 	},
 	"a wall of the sandbox": {
 		files:  []string{"internal/sandbox/bwrap.go"},
-		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "paused", "measure"},
+		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "walls", "paused", "measure"},
 	},
 	"a module that we require": {
 		files:  []string{"go.mod"},

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
@@ -196,21 +197,17 @@ func TestStrangersGetNothing(t *testing.T) {
 	// A container has the machine's loopback where it shares the network, and files of its own.
 	container := exec.Command("bwrap", "--unshare-user", "--uid", "1000", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--ro-bind", "/", "/",
 		"--proc", "/proc", "--dev", "/dev", "--tmpfs", folder, program)
-	attempts, successes := 0, 0
+	wall, attempts := measure.NewWall(t, "1.3"), 0
 	for name, cmd := range map[string]*exec.Cmd{"another user": other, "a container": container} {
 		for _, a := range tried(t, cmd, s) {
 			attempts++
-			if a.Err == "<nil>" {
-				successes++
-				t.Errorf("%s: %s", name, a.What)
-			}
+			wall.Try(a.Err == "<nil>", "%s: %s", name, a.What)
 		}
 	}
 	run, err := c.DescribeWorkflowExecution(t.Context(), "victim", "")
 	if err != nil || run.GetWorkflowExecutionInfo().GetStatus().String() != "Running" || run.GetWorkflowExecutionInfo().GetHistoryLength() != 2 {
 		t.Errorf("the run is not as it was: %v %v", run.GetWorkflowExecutionInfo(), err)
 	}
-	fmt.Printf("proof: strangers at the engine: %d attempts, %d succeeded\n", attempts, successes)
 	if attempts < 40 {
 		t.Errorf("only %d attempts", attempts)
 	}

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
 )
 
 // TestPoolsOfTheirOwn has all connections for reads and for searches be busy: commands find one all the same.
 func TestPoolsOfTheirOwn(t *testing.T) {
 	t.Parallel()
+	wall := measure.NewWall(t, "1.7")
 	dsn := database(t)
 	log := open(t, dsn)
 	place := journal.Place{Tenant: "acme", Conversation: "c"}
@@ -37,12 +39,12 @@ func TestPoolsOfTheirOwn(t *testing.T) {
 			t.Fatal("the connections for reads and searches are not all busy")
 		}
 	}
-	if _, err := log.Append(t.Context(), place, time.Now(), journal.Titled{ID: "1", Title: "new"}); err != nil {
-		t.Errorf("a command waits for reads: %v", err)
-	}
-	if _, err := log.Snapshot(t.Context(), place); err != nil {
-		t.Errorf("what a command reads waits for other reads: %v", err)
-	}
+	_, err := log.Append(t.Context(), place, time.Now(), journal.Titled{ID: "1", Title: "new"})
+	wall.Try(err != nil, "a command waits for reads: %v", err)
+	_, err = log.Append(t.Context(), journal.Place{Tenant: "other", Conversation: "d"}, time.Now(), journal.Opened{By: "eve"})
+	wall.Try(err != nil, "another tenant's command waits for reads: %v", err)
+	_, err = log.Snapshot(t.Context(), place)
+	wall.Try(err != nil, "what a command reads waits for other reads: %v", err)
 	if _, err := conn.Exec(t.Context(), "commit"); err != nil {
 		t.Fatal(err)
 	}

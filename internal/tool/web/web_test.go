@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/web"
 )
@@ -162,7 +163,7 @@ func TestARedirectOutOfTLSIsNotFollowed(t *testing.T) {
 
 // TestARedirectToAnotherSiteIsNotFollowed tries what differs in scheme, host or port. Nothing may reach the other site.
 func TestARedirectToAnotherSiteIsNotFollowed(t *testing.T) {
-	reached := 0
+	wall, reached := measure.NewWall(t, "1.5"), 0
 	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
 	defer sink.Close()
 	to := ""
@@ -178,19 +179,21 @@ func TestARedirectToAnotherSiteIsNotFollowed(t *testing.T) {
 		strings.Replace(site.URL, "http:", "https:", 1) + "/x", strings.Replace(site.URL, "127.0.0.1", "localhost", 1) + "/x",
 		`\\127.0.0.1:` + port, "http:///127.0.0.1:" + port + "/",
 	} {
-		if r := ask(t, s, "web_fetch", `{"url":"`+site.URL+`/from"}`); r.End != tool.EndFailed {
-			t.Errorf("%s: %s %s", to, r.End, r.Text)
-		}
-	}
-	if reached != 0 {
-		t.Errorf("the other site was reached %d times", reached)
+		before := reached
+		r := ask(t, s, "web_fetch", `{"url":"`+site.URL+`/from"}`)
+		wall.Try(r.End != tool.EndFailed || reached != before, "%s: %s %s, the other site was reached %d times", to, r.End, r.Text, reached-before)
 	}
 }
 
-// TestRulesSeeARedirectWithinASite does not allow one page of a site.
+// TestRulesSeeARedirectWithinASite does not allow one page of a site, and has other pages lead there.
 func TestRulesSeeARedirectWithinASite(t *testing.T) {
+	wall, to, code := measure.NewWall(t, "1.5"), "", 0
 	mux := http.NewServeMux()
-	mux.Handle("/from", http.RedirectHandler("/adm%69n", http.StatusFound))
+	mux.HandleFunc("/from", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(code)
+	})
+	mux.Handle("/hop", http.RedirectHandler("/admin", http.StatusFound))
 	mux.Handle("/admin", says("text/plain", "the secret"))
 	server := httptest.NewServer(mux)
 	defer server.Close()
@@ -198,10 +201,14 @@ func TestRulesSeeARedirectWithinASite(t *testing.T) {
 	call.May = func(met tool.About) (bool, error) {
 		return !slices.Contains(met.Matters[0].Forms, server.URL+"/admin"), nil
 	}
-	r, err := openWeb(t, loopback(t), nil).Run(t.Context(), call)
-	must(t, err)
-	if r.End != tool.EndFailed || !strings.Contains(r.Text, "/adm%69n, which it was not allowed to read") {
-		t.Errorf("%s %s", r.End, r.Text)
+	s := openWeb(t, loopback(t), nil)
+	for _, code = range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		for _, to = range []string{"/admin", "/adm%69n", "admin", "./x/../admin", server.URL + "/admin", "/hop"} {
+			r, err := s.Run(t.Context(), call)
+			must(t, err)
+			refused := r.End == tool.EndFailed && strings.Contains(r.Text, ", which it was not allowed to read")
+			wall.Try(!refused || strings.Contains(r.Text, "the secret"), "%d to %s: %s %s", code, to, r.End, r.Text)
+		}
 	}
 }
 
