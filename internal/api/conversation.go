@@ -285,7 +285,7 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 		return nil, err
 	}
 	id := "x" + in.id(caller, place.Conversation)
-	if err := s.sameCancel(ctx, place, cancelPost(id, caller.Name, ""), in.Body.Task); err != nil {
+	if err := s.sameCancel(ctx, place, journal.StopPost(id, caller.Name, ""), in.Body.Task); err != nil {
 		return nil, err
 	}
 	if err := s.options.Commands.Cancel(ctx, place, id, caller.Name, in.Body.Task); err != nil {
@@ -293,9 +293,6 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 	}
 	return &acceptedOutput{Body: Accepted{ID: id}}, nil
 }
-
-// cancelPost is the id of the post that a command to stop makes.
-func cancelPost(id, by, task string) string { return "cancel:" + id + "|" + by + "|" + task }
 
 // sameCancel refuses a key under which something else was to stop. All that can be is a task that there is, or
 // everything.

@@ -182,8 +182,8 @@ func ordered(r journal.Posted) (Record, bool) {
 	_, rest, _ := strings.Cut(r.ID, ":")
 	switch r.Topic {
 	case "cancel":
-		parts := append(strings.SplitN(rest, "|", 3), "", "")
-		return Record{Action: ActionCancel, Actor: Actor{User: parts[1]}, Object: parts[2]}, true
+		_, by, task, _ := journal.StopOf(r.ID)
+		return Record{Action: ActionCancel, Actor: Actor{User: by}, Object: task}, true
 	case "erase":
 		return Record{Action: ActionDelete, Actor: Actor{User: rest}}, true
 	}

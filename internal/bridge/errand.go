@@ -301,7 +301,7 @@ func (x *Errand) note(row journal.Row) {
 	case journal.Decided:
 		x.settled[api.ApprovalID(r.Agent, r.Call)] = true
 	case journal.Posted:
-		if strings.HasPrefix(r.ID, "cancel:") && strings.HasSuffix(r.ID, "|") { // no task is named
+		if _, _, task, ok := journal.StopOf(r.ID); ok && task == "" {
 			x.stopping = true
 		}
 	case journal.TurnEnded:

@@ -124,7 +124,8 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	written, err := c.post(ctx, place, topicCancel, strings.Join([]string{id, by, task}, "|"))
+	_, stop, _ := strings.Cut(journal.StopPost(id, by, task), ":")
+	written, err := c.post(ctx, place, topicCancel, stop)
 	if written.Existed && chat.CodeOf(err) == chat.CodeConflict {
 		return nil // what was to stop has stopped since
 	}
@@ -282,11 +283,11 @@ func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event
 			At: at, Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
 		}, err
 	case topicCancel:
-		parts := append(strings.SplitN(id, "|", 3), "", "")
-		if task := parts[2]; task != "" && task != Root {
-			return task[:max(0, strings.LastIndexByte(task, '/'))], agent.ChildCancelRequested{At: at, Task: task, By: parts[1]}, nil
+		id, by, task, _ := journal.StopOf(p.ID)
+		if task != "" && task != Root {
+			return task[:max(0, strings.LastIndexByte(task, '/'))], agent.ChildCancelRequested{At: at, Task: task, By: by}, nil
 		}
-		return Root, agent.CancelRequested{At: at, ID: parts[0], Reason: agent.CancelUser, By: parts[1]}, nil
+		return Root, agent.CancelRequested{At: at, ID: id, Reason: agent.CancelUser, By: by}, nil
 	case topicClose:
 		return Root, agent.CloseRequested{At: at, By: id}, nil
 	}

@@ -129,7 +129,7 @@ func (d Desk) Decide(ctx context.Context, place journal.Place, decided journal.D
 
 // Cancel implements api.Commands.
 func (d Desk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	post := "cancel:" + id + "|" + by + "|" + task
+	post := journal.StopPost(id, by, task)
 	return d.write(ctx, place, journal.Posted{ID: post, Topic: "cancel"}, journal.Delivered{ID: post})
 }
 
