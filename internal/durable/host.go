@@ -127,6 +127,7 @@ type Host struct {
 	deskBytes int
 	doors     doors
 	shares    *shares
+	pulse     pulse
 }
 
 // rememberedTexts bounds what a host remembers of kept texts.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 
 	"github.com/retinue-dev/retinue/internal/agent"
@@ -19,8 +18,6 @@ import (
 )
 
 const (
-	// beat is the time between two signs of life.
-	beat = 500 * time.Millisecond
 	// mailPoll is how often a leg that knows of mail looks for more. While the engine does not answer, it looks less and
 	// less often, up to mailSlow: an engine that is slow has enough to do.
 	mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
@@ -86,7 +83,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	var leave func()
 	l.door, leave = h.doors.enter(in.Whose)
 	defer leave()
-	go l.beat(work)
+	go h.keepAlive(work, legSilence)
 	free, err := l.takePlace(ctx)
 	if err != nil {
 		return LegResult{}, err
@@ -120,20 +117,6 @@ func (h *Host) newLeg(in LegInput) *leg {
 	l := &leg{Host: h, in: in, course: in.Base, flights: map[string]*flight{}, landed: make(chan landing, 64), yield: in.Detour}
 	l.desk = desk{leg: l, rows: map[string]journal.Row{}}
 	return l
-}
-
-// beat gives signs of life. The engine answers them with its request to cancel.
-func (l *leg) beat(ctx context.Context) {
-	ticker := time.NewTicker(beat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			activity.RecordHeartbeat(ctx)
-		}
-	}
 }
 
 // start brings the leg to where the task is, and records what the workflow took in.
@@ -341,33 +324,6 @@ func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 		stop()
 	}
 	return nil
-}
-
-// gone reports whether the engine no longer waits for a leg. An engine that was slow to take a sign
-// of life still may: then the leg ends what it has under way, and asks for its mail meanwhile.
-func gone(cause error) bool {
-	var nowhere *serviceerror.NamespaceNotFound
-	return notFound(cause) || errors.As(cause, &nowhere) || errors.Is(cause, activity.ErrActivityPaused) ||
-		errors.Is(cause, activity.ErrActivityReset)
-}
-
-// untilGone tells when the engine no longer waits for a leg whose context has ended for another reason. The SDK tells of the
-// first reason alone, so the engine is asked here. A leg that went on would hold a slot and pay for a reply that nobody takes.
-func (l *leg) untilGone(ctx, activityCtx context.Context) <-chan error {
-	lost, token := make(chan error, 1), activity.GetInfo(activityCtx).TaskToken
-	go func() {
-		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(beat):
-				if cause := l.Engine.RecordActivityHeartbeat(ctx, token); gone(cause) {
-					lost <- cause
-					return
-				}
-			}
-		}
-	}()
-	return lost
 }
 
 // wake fires when the core wants to be woken.

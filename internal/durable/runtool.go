@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -201,7 +198,7 @@ func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 	l := h.newLeg(LegInput{Whose: in.Whose})
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go l.beat(work)
+	go h.keepAlive(work, onceSilence)
 	l.point(PointOnceBegin)
 	began, running := h.Now(), l.untilUnwanted(ctx, work)
 	end, err := l.runOnce(work, running, in.Run)
@@ -324,30 +321,4 @@ func (l *leg) cutOff(call string, began time.Time) landing {
 				"run again: check before you repeat it.", ran.Seconds()),
 		}},
 	}
-}
-
-// untilUnwanted is work until somebody asks the activity to stop, or the engine has given it up: then the
-// model was told that nobody knows how it ends, and what goes on is nobody's. That the engine was slow to
-// take a sign of life ends the activity's own context too, but it still waits: what has begun goes on, and
-// from then on the engine is asked here.
-func (h *Host) untilUnwanted(activityCtx, work context.Context) context.Context {
-	running, abort := context.WithCancelCause(work)
-	context.AfterFunc(activityCtx, func() {
-		token := activity.GetInfo(activityCtx).TaskToken
-		for cause := context.Cause(activityCtx); running.Err() == nil; {
-			var asked *temporal.CanceledError
-			switch {
-			case errors.As(cause, &asked):
-				abort(cause)
-			case gone(cause) && !errors.Is(cause, activity.ErrActivityPaused): // who pauses one lets its attempt end
-				abort(fmt.Errorf("%w: %w", tool.ErrGivenUp, cause))
-			}
-			select {
-			case <-running.Done():
-			case <-time.After(beat):
-				cause = h.Engine.RecordActivityHeartbeat(running, token)
-			}
-		}
-	})
-	return running
 }
