@@ -146,7 +146,8 @@ func (g *gitSights) settings(base, file string) ([]setting, error) {
 	err := g.run(base, func(from io.Reader) error {
 		n, err := io.Copy(&said, io.LimitReader(from, gitBytes+1))
 		if err == nil && n > gitBytes {
-			err = errors.New("git says more of its settings than can be read")
+			err = &chat.Error{Code: chat.CodeUnavailable, Message: fmt.Sprintf(
+				"git has more than %d MB of settings in %s, so nothing was run: make them shorter", gitBytes/mebibyte, base)}
 		}
 		return err
 	}, args...)

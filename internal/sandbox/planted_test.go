@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,9 +108,19 @@ func TestAskingGitRunsNothing(t *testing.T) {
 	}
 }
 
-// TestGitThatWaits has settings of a repository below that git never comes to the end of.
-func TestGitThatWaits(t *testing.T) {
-	b, work := openBox(t, TierBubblewrap), tempDir(t)
+// TestSettingsNobodyCanRead has settings that git never comes to the end of, and settings that are too long. The folder .git
+// of a repository below cannot be written then. In the repository of the workspace nothing runs.
+func TestSettingsNobodyCanRead(t *testing.T) {
+	long := "[core]\n\trepositoryformatversion = 0\n\thooksPath = hooks\n" + strings.Repeat("[a]\n\tb = "+strings.Repeat("c", 1000)+"\n", gitBytes/1000)
+	for name, settings := range map[string]string{"pipe": "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = ../../pipe\n", "long": long} {
+		t.Run(name, func(t *testing.T) { unreadable(t, []byte(settings)) })
+	}
+}
+
+func unreadable(t *testing.T, settings []byte) {
+	t.Helper()
+	b, work := openBox(t, TierBubblewrap), tempDir(t)+"/work"
+	must(t, os.Mkdir(work, 0o755))
 	t.Setenv("HOME", work)
 	for _, dir := range []string{".", "sub"} {
 		if out, err := exec.Command("git", "init", "-q", filepath.Join(work, dir)).CombinedOutput(); err != nil {
@@ -117,13 +128,13 @@ func TestGitThatWaits(t *testing.T) {
 		}
 	}
 	must(t, unix.Mkfifo(work+"/pipe", 0o600))
-	wait := []byte("[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = " + work + "/pipe\n")
-	must(t, os.WriteFile(work+"/sub/.git/config", wait, 0o644))
+	must(t, unix.Mkfifo(filepath.Dir(work)+"/pipe", 0o600))
+	must(t, os.WriteFile(work+"/sub/.git/config", settings, 0o644))
 	o, err := b.Run(t.Context(), Command{Argv: shell(`! touch sub/.git/x && touch y`), Workspace: work})
 	if err != nil || o.Code != 0 {
 		t.Errorf("%v, code %d: %s", err, o.Code, o.Stderr)
 	}
-	must(t, os.WriteFile(work+"/.git/config", wait, 0o644))
+	must(t, os.WriteFile(work+"/.git/config", settings, 0o644))
 	if _, err := b.Run(t.Context(), Command{Argv: shell(`true`), Workspace: work}); chat.CodeOf(err) != chat.CodeUnavailable {
 		t.Errorf("got %v, want it refused", err)
 	}
