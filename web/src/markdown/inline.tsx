@@ -48,14 +48,31 @@ function one(token: Token, key: string): ReactNode {
   }
 }
 
+/** A link says where it leads: what a model writes on it need not. */
 function link(token: Tokens.Link, key: string): ReactNode {
   const href = safe(token.href);
   if (!href) return <span key={key}>{inline(token.tokens, key)}</span>;
+  const target = leadsTo(href, token.text);
   return (
-    <a key={key} href={href} target="_blank" rel="noopener noreferrer nofollow">
+    <a
+      key={key}
+      href={href}
+      title={URL.parse(href)?.href}
+      target="_blank"
+      rel="noopener noreferrer nofollow"
+    >
       {inline(token.tokens, key)}
+      {target && <span className="text-fg-3"> ({target})</span>}
     </a>
   );
+}
+
+/** The host behind a link, or the address of a mail, unless the text of the link is that address. */
+function leadsTo(href: string, text: string): ReactNode {
+  if (text === href || `mailto:${text}` === href) return undefined;
+  const address = URL.parse(href);
+  if (!address) return visible(href);
+  return address.protocol === 'mailto:' ? visible(address.pathname) : address.host;
 }
 
 const entities: Record<string, string> = {

@@ -97,6 +97,19 @@ describe('Markdown', () => {
     }
   });
 
+  it.each([
+    ['[the docs](https://evil.example/?d=1)', 'the docs (evil.example)'],
+    ['[github.com](https://github.com.evil.example/x)', 'github.com (github.com.evil.example)'],
+    ['[https://good.example](https://evil.example)', 'https://good.example (evil.example)'],
+    ['[good](https://good.example@evil.example/)', 'good (evil.example)'],
+    ['[pay](https://pаypal.example)', 'pay (xn--pypal-4ve.example)'],
+    ['[write](mailto:eve@evil.example)', 'write (eve@evil.example)'],
+    ['https://plain.example/a', 'https://plain.example/a'],
+  ])('says where %s leads', (source, shown) => {
+    const { container } = render(<Markdown text={source} />);
+    expect(container.querySelector('a')?.textContent).toBe(shown);
+  });
+
   it('opens links elsewhere without telling where they were', () => {
     const { container } = render(<Markdown text="see [docs](https://example.com/a)" />);
     const link = container.querySelector('a');

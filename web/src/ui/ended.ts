@@ -24,7 +24,7 @@ const byKind: Record<string, string> = {
   context_exhausted: 'It has read more than the model can keep in mind.',
   timed_out: 'It reached its time limit.',
   max_iterations: 'It used all its steps.',
-  budget_exceeded: 'It used up its budget.',
+  budget_exceeded: 'A budget is used up: its own, or that of the month.',
   sub_agent_error: 'It gave up.',
   spawn_failed: 'It could not be started.',
   no_result: 'The model gave no answer.',
