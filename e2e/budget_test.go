@@ -107,6 +107,10 @@ func TestATenantsBudget(t *testing.T) {
 			}
 			if strings.Contains(state, `"status":"failed","error_kind":"budget_exceeded"`) {
 				refused++
+				why := "/v1/conversations/" + id + "/agents/main/model-calls"
+				if status, said := h.call(t, at, mallory, http.MethodGet, why, nil); status != http.StatusOK || !strings.Contains(said, "quotas.month_usd") {
+					t.Errorf("the call that was refused does not say why: %d %s", status, said)
+				}
 				break
 			}
 			if time.Now().After(deadline) {

@@ -23,8 +23,8 @@ import (
 const (
 	// maxImport is how large an export may be that is imported.
 	maxImport = 64 << 20
-	// importTime is how long it may take to arrive and to be written.
-	importTime = 5 * time.Minute
+	// importTime is how long it may take to arrive and to be written. While other tenants are there, it rests most of that.
+	importTime = 20 * time.Minute
 	// importRows is how many rows are written at a time.
 	importRows = 200
 	// importsAtOnce is how many are read and written at the same time, unless one tenant may send as many: one place more
@@ -65,7 +65,7 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	}
 	defer leave()
 	c := newInspector(place, s.options.Now())
-	if err := readExport(ctx, file, c); err != nil {
+	if err := readExport(ctx, file, c, s.newRester(caller.Tenant)); err != nil {
 		return nil, err
 	}
 	if err := c.settled(); err != nil {
@@ -140,8 +140,8 @@ type exportLine struct {
 	Texts   *int64 `json:"texts"`
 }
 
-// readExport reads an export from its beginning, and complains if it is not whole.
-func readExport(ctx context.Context, file io.ReadSeeker, to exportReader) error {
+// readExport reads an export from its beginning, and complains if it is not whole. It rests between lines.
+func readExport(ctx context.Context, file io.ReadSeeker, to exportReader, work *rester) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -151,6 +151,9 @@ func readExport(ctx context.Context, file io.ReadSeeker, to exportReader) error 
 	}
 	var entries, texts int64
 	for n := 2; ; n++ {
+		if err := work.rest(ctx); err != nil {
+			return err
+		}
 		text, err := in.ReadBytes('\n')
 		if err != nil {
 			return badExport(n, "the end is missing")

@@ -101,7 +101,7 @@ type importer struct {
 // writeImport writes all lines of an export and takes the conversation off the list.
 func (s *Server) writeImport(ctx context.Context, file io.ReadSeeker, place journal.Place, by string) error {
 	w := &importer{log: s.options.Log, place: place, owner: callerOf(ctx).User}
-	if err := readExport(ctx, file, w); err != nil {
+	if err := readExport(ctx, file, w, s.newRester(place.Tenant)); err != nil {
 		return err
 	}
 	if err := w.flush(ctx); err != nil {

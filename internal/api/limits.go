@@ -67,6 +67,7 @@ type gate struct {
 
 	commands atomic.Int64
 	width    width
+	others   others
 
 	mu      sync.Mutex
 	buckets map[string]*bucket
@@ -106,6 +107,7 @@ func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error)
 	if err := g.pace(k, c); err != nil {
 		return nil, err
 	}
+	g.others.saw(c.Tenant, g.now())
 	if k.writes() {
 		if err := g.pressure(); err != nil {
 			return nil, err

@@ -25,10 +25,25 @@ func (g *gate) stream(c Caller, address string) (func(), error) {
 		place{"address/" + address, g.limits.AddressStreams})
 }
 
-// search takes a place for a search, of the tenant.
+// search takes a place for a search, of the tenant. While other tenants are there, its searches together may take a quarter
+// of the time: a search is work of the database, and who searches without end would take all of it.
 func (g *gate) search(c Caller) (func(), error) {
-	return g.hold(RefusedSearch, Problem{Detail: "too many searches of your tenant are under way", Wait: fullWait},
+	began := g.now()
+	if g.limits.TenantSearches > 0 && g.others.there(c.Tenant, began) {
+		if wait := g.others.rest(c.Tenant, began); wait > 0 {
+			return nil, g.refuse(RefusedSearch, &Problem{Code: "limit", Detail: "the searches of your tenant took long", Wait: wait})
+		}
+	}
+	leave, err := g.hold(RefusedSearch, Problem{Detail: "too many searches of your tenant are under way", Wait: fullWait},
 		place{"search", 0}, place{"search/tenant/" + c.Tenant, g.limits.TenantSearches})
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		leave()
+		now := g.now()
+		g.others.searched(c.Tenant, now, now.Sub(began))
+	}, nil
 }
 
 // upload takes a place for an upload, of the server and the tenant. It is none of the places of
