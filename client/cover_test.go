@@ -315,7 +315,7 @@ func (s *scene) sums(t *testing.T) {
 			t.Errorf("the orchestrator's subtree is %+v, want a cost of 12", used.Items[0].Subtree)
 		}
 	}
-	if q, err := s.client.Quotas(t.Context()); err != nil || q.Month.Name == "" || q.Month.Budget != 0 {
+	if q, err := s.client.Quotas(t.Context()); err != nil || q.Month.Name == "" || q.Month.Budget != 0 || q.Storage.Used == 0 || q.Storage.Most != 0 {
 		t.Errorf("the quotas are %+v, %v", q, err)
 	}
 	for _, by := range []string{"role", "model", "conversation"} {

@@ -77,7 +77,24 @@ type UsageSums struct {
 
 // Quotas is how much the tenant may use, and how much of it is used.
 type Quotas struct {
-	Month MonthQuota `json:"month"`
+	Month   MonthQuota   `json:"month"`
+	Storage StorageQuota `json:"storage"`
+	AtOnce  AtOnceQuota  `json:"at_once"`
+}
+
+// StorageQuota is how many bytes a tenant's conversations may hold, and hold. No most means any number.
+type StorageQuota struct {
+	Most int64 `json:"most_bytes,omitempty"`
+	Used int64 `json:"used_bytes"`
+}
+
+// AtOnceQuota is how much a tenant may do at the same time: agents on one worker, the others at one server. Zero means
+// any number.
+type AtOnceQuota struct {
+	Agents   int `json:"agents,omitempty"`
+	Searches int `json:"searches,omitempty"`
+	Imports  int `json:"imports,omitempty"`
+	Streams  int `json:"streams,omitempty"`
 }
 
 // MonthQuota is what a tenant may spend on models in a calendar month, and has. No budget means any amount.

@@ -107,7 +107,7 @@ func TestATenantsBudget(t *testing.T) {
 			}
 			if strings.Contains(state, `"status":"failed","error_kind":"budget_exceeded"`) {
 				refused++
-				why := "/v1/conversations/" + id + "/agents/main/model-calls"
+				why := "/v1/conversations/" + id + "/agents/main/model-calls/1.1?task=main"
 				if status, said := h.call(t, at, mallory, http.MethodGet, why, nil); status != http.StatusOK || !strings.Contains(said, "quotas.month_usd") {
 					t.Errorf("the call that was refused does not say why: %d %s", status, said)
 				}
@@ -144,4 +144,61 @@ func TestATenantsBudget(t *testing.T) {
 	if said := h.talk(t, at, ann, "", "hello"); !strings.Contains(said, "got: it") || quotas(ann).Month.Budget != 0 {
 		t.Errorf("ann, who has no budget, is told %q", said)
 	}
+}
+
+// TestATenantsStorage gives one tenant little storage and has it say long things until it is refused. It can still answer and
+// delete, which gives storage back, and another tenant goes on.
+//
+// Covers: P18.
+func TestATenantsStorage(t *testing.T) {
+	t.Parallel()
+	h := newHosted(t, thriftyModel)
+	h.env = append(h.env, "OIDC_SECRET=none")
+	h.finish(t, "migrate", "--set", "journal.dsn={env:OWNER_DSN}")
+	ann, mallory := h.settle(t, "ann"), h.settle(t, "mallory")
+	h.extend(t, "config/retinue/retinue.yaml", fmt.Sprintf("quotas: {tenants: {%s: {storage_mb: 1}}}\n", mallory.tenant))
+	h.start(t, "worker: ready", "worker")
+	at, long := h.serve(t), strings.Repeat("plums ", 20_000)
+	begin := func(who resident, text string) (int, string) {
+		t.Helper()
+		return h.call(t, at, who, http.MethodPost, "/v1/conversations", map[string]any{"message": text})
+	}
+	until := func(want int) (said string) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(glance) {
+			var status int
+			if status, said = begin(mallory, long); status == want {
+				return said
+			}
+		}
+		t.Fatalf("no answer of status %d, but %s", want, said)
+		return ""
+	}
+	if said := until(http.StatusForbidden); !strings.Contains(said, "quotas.storage_mb") || !strings.Contains(said, "of 1 MB") {
+		t.Errorf("the refusal says %s", said)
+	}
+	_, said := h.call(t, at, mallory, http.MethodGet, "/v1/quotas", nil)
+	var q struct {
+		Storage struct {
+			Most int64 `json:"most_bytes"`
+			Used int64 `json:"used_bytes"`
+		}
+	}
+	if err := json.Unmarshal([]byte(said), &q); err != nil || q.Storage.Most != 1_000_000 || q.Storage.Used < q.Storage.Most/2 || q.Storage.Used > 2*q.Storage.Most {
+		t.Errorf("the quotas are %s", said)
+	}
+	if status, said := begin(ann, long); status != http.StatusCreated {
+		t.Errorf("another tenant is told %d %s", status, said)
+	}
+	_, said = h.call(t, at, mallory, http.MethodGet, "/v1/conversations?limit=100", nil)
+	var list struct{ Items []struct{ ID string } }
+	if err := json.Unmarshal([]byte(said), &list); err != nil || len(list.Items) == 0 {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for _, c := range list.Items {
+		if status, said := h.call(t, at, mallory, http.MethodDelete, "/v1/conversations/"+c.ID, nil); status != http.StatusAccepted {
+			t.Errorf("delete: %d %s", status, said)
+		}
+	}
+	until(http.StatusCreated)
 }

@@ -168,6 +168,9 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	if err != nil {
 		return nil, err
 	}
+	if err := s.room(ctx, place, journal.Opened{}.Key(), int64(len(b.Title))); err != nil {
+		return nil, err
+	}
 	err = s.options.Commands.Open(ctx, place, Talk{
 		By: caller.Name, Title: b.Title, Workspace: b.Workspace, Role: b.Role, Model: b.Model, Headless: b.Headless, Cost: b.MaxCost,
 		Time: time.Duration(b.MaxTime) * time.Millisecond, Command: s.asked(in), PrivateTo: owner,

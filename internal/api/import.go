@@ -50,7 +50,7 @@ func (in *importInput) Resolve(ctx huma.Context) []error {
 
 // importConversation looks through an export before it writes anything of it.
 func (s *Server) importConversation(ctx context.Context, in *importInput) (*conversationOutput, error) {
-	file, sum, err := spool(in.body)
+	file, size, sum, err := spool(in.body)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,9 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	caller := callerOf(ctx)
 	place := journal.Place{
 		Tenant: caller.Tenant, Conversation: journal.ImportPrefix + in.id(caller, "import\x00"+sum),
+	}
+	if err := s.room(ctx, place, journal.Archived{}.Key(), size); err != nil {
+		return nil, err
 	}
 	leave, err := s.importing(ctx)
 	if err != nil {
@@ -95,17 +98,17 @@ func (s *Server) importing(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// spool puts what arrives into a file that nobody else sees, and says what its hash is.
-func spool(body io.Reader) (file *os.File, sum string, err error) {
+// spool puts what arrives into a file that nobody else sees, and says how large it is and what its hash is.
+func spool(body io.Reader) (file *os.File, size int64, sum string, err error) {
 	file, err = os.CreateTemp("", "retinue-import-*")
 	if err != nil {
-		return nil, "", fmt.Errorf("make room for an import: %w", err)
+		return nil, 0, "", fmt.Errorf("make room for an import: %w", err)
 	}
 	if err := os.Remove(file.Name()); err != nil {
-		return nil, "", errors.Join(fmt.Errorf("make room for an import: %w", err), file.Close())
+		return nil, 0, "", errors.Join(fmt.Errorf("make room for an import: %w", err), file.Close())
 	}
 	hash := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(file, hash), body); err != nil {
+	if size, err = io.Copy(io.MultiWriter(file, hash), body); err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			err = &Problem{
 				Status: http.StatusRequestEntityTooLarge, Code: "invalid", Detail: "an export of more than 64 MB cannot be imported",
@@ -113,9 +116,9 @@ func spool(body io.Reader) (file *os.File, sum string, err error) {
 		} else if _, own := errors.AsType[*os.PathError](err); !own {
 			err = &Problem{Status: http.StatusBadRequest, Code: "invalid", Detail: "the export did not arrive whole", Next: "send it again"}
 		}
-		return nil, "", errors.Join(err, file.Close())
+		return nil, 0, "", errors.Join(err, file.Close())
 	}
-	return file, hex.EncodeToString(hash.Sum(nil)), nil
+	return file, size, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // badExport is what is wrong with a line of an export.

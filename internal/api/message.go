@@ -69,6 +69,11 @@ func orNotFound(err error) error {
 // say records a message and returns what is on record. A key that stands for another message is
 // refused.
 func (s *Server) say(ctx context.Context, place journal.Place, said Said) (journal.Entry, error) {
+	if said.InReplyTo == "" { // an agent that waits for an answer gets it
+		if err := s.room(ctx, place, journal.Said{ID: said.ID}.Key(), int64(len(said.Text))); err != nil {
+			return journal.Entry{}, err
+		}
+	}
 	if err := s.options.Commands.Say(ctx, place, said); err != nil {
 		return journal.Entry{}, err
 	}

@@ -87,11 +87,12 @@ type rester struct {
 	gate   *gate
 	tenant string
 	began  time.Time
+	sleep  func(ctx context.Context, pause time.Duration) error
 }
 
 // newRester begins to work.
 func (s *Server) newRester(tenant string) *rester {
-	return &rester{gate: s.gate, tenant: tenant, began: s.options.Now()}
+	return &rester{gate: s.gate, tenant: tenant, began: s.options.Now(), sleep: sleep}
 }
 
 // rest is called between two parts. It fails if ctx ends.
@@ -109,11 +110,11 @@ func (r *rester) rest(ctx context.Context) error {
 		if _, wait := r.gate.pressed(); wait <= 0 {
 			break
 		}
-		if err := sleep(ctx, importPause); err != nil {
+		if err := r.sleep(ctx, importPause); err != nil {
 			return err
 		}
 	}
-	err := sleep(ctx, pause)
+	err := r.sleep(ctx, pause)
 	r.began = r.gate.now()
 	return err
 }

@@ -12,7 +12,23 @@ import (
 
 // Quotas is how much the caller's tenant may use, and how much of it is used.
 type Quotas struct {
-	Month MonthQuota `json:"month"`
+	Month   MonthQuota   `json:"month"`
+	Storage StorageQuota `json:"storage"`
+	AtOnce  AtOnceQuota  `json:"at_once"`
+}
+
+// StorageQuota is how much the conversations of a tenant may hold.
+type StorageQuota struct {
+	Most int64 `json:"most_bytes,omitempty" doc:"What its conversations may hold; absent if any amount. A tenant that holds more can answer, decide and delete, but begin, say and import nothing."`
+	Used int64 `json:"used_bytes" doc:"What its conversations hold: rows, texts and images, private ones with them."`
+}
+
+// AtOnceQuota is how much a tenant may do at the same time. What is absent has no bound.
+type AtOnceQuota struct {
+	Agents   int `json:"agents,omitempty" doc:"Agents that work at the same time on one worker. More wait for their turn."`
+	Searches int `json:"searches,omitempty" doc:"Searches at one server. More are refused."`
+	Imports  int `json:"imports,omitempty" doc:"Imports that arrive at one server. More are refused."`
+	Streams  int `json:"streams,omitempty" doc:"Streams of events that are open at one server. More are refused."`
 }
 
 // MonthQuota is what a tenant may spend on models in a calendar month.
@@ -29,7 +45,7 @@ func (s *Server) quotaRoutes() {
 	register(s, accessRead, huma.Operation{
 		OperationID: "getQuotas", Method: http.MethodGet, Path: "/v1/quotas",
 		Summary: "How much the tenant may use, and has used", Tags: []string{"usage"},
-		Description: "The sum of a month has the calls of private conversations in it.",
+		Description: "The sums have private conversations in them.",
 	}, s.quotas)
 }
 
@@ -42,6 +58,18 @@ func (s *Server) quotas(ctx context.Context, _ *struct{}) (*quotasOutput, error)
 		month.Budget = s.options.Budget(tenant)
 	}
 	var err error
-	month.Spent, err = s.options.Log.Spent(ctx, tenant, month.Name)
-	return &quotasOutput{Body: Quotas{Month: month}}, err
+	if month.Spent, err = s.options.Log.Spent(ctx, tenant, month.Name); err != nil {
+		return nil, err
+	}
+	var storage StorageQuota
+	if s.options.Storage != nil {
+		storage.Most = s.options.Storage(tenant)
+	}
+	if storage.Used, err = s.stored(ctx, tenant); err != nil {
+		return nil, err
+	}
+	l := s.options.Limits
+	return &quotasOutput{Body: Quotas{Month: month, Storage: storage, AtOnce: AtOnceQuota{
+		Agents: s.options.TenantSlots, Searches: l.TenantSearches, Imports: l.TenantUploads, Streams: l.TenantStreams,
+	}}}, nil
 }

@@ -27,6 +27,10 @@ type Options struct {
 	Roles    Catalogue
 	// Budget is what a tenant may spend in a month, in millionths of a US dollar; zero, like no function, means any amount.
 	Budget func(tenant string) int64
+	// Storage is how many bytes the conversations of a tenant may hold; zero, like no function, means any number. TenantSlots
+	// is how many of its agents a worker runs at the same time; zero means any number.
+	Storage     func(tenant string) int64
+	TenantSlots int
 	// Surroundings is nil where a server tells nothing of itself.
 	Surroundings Surroundings
 	// People are those who share an installation, and Login is how they log in; on one person's machine
@@ -93,6 +97,7 @@ type Server struct {
 	// back from that nobody began.
 	logins, returns *guesses
 	leashes         leashes
+	storage         storage
 	imports         chan struct{}
 	cuts            atomic.Int64
 	resyncs         atomic.Int64

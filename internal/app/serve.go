@@ -161,6 +161,7 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 		Log: n.Log, Bus: n.Bus, Door: local, Local: &local,
 		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
 		RetentionDays: settings.Retention.Days, Surroundings: surroundings{node: n, workspace: o.Workspace}, Budget: settings.Quotas.Month,
+		Storage: settings.Quotas.Storage, TenantSlots: tenantSlots(settings),
 		Redact: n.options.Vault.Redact,
 		App:    web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
 		Limits: limitsOf(settings), Pressed: n.pressure.pressed, Answered: metrics.Answered,

@@ -150,13 +150,15 @@ var usualWorker = Worker{Slots: 200, TenantSlots: 50}
 
 // Quotas are how much each tenant may use. Tenants has those of some of them, by id, instead.
 type Quotas struct {
-	MonthUSD Price            `json:"month_usd,omitempty" jsonschema:"US dollars that a tenant may spend on models in a calendar month (UTC); none means any amount"`
-	Tenants  map[string]Quota `json:"tenants,omitempty" jsonschema:"quotas of single tenants, by id, instead of the general ones"`
+	MonthUSD  Price            `json:"month_usd,omitempty" jsonschema:"US dollars that a tenant may spend on models in a calendar month (UTC); none means any amount"`
+	StorageMB int              `json:"storage_mb,omitempty" jsonschema:"megabytes that a tenant's conversations may hold before it can begin or say nothing more; none means any amount"`
+	Tenants   map[string]Quota `json:"tenants,omitempty" jsonschema:"quotas of single tenants, by id, instead of the general ones"`
 }
 
 // Quota is how much one tenant may use.
 type Quota struct {
-	MonthUSD Price `json:"month_usd,omitempty" jsonschema:"US dollars that this tenant may spend on models in a calendar month (UTC)"`
+	MonthUSD  Price `json:"month_usd,omitempty" jsonschema:"US dollars that this tenant may spend on models in a calendar month (UTC)"`
+	StorageMB int   `json:"storage_mb,omitempty" jsonschema:"megabytes that this tenant's conversations may hold"`
 }
 
 // Month is what a tenant may spend in a month, in millionths of a US dollar; zero means any amount.
@@ -165,6 +167,15 @@ func (q Quotas) Month(tenant string) int64 {
 		return int64(own.MonthUSD)
 	}
 	return int64(q.MonthUSD)
+}
+
+// Storage is how many bytes the conversations of a tenant may hold; zero means any number.
+func (q Quotas) Storage(tenant string) int64 {
+	const megabyte = 1_000_000
+	if own := q.Tenants[tenant]; own.StorageMB > 0 {
+		return int64(own.StorageMB) * megabyte
+	}
+	return int64(q.StorageMB) * megabyte
 }
 
 // Telemetry is what is told of the work, to whoever collects it.

@@ -376,7 +376,7 @@ journal: {dsn: '{file:dsn}'}
 serve: {address: "127.0.0.1:7433", tls: {cert: /c, key: /k}, limits: {commands: 0, delay: 1s}}
 telemetry: {content: true}
 worker: {slots: 20, tenant_slots: 5}
-quotas: {month_usd: 50, tenants: {acme: {month_usd: 500}}}
+quotas: {month_usd: 50, storage_mb: 100, tenants: {acme: {month_usd: 500, storage_mb: 1000}}}
 retention: {days: 90}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}

@@ -119,6 +119,8 @@ type Lists interface {
 	Usage(ctx context.Context, tenant string, query UsageQuery) ([]Used, error)
 	// Spent is what a tenant has spent and reserved in a month. Only what was reserved counts.
 	Spent(ctx context.Context, tenant, month string) (int64, error)
+	// Stored is how many bytes the rows and texts of a tenant hold, private conversations with them.
+	Stored(ctx context.Context, tenant string) (int64, error)
 	// Tasks lists what agents were asked to do, the newest first.
 	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.

@@ -130,6 +130,32 @@ func (m *Memory) Spent(_ context.Context, tenant, month string) (int64, error) {
 	return m.spent[tenant+"/"+month], nil
 }
 
+// Stored implements journal.Lists.
+func (m *Memory) Stored(_ context.Context, tenant string) (bytes int64, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for place, l := range m.conversations {
+		if place.Tenant != tenant {
+			continue
+		}
+		for _, e := range l.entries {
+			body, err := json.Marshal(e.Row)
+			if err != nil {
+				return 0, err
+			}
+			bytes += int64(len(body))
+		}
+	}
+	for place, texts := range m.texts {
+		if place.Tenant == tenant {
+			for _, text := range texts {
+				bytes += int64(len(text))
+			}
+		}
+	}
+	return bytes, nil
+}
+
 // Erase implements journal.Writer.
 func (m *Memory) Erase(_ context.Context, place journal.Place) error {
 	m.mu.Lock()

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"usage is own and subtree", usage},
 		{"usage is summed by what is asked", usageBy},
 		{"a budget is reserved and settled", spending},
+		{"a tenant's storage is measured", storage},
 		{"tasks are listed across conversations", taskList},
 		{"runs are summed by role", runsByRole},
 		{"records form a tree", recordTree},

@@ -120,6 +120,10 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			spent, err := l.Spent(c, mine, "month of "+theirs)
 			return int(spent), err
 		},
+		"Stored": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			bytes, err := l.Stored(c, mine+" beside "+theirs)
+			return int(bytes), err
+		},
 		"Keep": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			return 0, l.Keep(c, at(mine, theirs), "prompt of nobody")
 		},

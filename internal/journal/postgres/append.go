@@ -223,8 +223,9 @@ func (q *queue) QueryRow(context.Context, string, ...any) pgx.Row {
 
 // write queues the inserts of a plan and the fold of what they mean.
 func write(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
-	p := query.InsertEntriesParams{Tenant: place.Tenant, Conversation: place.Conversation}
+	p, bytes := query.InsertEntriesParams{Tenant: place.Tenant, Conversation: place.Conversation}, 0
 	for _, n := range plan.Insert {
+		bytes += len(n.Body)
 		p.Seqs, p.Numbers = append(p.Seqs, n.Seq), append(p.Numbers, n.Number)
 		p.Keys, p.Kinds = append(p.Keys, n.Key), append(p.Kinds, string(n.Kind))
 		p.Agents, p.Tasks = append(p.Agents, n.Agent), append(p.Tasks, n.Task)
@@ -238,7 +239,7 @@ func write(ctx context.Context, q *query.Queries, place journal.Place, plan jour
 	}
 	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
 		Tenant: place.Tenant, Conversation: place.Conversation,
-		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At,
+		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At, Bytes: int64(bytes),
 	})
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
 )
 
@@ -29,4 +30,13 @@ func (l *Log) Spent(ctx context.Context, tenant, month string) (spent int64, err
 		return err
 	})
 	return spent, err
+}
+
+// Stored implements journal.Lists.
+func (l *Log) Stored(ctx context.Context, tenant string) (bytes int64, err error) {
+	err = l.inTenant(journal.For(ctx, itself), "read what is stored", tenant, toRead, func(q *query.Queries) error {
+		bytes, err = q.StoredBy(ctx, tenant)
+		return err
+	})
+	return bytes, err
 }

@@ -97,7 +97,9 @@ func look(
 
 // insert writes what is new in a plan, and the fold of what it means.
 func insert(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
+	bytes := 0
 	for _, n := range plan.Insert {
+		bytes += len(n.Body)
 		err := q.InsertEntry(ctx, query.InsertEntryParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Seq: n.Seq, Number: n.Number,
 			Key: n.Key, Kind: string(n.Kind), Agent: n.Agent, Task: n.Task, At: n.At.UnixMilli(),
@@ -112,7 +114,7 @@ func insert(ctx context.Context, q *query.Queries, place journal.Place, plan jou
 	}
 	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
 		Tenant: place.Tenant, Conversation: place.Conversation,
-		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At.UnixMilli(),
+		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At.UnixMilli(), Bytes: int64(bytes),
 	})
 }
 

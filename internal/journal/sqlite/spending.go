@@ -30,3 +30,12 @@ func (l *Log) Spent(ctx context.Context, tenant, month string) (spent int64, err
 	})
 	return spent, err
 }
+
+// Stored implements journal.Lists.
+func (l *Log) Stored(ctx context.Context, tenant string) (bytes int64, err error) {
+	err = l.view(ctx, "read what is stored", func(q *query.Queries) error {
+		bytes, err = q.StoredBy(ctx, tenant)
+		return err
+	})
+	return bytes, err
+}

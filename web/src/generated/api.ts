@@ -748,7 +748,7 @@ export interface paths {
         };
         /**
          * How much the tenant may use, and has used
-         * @description The sum of a month has the calls of private conversations in it.
+         * @description The sums have private conversations in them.
          */
         get: operations["getQuotas"];
         put?: never;
@@ -1385,6 +1385,28 @@ export interface components {
              * @enum {string}
              */
             type: "approval.resolved";
+        };
+        AtOnceQuota: {
+            /**
+             * Format: int64
+             * @description Agents that work at the same time on one worker. More wait for their turn.
+             */
+            agents?: number;
+            /**
+             * Format: int64
+             * @description Imports that arrive at one server. More are refused.
+             */
+            imports?: number;
+            /**
+             * Format: int64
+             * @description Searches at one server. More are refused.
+             */
+            searches?: number;
+            /**
+             * Format: int64
+             * @description Streams of events that are open at one server. More are refused.
+             */
+            streams?: number;
         };
         AttemptCompletedEvent: {
             /** @description The agent's path from the orchestrator down. */
@@ -2533,7 +2555,9 @@ export interface components {
             type: "question.relayed";
         };
         Quotas: {
+            at_once: components["schemas"]["AtOnceQuota"];
             month: components["schemas"]["MonthQuota"];
+            storage: components["schemas"]["StorageQuota"];
         };
         ReceivedData: {
             /** @description Whose transcript it is in. */
@@ -2723,6 +2747,18 @@ export interface components {
         StoppingData: {
             by: string;
             task?: string;
+        };
+        StorageQuota: {
+            /**
+             * Format: int64
+             * @description What its conversations may hold; absent if any amount. A tenant that holds more can answer, decide and delete, but begin, say and import nothing.
+             */
+            most_bytes?: number;
+            /**
+             * Format: int64
+             * @description What its conversations hold: rows, texts and images, private ones with them.
+             */
+            used_bytes: number;
         };
         /** @description One event of the stream: what follows 'data:'. Its type is also in 'event:'. */
         StreamEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSettledEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["ConversationSharedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["Delta"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["Resync"] | components["schemas"]["Cut"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"];

@@ -10,7 +10,7 @@ select
 
 -- name: AdvanceConversation :exec
 update conversations
-set last_seq = @last_seq, last_number = @last_number, updated_at = @at
+set last_seq = @last_seq, last_number = @last_number, updated_at = @at, bytes = bytes + @bytes
 where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: KeepText :exec

@@ -200,3 +200,8 @@ limit @count;
 
 -- name: SpentIn :many
 select spent from spending where tenant_id = @tenant and month = @month;
+
+-- name: StoredBy :one
+-- octet_length looks at a header, not at the text.
+select ((select coalesce(sum(c.bytes), 0) from conversations c where c.tenant_id = @tenant)
+  + (select coalesce(sum(octet_length(t.text)), 0) from texts t where t.tenant_id = @tenant))::bigint as bytes;

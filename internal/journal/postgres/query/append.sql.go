@@ -12,14 +12,15 @@ import (
 
 const advanceConversation = `-- name: AdvanceConversation :exec
 update conversations
-set last_seq = $1, last_number = $2, updated_at = $3
-where tenant_id = $4 and conversation_id = $5
+set last_seq = $1, last_number = $2, updated_at = $3, bytes = bytes + $4
+where tenant_id = $5 and conversation_id = $6
 `
 
 type AdvanceConversationParams struct {
 	LastSeq      int64
 	LastNumber   int64
 	At           time.Time
+	Bytes        int64
 	Tenant       string
 	Conversation string
 }
@@ -29,6 +30,7 @@ func (q *Queries) AdvanceConversation(ctx context.Context, arg AdvanceConversati
 		arg.LastSeq,
 		arg.LastNumber,
 		arg.At,
+		arg.Bytes,
 		arg.Tenant,
 		arg.Conversation,
 	)

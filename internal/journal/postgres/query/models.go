@@ -58,6 +58,7 @@ type Conversation struct {
 	LastNumber     int64
 	Birth          string
 	PrivateTo      string
+	Bytes          int64
 }
 
 type Grant struct {

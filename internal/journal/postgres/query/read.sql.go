@@ -169,7 +169,7 @@ func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, er
 
 const conversationOf = `-- name: ConversationOf :one
 
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to from conversations where tenant_id = $1 and conversation_id = $2
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to, bytes from conversations where tenant_id = $1 and conversation_id = $2
 `
 
 type ConversationOfParams struct {
@@ -194,6 +194,7 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 		&i.LastNumber,
 		&i.Birth,
 		&i.PrivateTo,
+		&i.Bytes,
 	)
 	return i, err
 }
@@ -347,7 +348,7 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 }
 
 const linesOf = `-- name: LinesOf :many
-select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.birth, c.private_to, (
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.birth, c.private_to, c.bytes, (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
@@ -394,6 +395,7 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.LastNumber,
 			&i.Conversation.Birth,
 			&i.Conversation.PrivateTo,
+			&i.Conversation.Bytes,
 			&i.Running,
 			&i.Ended,
 		); err != nil {
@@ -663,7 +665,7 @@ func (q *Queries) QuestionsOf(ctx context.Context, arg QuestionsOfParams) ([]Que
 }
 
 const recentConversations = `-- name: RecentConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to, bytes from conversations
 where tenant_id = $1 and not archived
   and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
 order by updated_at desc, conversation_id desc
@@ -704,6 +706,7 @@ func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversatio
 			&i.LastNumber,
 			&i.Birth,
 			&i.PrivateTo,
+			&i.Bytes,
 		); err != nil {
 			return nil, err
 		}
@@ -960,6 +963,19 @@ func (q *Queries) StepsOf(ctx context.Context, arg StepsOfParams) ([]StepsOfRow,
 		return nil, err
 	}
 	return items, nil
+}
+
+const storedBy = `-- name: StoredBy :one
+select ((select coalesce(sum(c.bytes), 0) from conversations c where c.tenant_id = $1)
+  + (select coalesce(sum(octet_length(t.text)), 0) from texts t where t.tenant_id = $1))::bigint as bytes
+`
+
+// octet_length looks at a header, not at the text.
+func (q *Queries) StoredBy(ctx context.Context, tenant string) (int64, error) {
+	row := q.db.QueryRow(ctx, storedBy, tenant)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }
 
 const tailsOf = `-- name: TailsOf :many

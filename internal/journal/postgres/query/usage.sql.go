@@ -11,7 +11,7 @@ import (
 )
 
 const archivedConversations = `-- name: ArchivedConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to, bytes from conversations
 where tenant_id = $1 and archived
   and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
 order by updated_at desc, conversation_id desc
@@ -52,6 +52,7 @@ func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConvers
 			&i.LastNumber,
 			&i.Birth,
 			&i.PrivateTo,
+			&i.Bytes,
 		); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ values (@tenant, @conversation, @seq, @number, @key, @kind, @agent, @task, @at, 
 
 -- name: AdvanceConversation :exec
 update conversations
-set last_seq = @last_seq, last_number = @last_number, updated_at = @at
+set last_seq = @last_seq, last_number = @last_number, updated_at = @at, bytes = bytes + @bytes
 where tenant_id = @tenant and conversation_id = @conversation;
 
 -- name: KeepText :exec

@@ -225,6 +225,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.stepsOfStmt, err = db.PrepareContext(ctx, stepsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query StepsOf: %w", err)
 	}
+	if q.storedByStmt, err = db.PrepareContext(ctx, storedBy); err != nil {
+		return nil, fmt.Errorf("error preparing query StoredBy: %w", err)
+	}
 	if q.tailsOfStmt, err = db.PrepareContext(ctx, tailsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TailsOf: %w", err)
 	}
@@ -595,6 +598,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing stepsOfStmt: %w", cerr)
 		}
 	}
+	if q.storedByStmt != nil {
+		if cerr := q.storedByStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing storedByStmt: %w", cerr)
+		}
+	}
 	if q.tailsOfStmt != nil {
 		if cerr := q.tailsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing tailsOfStmt: %w", cerr)
@@ -751,6 +759,7 @@ type Queries struct {
 	settleMonthStmt            *sql.Stmt
 	spentInStmt                *sql.Stmt
 	stepsOfStmt                *sql.Stmt
+	storedByStmt               *sql.Stmt
 	tailsOfStmt                *sql.Stmt
 	tasksOfStmt                *sql.Stmt
 	textOfStmt                 *sql.Stmt
@@ -834,6 +843,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		settleMonthStmt:            q.settleMonthStmt,
 		spentInStmt:                q.spentInStmt,
 		stepsOfStmt:                q.stepsOfStmt,
+		storedByStmt:               q.storedByStmt,
 		tailsOfStmt:                q.tailsOfStmt,
 		tasksOfStmt:                q.tasksOfStmt,
 		textOfStmt:                 q.textOfStmt,

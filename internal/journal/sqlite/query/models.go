@@ -53,6 +53,7 @@ type Conversation struct {
 	LastSeq        int64
 	LastNumber     int64
 	PrivateTo      string
+	Bytes          int64
 }
 
 type Grant struct {

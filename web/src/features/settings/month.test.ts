@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { monthLine } from './month';
+import { monthLine, storageLine } from './month';
 
 test('a month says what is spent of what, and when it ends', () => {
   const line = monthLine({
@@ -10,4 +10,13 @@ test('a month says what is spent of what, and when it ends', () => {
   });
   expect(line).toContain('$1.29 of $50');
   expect(line).toContain('1');
+});
+
+test('storage says what is used of what, and what to do when it is full', () => {
+  expect(storageLine({ used_bytes: 1_500_000, most_bytes: 100_000_000 })).toBe(
+    '1.5 of 100 MB used by conversations.',
+  );
+  expect(storageLine({ used_bytes: 100_200_000, most_bytes: 100_000_000 })).toContain(
+    'Delete some',
+  );
 });
