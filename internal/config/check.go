@@ -106,6 +106,8 @@ func (l Loaded) check() []error {
 	complain("web.local", checkEach(s.Web.Local, checkLocal))
 	complain("web.search.base_url", checkURL(s.Web.Search.BaseURL))
 	complain("sandbox.host_bytes", s.Sandbox.checkHostBytes())
+	_, err := s.Taint.SinkRules()
+	complain("taint.sinks", err)
 	complain("retention.days", checkDays(s.Retention.Days))
 	complain("worker.slots", checkSlots(s.Worker.Slots))
 	complain("worker.tenant_slots", checkSlots(s.Worker.TenantSlots))

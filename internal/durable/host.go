@@ -24,6 +24,10 @@ type Catalog interface {
 	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
 	// whoever runs the machine denies now.
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
+	// Sink reports whether the operator listed a call: rules apply to it also when its agent is tainted. Strange reports
+	// whether strangers write a file of a workspace.
+	Sink(name string, matters []tool.Matter) bool
+	Strange(path string) bool
 	// Compaction, Resolution and Routing ask for something else than the next reply.
 	Compaction(pins []string) (string, error)
 	Resolution(Inquiry) (string, error)
