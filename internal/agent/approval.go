@@ -97,21 +97,30 @@ func (c Call) needsApproval() bool {
 
 // seekApproval lets a call queue, asks a person about it, or denies it.
 func (m *machine) seekApproval(open *OpenCall, c Call) {
-	s := m.s
 	switch {
-	case !c.needsApproval():
 	case c.Policy == PolicyDeny:
 		m.deny(open, DeniedByPolicy)
-	case m.granted(open):
-	case s.Brief.Headless:
-		m.deny(open, DeniedHeadless)
+	case !c.needsApproval(), m.granted(open):
+		m.stillGood(open)
 	default:
-		open.Status = CallWants
-		open.Until = m.now + s.Brief.Limits.ApprovalTime
-		m.record(OpenApproval{
-			Call: open.ID, Tool: open.Tool, Hash: open.shown(), Pattern: c.Pattern, Until: open.Until,
-		})
+		m.askPerson(open, c.Pattern)
 	}
+}
+
+// askPerson shows a call to a person, if there is one. Who decides about a barred call is told why, and
+// decides about that call only.
+func (m *machine) askPerson(open *OpenCall, pattern string) {
+	if m.s.Brief.Headless {
+		m.deny(open, DeniedHeadless)
+		return
+	}
+	open.Status = CallWants
+	open.Until = m.now + m.s.Brief.Limits.ApprovalTime
+	ask := OpenApproval{Call: open.ID, Tool: open.Tool, Hash: open.shown(), Pattern: pattern, Until: open.Until}
+	if m.barred(open) {
+		open.Pattern, ask.Pattern, ask.Taint = "", "", m.s.Taint
+	}
+	m.record(ask)
 }
 
 // grantMark stands between the key of a pattern and the call whose approval covers it.
@@ -123,7 +132,7 @@ func (m *machine) granted(open *OpenCall) bool {
 	for _, grant := range m.s.Grants {
 		pattern, call, _ := strings.Cut(grant, grantMark)
 		if pattern != "" && pattern == open.Pattern && (call == "") == (open.Bound == "") {
-			open.Approved, open.By = true, call
+			open.Approved, open.Cover, open.By = true, CoverGrant, call
 			return true
 		}
 	}
@@ -214,14 +223,20 @@ func (m *machine) decided(e Decided) error {
 		m.record(Grant{Call: c.ID})
 	}
 	for i := range m.s.Round.Calls {
-		if other := &m.s.Round.Calls[i]; other.Status == CallWants && other.Pattern == c.Pattern {
+		if other := &m.s.Round.Calls[i]; m.covers(c, other) {
 			m.approve(other, e.Scope, e.By)
+			other.Cover = CoverBeside
 			if c.Bound != "" {
 				other.By = c.ID
 			}
 		}
 	}
 	return nil
+}
+
+// covers reports whether the approval of a call, wider than that call, lets another one through that waits.
+func (m *machine) covers(c, other *OpenCall) bool {
+	return other.Status == CallWants && other.Pattern == c.Pattern && !m.barred(other)
 }
 
 func (m *machine) approve(c *OpenCall, scope Scope, by string) {

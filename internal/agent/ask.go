@@ -58,6 +58,7 @@ func (m *machine) answered(e Answered) error {
 		return m.refuse(Invalid, "unknown source of an answer %q", e.By)
 	}
 	m.s.Context += e.Tokens
+	m.taint(e.Taint)
 	before := m.askedBefore(c.Hash)
 	switch e.By {
 	case ByNobody:

@@ -49,6 +49,8 @@ type Brief struct {
 	Tools     []string  `json:"tools,omitempty"`
 	Limits    Limits    `json:"limits"`
 	Model     Model     `json:"model"`
+	// Taint is what the agent begins with: its parent's and, if it is resumed, its own.
+	Taint Taint `json:"taint,omitempty"`
 }
 
 // Isolated reports whether the agent has a tree of its own: what it changes there comes back as a patch.
@@ -63,7 +65,7 @@ const (
 	IsolationWorktree Isolation = "worktree"
 )
 
-// briefBytes is the most that a brief may take as JSON: it is a part of every state.
+// briefBytes is the most that a brief may take as JSON, apart from its taint: it is a part of every state.
 const briefBytes = 3 << 10
 
 // Authority is a set of permissions. It only ever narrows on the way down.

@@ -59,6 +59,8 @@ type Call struct {
 
 	// Bound is what a person decides on, if one is asked.
 	Bound string `json:"bound,omitempty"`
+	// Sink means that the operator listed the call: the rules apply to it also when the agent is tainted.
+	Sink bool `json:"sink,omitempty"`
 
 	Items      []Item `json:"items,omitempty"`
 	Question   string `json:"question,omitempty"`
@@ -66,6 +68,8 @@ type Call struct {
 	// Contradicted counts the claims of a submit call that the facts contradict. The host looks only
 	// if the brief asks for evidence.
 	Contradicted int `json:"contradicted,omitempty"`
+	// Typed means that a submit call holds only data that fits the role's closed schema, no free text.
+	Typed bool `json:"typed,omitempty"`
 }
 
 // Item is one task of a spawn call.
@@ -85,6 +89,8 @@ type Item struct {
 	// Problem is what the host found wrong: a missing file, a directory outside the workspace, an
 	// unknown model, an agent that cannot be resumed.
 	Problem string `json:"problem,omitempty"`
+	// Taint is that of an agent that is resumed: it still knows what it has read.
+	Taint Taint `json:"taint,omitempty"`
 }
 
 // CallStatus is where a call of the open round stands, and how a settled one ended.
@@ -148,6 +154,9 @@ type OpenCall struct {
 	Class  chat.EffectClass `json:"c,omitempty"`
 	Writes bool             `json:"w,omitempty"`
 	Hash   string           `json:"h,omitempty"`
+	// Network and Sink are the call's.
+	Network bool `json:"nw,omitempty"`
+	Sink    bool `json:"sk,omitempty"`
 	// Pattern is the key of the pattern that a wider approval would cover.
 	Pattern string `json:"p,omitempty"`
 	// Bound is what the person decides on; a call without one is decided on by its Hash.
@@ -156,6 +165,8 @@ type OpenCall struct {
 	// one.
 	Approved bool   `json:"y,omitempty"`
 	By       string `json:"by,omitempty"`
+	// Cover is set if the approval was given for another call.
+	Cover Cover `json:"co,omitempty"`
 	// Shown is what the person was shown of a call whose arguments they then changed: Hash and Bound are
 	// of the new ones.
 	Shown string `json:"sh,omitempty"`

@@ -192,6 +192,7 @@ func (m *machine) childEnded(e ChildEnded) error {
 	}
 	m.s.Subtree = m.s.Subtree.Plus(e.Outcome.Subtree)
 	m.s.Progress.Evidence += e.Outcome.Evidence
+	m.taint(e.Outcome.Reported())
 	m.remember(c.ID, e.Outcome.Failed(), e.Tokens)
 	// The child may have changed what the agent looked at before; asking for children again is
 	// still a loop.

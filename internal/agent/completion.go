@@ -142,7 +142,7 @@ func (m *machine) accept(i int, calls []Call) {
 	m.skipAll(CallSkipped, textSkipped)
 	m.closeRound(nil)
 	if calls[i].Kind == CallSubmit {
-		m.succeed(Outcome{Completion: Submitted, Call: id})
+		m.succeed(Outcome{Completion: Submitted, Call: id, Typed: calls[i].Typed})
 		return
 	}
 	partial := ""

@@ -40,6 +40,9 @@ func describe(s agent.State) string {
 		add("children [%s]", strings.Join(kids, " "))
 	}
 	describeDesk(s, add)
+	if len(s.Taint) > 0 {
+		add("tainted %v", s.Taint)
+	}
 	for _, l := range []struct {
 		name string
 		agent.Lease
@@ -130,6 +133,9 @@ func describeBrief(b agent.Brief) string {
 	}
 	if b.Authority.Network {
 		out += " network"
+	}
+	if len(b.Taint) > 0 {
+		out += fmt.Sprintf(" taint=%v", b.Taint)
 	}
 	l := b.Limits
 	return out + fmt.Sprintf(" agents=%d iterations=%d time=%d tokens=%d cost=%d",

@@ -25,7 +25,7 @@ func (m *machine) decidedEdited(c *OpenCall, e Decided) error {
 		return m.refuse(Conflict, "the arguments of call %s cannot be changed so: %s", e.Call, why)
 	}
 	c.Shown, c.Hash, c.Bound = c.shown(), e.Edited.Hash, e.Edited.Bound
-	c.Class, c.Writes = e.Edited.Class, e.Edited.Writes
+	c.Class, c.Writes, c.Network, c.Sink = e.Edited.Class, e.Edited.Writes, e.Edited.Network, e.Edited.Sink
 	if m.repeated(*e.Edited) {
 		m.record(CloseApproval{Call: c.ID, Status: ApprovalCancelled, By: e.By})
 		m.settle(c, CallSkipped, textLooping)

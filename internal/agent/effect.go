@@ -105,6 +105,8 @@ type (
 		Hash    string `json:"hash"`
 		Pattern string `json:"pattern,omitempty"`
 		Until   int64  `json:"until"`
+		// Taint is what the agent has read, if that is why the person is asked whatever the rules say.
+		Taint Taint `json:"taint,omitempty"`
 	}
 
 	// CloseApproval takes the card away: approved, denied, expired or cancelled.
@@ -286,6 +288,8 @@ type (
 		Side     int      `json:"side,omitempty"`
 		Call     string   `json:"call,omitempty"`
 		Seq      int64    `json:"seq,omitempty"`
+		// Taint is the orchestrator's, if the answer is in its words.
+		Taint Taint `json:"taint,omitempty"`
 	}
 
 	// Correct brings a person's correction of an answer to the agent that got it. If the agent is

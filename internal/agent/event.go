@@ -69,6 +69,8 @@ type (
 		Text  bool       `json:"text,omitempty"`
 		Calls []Call     `json:"calls,omitempty"`
 		Roles []RoleSpec `json:"roles,omitempty"`
+		// Taint is what the journal has of the agent, in case the core was not told.
+		Taint Taint `json:"taint,omitempty"`
 	}
 
 	// ModelFailed is a model call, of any kind, that gave no usable reply.
@@ -103,6 +105,8 @@ type (
 		Facts int `json:"facts,omitempty"`
 		// Reason goes with ToolDenied.
 		Reason DenialReason `json:"reason,omitempty"`
+		// Taint is where the result comes from, if a stranger may have written it.
+		Taint Taint `json:"taint,omitempty"`
 	}
 
 	// ChildStarted says that the engine runs a child.
@@ -176,12 +180,13 @@ type (
 		Usage     chat.Usage `json:"usage"`
 	}
 
-	// Answered brings the answer to the agent that asked.
+	// Answered brings the answer to the agent that asked. Taint is that of the agent whose words it is in.
 	Answered struct {
 		At
 		Question string   `json:"question"`
 		By       AnswerBy `json:"by"`
 		Tokens   int64    `json:"tokens,omitempty"`
+		Taint    Taint    `json:"taint,omitempty"`
 	}
 
 	// Undelivered says that a person's words, sent on to an agent, found nobody.

@@ -203,6 +203,7 @@ func (m *machine) reply(r Reply, tokens int64) {
 	case ByUser, ByDecliner:
 		m.record(Note{Serial: m.serial(), Kind: NoteForwarded, Question: q.ID, Seq: r.Seq})
 	case ByOrchestrator, ByEarlier:
+		r.Taint = s.Taint
 		m.record(Note{Serial: m.serial(), Kind: NoteAutoAnswered, Question: q.ID})
 	case ByNobody:
 	}

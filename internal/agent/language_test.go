@@ -65,6 +65,16 @@ func (w words) list(name string, fallback []string) []string {
 	return fallback
 }
 
+// taint reads KIND:NAME,…
+func (w words) taint() agent.Taint {
+	var out agent.Taint
+	for _, source := range w.list("taint", nil) {
+		kind, name, _ := strings.Cut(source, ":")
+		out = append(out, agent.Source{Kind: agent.SourceKind(kind), Name: name})
+	}
+	return out
+}
+
 // allTools are the tools of the scripts, with what their metadata says.
 var allTools = []string{"glob", "grep", "read_file", "shell", "web_fetch", "write_file"}
 
@@ -168,6 +178,7 @@ func (r *run) brief(w words) agent.Brief {
 	depth := int(w.int("depth", 1))
 	parent := "c" + strings.Repeat("/1.0.0", depth-1)
 	return agent.Brief{
+		Taint:        w.taint(),
 		Conversation: "c", Agent: parent + "/1.0.0", Task: parent + "/1.0.0", Parent: parent, Depth: depth,
 		Role: spec.Name, Headless: w.has("headless"), CanDelegate: spec.CanDelegate, Delegates: spec.Delegates,
 		CanAsk: spec.CanAsk, Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered,
@@ -220,7 +231,7 @@ func (r *run) parse(w words, more []string) (agent.Event, error) {
 		return agent.ToolDone{
 			At: at, Call: w.at(1), Result: agent.ToolResult(w.at(2)), Waited: w.int("waited", 0), Tokens: tokens,
 			Facts:  int(w.int("facts", 0)),
-			Reason: agent.DenialReason(w.named["reason"]),
+			Reason: agent.DenialReason(w.named["reason"]), Taint: w.taint(),
 		}, nil
 	case "started":
 		return agent.ChildStarted{At: at, Task: w.at(1)}, nil
@@ -259,7 +270,7 @@ func (r *run) parse(w words, more []string) (agent.Event, error) {
 			Usage: usage(w),
 		}, nil
 	case "answered":
-		return agent.Answered{At: at, Question: w.at(1), By: agent.AnswerBy(w.at(2)), Tokens: tokens}, nil
+		return agent.Answered{At: at, Question: w.at(1), By: agent.AnswerBy(w.at(2)), Tokens: tokens, Taint: w.taint()}, nil
 	case "undelivered":
 		return agent.Undelivered{At: at, Seq: number(w.at(1))}, nil
 	case "cancel":
@@ -310,10 +321,10 @@ func outcome(w words) agent.Outcome {
 	case chat.StatusTimedOut:
 		o.Kind = chat.KindTimedOut
 	case chat.StatusCompleted:
-		o.Completion = agent.Submitted
+		o.Completion, o.Typed = agent.Submitted, w.has("typed")
 	case chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting:
 	}
-	o.Tokens, o.Cost = w.int("charged", o.Subtree.Tokens()), o.Subtree.Cost
+	o.Tokens, o.Cost, o.Taint = w.int("charged", o.Subtree.Tokens()), o.Subtree.Cost, w.taint()
 	return o
 }
 
@@ -322,7 +333,7 @@ func (r *run) parseReply(at agent.At, w words, more []string) agent.Event {
 	e := agent.Replied{
 		At: at, Turn: int(number(w.at(1))), Attempt: r.attempt(w), Waited: w.int("waited", 0),
 		Usage: chat.Usage{Input: w.int("in", 100), Output: w.int("out", 10), Cost: w.int("cost", 0)},
-		Stop:  agent.StopReason(w.named["stop"]), Text: w.has("text"),
+		Stop:  agent.StopReason(w.named["stop"]), Text: w.has("text"), Taint: w.taint(),
 	}
 	roles := map[string]bool{}
 	for _, line := range more {
@@ -358,9 +369,10 @@ func (r *run) parseCall(w words) agent.Call {
 		}
 	case "resume":
 		c.Kind, c.Tool = agent.CallResume, agent.ToolResume
-		c.Items = []agent.Item{{Agent: w.at(1), Role: w.at(2), Hash: fresh, Problem: w.named["why"]}}
+		c.Items = []agent.Item{{Agent: w.at(1), Role: w.at(2), Hash: fresh, Problem: w.named["why"], Taint: w.taint()}}
 	case "submit":
 		c.Kind, c.Tool, c.Contradicted = agent.CallSubmit, agent.ToolSubmit, int(w.int("contradicted", 0))
+		c.Typed = w.has("typed")
 	case "submit_error":
 		c.Kind, c.Tool = agent.CallSubmitError, agent.ToolSubmitError
 	case "ask":
@@ -372,6 +384,7 @@ func (r *run) parseCall(w words) agent.Call {
 		c = toolCall(w.at(0))
 		c.Problem, c.Hash = problem, fresh
 		c.Policy, c.Pattern, c.Bound = agent.Policy(w.named["policy"]), w.named["pattern"], w.named["bound"]
+		c.Sink = w.has("sink")
 		if h, ok := w.named["hash"]; ok {
 			c.Hash = h
 		}

@@ -36,6 +36,10 @@ type Outcome struct {
 	// held for that of which nobody knows the usage.
 	Tokens int64 `json:"tokens,omitempty"`
 	Cost   int64 `json:"cost,omitempty"`
+	// Taint is what the run has read. Typed means that its result holds only data that fits its role's
+	// closed schema, no free text: such a report does not taint whoever reads it.
+	Taint Taint `json:"taint,omitempty"`
+	Typed bool  `json:"typed,omitempty"`
 }
 
 // Completion is how a success came about.
@@ -61,6 +65,7 @@ func (m *machine) totals(o Outcome) Outcome {
 	o.Own = s.Own
 	o.Subtree = s.Subtree
 	o.Tokens, o.Cost = s.Tokens.Spent, s.Cost.Spent
+	o.Taint = s.Taint
 	return o
 }
 

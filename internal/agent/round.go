@@ -44,7 +44,7 @@ func (m *machine) openRound(e Replied) {
 		}
 		s.Round.Calls = append(s.Round.Calls, OpenCall{
 			ID: callID(e.Turn, i), Tool: c.Tool, Kind: c.Kind, Status: CallQueued, Class: c.Class,
-			Writes: c.Writes, Hash: c.Hash, Pattern: patternKey(c.Tool, c.Pattern), Bound: c.Bound,
+			Writes: c.Writes, Network: c.Network, Sink: c.Sink, Hash: c.Hash, Pattern: patternKey(c.Tool, c.Pattern), Bound: c.Bound,
 		})
 	}
 }
@@ -154,7 +154,7 @@ func (m *machine) schedule() {
 	running, earlier, writes := 0, false, false
 	for i := range m.s.Round.Calls {
 		c := &m.s.Round.Calls[i]
-		if c.Status == CallQueued && !writes && (!c.Writes || !earlier) && running < m.s.Brief.Limits.Parallel {
+		if c.Status == CallQueued && m.s.Phase == Working && !writes && (!c.Writes || !earlier) && running < m.s.Brief.Limits.Parallel {
 			m.start(c)
 		}
 		if c.Status == CallRunning {
@@ -171,6 +171,9 @@ func (m *machine) start(c *OpenCall) {
 	if c.Kind.spawns() {
 		c.Status = CallSpawned
 		m.gather(c)
+		return
+	}
+	if !m.stillGood(c) {
 		return
 	}
 	c.Status = CallRunning
@@ -195,6 +198,7 @@ func (m *machine) toolDone(e ToolDone) error {
 	s.Context += e.Tokens
 	s.Progress.ToolCalls++
 	s.Progress.Evidence += e.Facts
+	m.taint(e.Taint)
 	switch e.Result {
 	case ToolOK:
 		c.Status = CallCompleted

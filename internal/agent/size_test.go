@@ -231,6 +231,11 @@ func (h *heavy) fillUp() {
 		}
 		h.say("")
 	}
+	var read agent.Taint
+	for n := range 20 {
+		read = append(read, agent.Source{Kind: agent.SourceAgent, Name: fmt.Sprintf("%d%s", n, strings.Repeat("x", 200))})
+	}
+	h.state.Taint = h.state.Taint.With(read) // as it would be if one of those calls had been let through and read all that
 }
 
 // TestChildrenAddLittle measures what each open child adds to a state, at its largest: running,

@@ -176,6 +176,7 @@ func (m *machine) enlist(open *OpenCall, item int, it Item, spec *RoleSpec, shar
 	brief.Limits.Agents = share.agents[n]
 	brief.Limits.Tokens = share.tokens[n]
 	brief.Limits.Cost = share.cost[n]
+	brief.Taint = s.Taint.With(it.Taint)
 	child := Child{
 		ID: short, Role: spec.Name, State: ChildQueued, Background: it.Background, Time: brief.Limits.Time,
 		Agents: share.agents[n], Tokens: share.tokens[n], Cost: share.cost[n],

@@ -79,6 +79,9 @@ type State struct {
 	Repeats  []Tally       `json:"repeats,omitempty"`
 	Failures []Tally       `json:"failures,omitempty"`
 
+	// Taint is what the agent has read that a stranger may have written. It only grows.
+	Taint Taint `json:"taint,omitempty"`
+
 	Progress Progress `json:"progress"`
 	// Context is an upper estimate, in tokens, of what the next model call will send.
 	Context int64      `json:"context,omitempty"`

@@ -111,6 +111,7 @@ func (m *machine) begun(e Begun) error {
 	}
 	s.Rules = Rules
 	s.Brief = e.Brief
+	s.Taint, s.Brief.Taint = s.Taint.With(e.Brief.Taint), nil
 	s.Turn = e.From
 	s.Context = e.Tokens
 	s.Phase = Idle

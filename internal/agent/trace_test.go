@@ -95,7 +95,7 @@ var sections = []struct {
 	{"P%d", 4, 5},
 	{"P%d", 7, 8},
 	{"P%d", 10, 10},
-	{"P%d", 24, 24},
+	{"P%d", 24, 25},
 }
 
 // gaps are the ids of those sections that the list forgets.

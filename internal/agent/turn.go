@@ -152,6 +152,7 @@ func (m *machine) replied(e Replied) error {
 		return m.refuse(Invalid, "turn %d asked for a compaction", e.Turn)
 	}
 	kind := c.Kind
+	m.taint(e.Taint)
 	m.chargeReply(c, e.Usage)
 	m.forgive(e.Waited)
 	if e.Usage.Tokens() > 0 {

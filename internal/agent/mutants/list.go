@@ -117,8 +117,7 @@ var List = []Mutant{
 	},
 	{
 		Name: "approval without asking when nobody is there", File: "approval.go",
-		Old: "case s.Brief.Headless:\n\t\tm.deny(open, DeniedHeadless)",
-		New: "case s.Brief.Headless:\n\t\topen.Approved = true",
+		Old: "if m.s.Brief.Headless {\n\t\tm.deny(open, DeniedHeadless)\n\t\treturn", New: "if m.s.Brief.Headless {\n\t\treturn",
 	},
 	{
 		Name: "authority widens on the way down", File: "spawn.go",
@@ -335,5 +334,101 @@ var List = []Mutant{
 	{
 		Name: "merging is offered to those who may not write", File: "offer.go",
 		Old: "if b.Authority.Write {", New: "if b.CanDelegate {",
+	},
+	{
+		Name: "taint dropped at spawn", File: "spawn.go",
+		Old: "brief.Taint = s.Taint.With(it.Taint)", New: "brief.Taint = it.Taint",
+	},
+	{
+		Name: "taint of a resumed agent dropped", File: "spawn.go",
+		Old: "brief.Taint = s.Taint.With(it.Taint)", New: "brief.Taint = s.Taint",
+	},
+	{
+		Name: "taint dropped at the beginning", File: "step.go",
+		Old: "s.Taint, s.Brief.Taint = s.Taint.With(e.Brief.Taint), nil", New: "s.Brief.Taint = nil",
+	},
+	{
+		Name: "taint dropped at report", File: "child.go",
+		Old: "m.taint(e.Outcome.Reported())", New: "_ = e.Outcome.Reported()",
+	},
+	{
+		Name: "taint dropped from the outcome", File: "outcome.go",
+		Old: "o.Taint = s.Taint", New: "o.Taint = nil",
+	},
+	{
+		Name: "taint comes with a typed report", File: "taint.go",
+		Old: "if o.Typed {", New: "if false {",
+	},
+	{
+		Name: "taint of every report taken for typed", File: "completion.go",
+		Old: "Typed: calls[i].Typed", New: "Typed: true",
+	},
+	{
+		Name: "taint dropped at compaction", File: "turn.go",
+		Old: "s.Context = e.Context", New: "s.Context, s.Taint = e.Context, nil",
+	},
+	{
+		Name: "taint dropped with a person's next message", File: "inbox.go",
+		Old: "s.Progress = Progress{Last: s.Progress.Last}", New: "s.Progress, s.Taint = Progress{Last: s.Progress.Last}, nil",
+	},
+	{
+		Name: "taint dropped from an answer", File: "ladder.go",
+		Old: "r.Taint = s.Taint", New: "r.Taint = nil",
+	},
+	{
+		Name: "taint of an answer not taken on", File: "ask.go",
+		Old: "m.taint(e.Taint)", New: "_ = e.Taint",
+	},
+	{
+		Name: "taint of a result not taken on", File: "round.go",
+		Old: "m.taint(e.Taint)", New: "_ = e.Taint",
+	},
+	{
+		Name: "taint that the journal knows not taken on", File: "turn.go",
+		Old: "m.taint(e.Taint)", New: "_ = e.Taint",
+	},
+	{
+		Name: "taint: sources replaced instead of added", File: "taint.go",
+		Old: "m.s.Taint = m.s.Taint.With(t)", New: "m.s.Taint = Taint{}.With(t)",
+	},
+	{
+		Name: "taint: a rule applies to a tainted call", File: "taint.go",
+		Old: "c.Approved && cover == CoverNone {", New: "cover == CoverNone {",
+	},
+	{
+		Name: "taint: a grant applies to a tainted call", File: "taint.go",
+		Old: "c.Approved && cover == CoverNone {", New: "c.Approved {",
+	},
+	{
+		Name: "taint: the approval of another call that waits applies", File: "approval.go",
+		Old: " && !m.barred(other)", New: "",
+	},
+	{
+		Name: "taint: a tainted call can be allowed for the task", File: "approval.go",
+		Old: "open.Pattern, ask.Pattern, ask.Taint = \"\", \"\", m.s.Taint", New: "ask.Taint = m.s.Taint",
+	},
+	{
+		Name: "taint: what was let through before runs", File: "round.go",
+		Old: "if !m.stillGood(c) {", New: "if false {",
+	},
+	{
+		Name: "taint: what another call's approval let through before runs", File: "approval.go",
+		Old: "\t\t\tother.Cover = CoverBeside\n", New: "",
+	},
+	{
+		Name: "taint: requests are not barred", File: "taint.go",
+		Old: "(c.Writes || c.Network) && !c.Sink", New: "c.Writes && !c.Sink",
+	},
+	{
+		Name: "taint: writes are not barred", File: "taint.go",
+		Old: "(c.Writes || c.Network) && !c.Sink", New: "c.Network && !c.Sink",
+	},
+	{
+		Name: "taint: what the operator listed is asked about", File: "taint.go",
+		Old: "(c.Writes || c.Network) && !c.Sink", New: "(c.Writes || c.Network)",
+	},
+	{
+		Name: "taint: the person is not told", File: "approval.go",
+		Old: "ask.Pattern, ask.Taint = \"\", \"\", m.s.Taint", New: "ask.Pattern = \"\", \"\"",
 	},
 }

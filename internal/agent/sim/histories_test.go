@@ -19,7 +19,7 @@ var (
 
 // TestHistories plays histories until so many have been played in which something could go wrong.
 //
-// Covers: P4, P5, P7, P8, P10, P24, R-150, R-151, R-152, R-153, R-154, R-156, E-40.
+// Covers: P4, P5, P7, P8, P10, P24, P25, R-150, R-151, R-152, R-153, R-154, R-156, E-40.
 func TestHistories(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // histories are small and short-lived
 	start := time.Now()

@@ -135,7 +135,7 @@ func (w *world) effect(n *node, effect agent.Effect) error {
 	case agent.WithdrawQuestion:
 		w.tellAgent(n, w.root, agent.QuestionWithdrawn{At: at, Question: e.Question})
 	case agent.Reply:
-		w.sendOn(n, e.Agent, agent.Answered{At: at, Question: e.Question, By: e.By}, e.Seq)
+		w.sendOn(n, e.Agent, agent.Answered{At: at, Question: e.Question, By: e.By, Taint: e.Taint}, e.Seq)
 	case agent.Correct:
 		w.sendOn(n, e.Agent, agent.Corrected{At: at, Seq: e.Seq}, e.Seq)
 	case agent.Append, agent.Settle, agent.Note, agent.Void, agent.EndTurn, agent.Grant:
@@ -203,7 +203,7 @@ func (w *world) runTool(n *node, e agent.RunTool) {
 		}
 		return agent.ToolDone{
 			At: agent.At{At: w.now}, Call: e.Call, Result: results[w.c.pick(85, 12, 3)], Tokens: int64(w.c.n(40)),
-			Waited: int64(w.c.pick(9, 1) * 30),
+			Waited: int64(w.c.pick(9, 1) * 30), Taint: w.stranger(),
 		}
 	})
 }

@@ -14,10 +14,28 @@ import (
 // breach.
 func Check(before agent.State, e agent.Event, after agent.State, effects []agent.Effect) error {
 	for _, law := range []func(agent.State, agent.State, []agent.Effect) error{
-		terminal, order, conservation, inSpawnOrder, waits, exits, leases, authority, fence, firstReason,
+		terminal, order, conservation, inSpawnOrder, waits, exits, leases, authority, fence, firstReason, grows,
 	} {
 		if err := law(before, after, effects); err != nil {
 			return fmt.Errorf("after %s: %w", agent.EventName(e), err)
+		}
+	}
+	return nil
+}
+
+// grows: what an agent has read is never taken off the list, and its children begin with it.
+func grows(before, after agent.State, effects []agent.Effect) error {
+	for _, source := range before.Taint {
+		if !slices.Contains(after.Taint, source) {
+			return fmt.Errorf("taint: %s %s was dropped", source.Kind, source.Name)
+		}
+	}
+	for _, effect := range effects {
+		e, ok := effect.(agent.Enlist)
+		for _, source := range before.Taint {
+			if ok && !slices.Contains(e.Brief.Taint, source) {
+				return fmt.Errorf("taint: child %s begins without %s %s", e.Brief.Task, source.Kind, source.Name)
+			}
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func (w *world) reply(n *node, e agent.CallModel) agent.Replied {
 }
 
 func (w *world) submit() agent.Call {
-	c := agent.Call{Tool: agent.ToolSubmit, Kind: agent.CallSubmit, Hash: "s"}
+	c := agent.Call{Tool: agent.ToolSubmit, Kind: agent.CallSubmit, Hash: "s", Typed: w.c.odds(30)}
 	if w.c.odds(15) {
 		c = agent.Call{Tool: agent.ToolSubmitError, Kind: agent.CallSubmitError, Hash: "e"}
 	}
@@ -138,9 +138,12 @@ func (w *world) call(n *node) agent.Call {
 	case 1:
 		c := agent.Call{Tool: "write", Hash: hash, Known: true, Class: chat.ClassIdempotent, Writes: true, Pattern: "write *"}
 		c.Policy = [...]agent.Policy{agent.PolicyUnset, agent.PolicyAllow, agent.PolicyDeny}[w.c.pick(50, 45, 5)]
+		c.Sink = w.c.odds(10)
 		return c
 	case 2:
-		return agent.Call{Tool: "run", Hash: hash, Known: true, Class: chat.ClassOnce, Writes: true, Policy: agent.PolicyAllow}
+		return agent.Call{
+			Tool: "run", Hash: hash, Known: true, Class: chat.ClassOnce, Writes: true, Policy: agent.PolicyAllow, Sink: w.c.odds(10),
+		}
 	case 3:
 		return w.spawnCall(n, hash)
 	case 4:
@@ -155,7 +158,10 @@ func (w *world) call(n *node) agent.Call {
 	case 7:
 		return agent.Call{Tool: "read", Hash: hash, Known: true, Class: chat.ClassPure, Problem: "not JSON"}
 	default:
-		return agent.Call{Tool: "fetch", Hash: hash, Known: true, Class: chat.ClassPure, Network: true}
+		return agent.Call{
+			Tool: "fetch", Hash: hash, Known: true, Class: chat.ClassPure, Network: true,
+			Policy: [...]agent.Policy{agent.PolicyUnset, agent.PolicyAllow}[w.c.n(2)],
+		}
 	}
 }
 
@@ -171,9 +177,11 @@ func (w *world) replyCall(s *agent.State) agent.Call {
 func (w *world) spawnCall(n *node, hash string) agent.Call {
 	c := agent.Call{Tool: agent.ToolSpawn, Kind: agent.CallSpawn, Hash: "spawn" + hash}
 	if w.c.odds(10) {
-		if done := w.finishedChild(n); done != "" {
+		if done := w.finishedChild(n); done != nil {
 			c.Tool, c.Kind = agent.ToolResume, agent.CallResume
-			c.Items = []agent.Item{{Role: "coder", Hash: "again" + hash, Agent: done, Tokens: 10}}
+			c.Items = []agent.Item{{
+				Role: "coder", Hash: "again" + hash, Agent: done.state.Brief.Agent, Tokens: 10, Taint: done.state.Taint,
+			}}
 			return c
 		}
 	}
@@ -189,13 +197,13 @@ func (w *world) spawnCall(n *node, hash string) agent.Call {
 	return c
 }
 
-func (w *world) finishedChild(n *node) string {
+func (w *world) finishedChild(n *node) *node {
 	for _, other := range w.nodes {
 		if other.parent == n && !other.killed && other.state.Phase == agent.Done {
-			return other.state.Brief.Agent
+			return w.agentNode(other.state.Brief.Agent)
 		}
 	}
-	return ""
+	return nil
 }
 
 // roles are what the registry offers.

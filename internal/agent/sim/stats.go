@@ -10,8 +10,8 @@ import (
 
 // Stats says what happened in a number of histories.
 type Stats struct {
-	Histories, Events, Children, Grandchildren, Messages, Questions, Approvals, Edited int
-	Cancels, Crashes, Duplicated, LostAcks, SeenAsError, Killed                        int
+	Histories, Events, Children, Grandchildren, Messages, Questions, Approvals, Edited, Barred int
+	Cancels, Crashes, Duplicated, LostAcks, SeenAsError, Killed                                int
 	// Refusals and Outcomes count by kind.
 	Refusals, Outcomes map[string]int
 }
@@ -60,6 +60,7 @@ func (s *Stats) add(o Stats) {
 	s.Questions += o.Questions
 	s.Approvals += o.Approvals
 	s.Edited += o.Edited
+	s.Barred += o.Barred
 	s.Cancels += o.Cancels
 	s.Crashes += o.Crashes
 	s.Duplicated += o.Duplicated
@@ -83,8 +84,8 @@ func sum(a, b map[string]int) map[string]int {
 // String prints the figures and the distribution of outcomes, most frequent first.
 func (s Stats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "events %d, sub-agents %d (of these at depth 2: %d), messages %d, questions %d, approvals %d, run with other arguments %d\n",
-		s.Events, s.Children, s.Grandchildren, s.Messages, s.Questions, s.Approvals, s.Edited)
+	fmt.Fprintf(&b, "events %d, sub-agents %d (of these at depth 2: %d), messages %d, questions %d, approvals %d (of these for taint: %d), run with other arguments %d\n",
+		s.Events, s.Children, s.Grandchildren, s.Messages, s.Questions, s.Approvals, s.Barred, s.Edited)
 	fmt.Fprintf(&b, "cancels %d, crashes with replay %d, duplicates %d, lost acknowledgements %d, done but seen as error %d, terminated %d\n",
 		s.Cancels, s.Crashes, s.Duplicated, s.LostAcks, s.SeenAsError, s.Killed)
 	writeCounts(&b, "outcome", s.Outcomes)

@@ -27,8 +27,10 @@ type world struct {
 	ran       map[string]int
 	approvals []approval
 	relayed   []string
-	said      int64
-	requests  int
+	// inherited is what tasks begin with, and told what was read by whoever answered a question.
+	inherited, told map[string]reading
+	said            int64
+	requests        int
 	// calm means that faults and people have stopped: whatever is open must now come to its end.
 	calm bool
 	// legs is how many effects a host carries out in one go, answers included, before it looks at
@@ -54,6 +56,9 @@ type node struct {
 	// shown is what a person was shown of calls, and verdicts what they decided.
 	shown    map[string]string
 	verdicts map[string]agent.Decided
+	// calls are those that the model made, and read is what the agent has read of strangers.
+	calls map[string]agent.Call
+	read  reading
 	// killed hosts take nothing in and carry nothing out.
 	killed bool
 }
@@ -79,6 +84,7 @@ func newWorld(c *chance) *world {
 	return &world{
 		c: c, now: 1000, channels: map[[2]*node]int{}, enlisted: map[string]agent.Brief{},
 		ended: map[string]int{}, executed: map[string]agent.Event{}, ran: map[string]int{},
+		inherited: map[string]reading{}, told: map[string]reading{},
 	}
 }
 
@@ -91,7 +97,7 @@ func (w *world) say(format string, args ...any) {
 func (w *world) addNode(task string, parent *node) *node {
 	n := &node{
 		task: task, parent: parent, acked: map[string]bool{}, scribe: NewScribe(parent != nil),
-		shown: map[string]string{}, verdicts: map[string]agent.Decided{},
+		shown: map[string]string{}, verdicts: map[string]agent.Decided{}, calls: map[string]agent.Call{}, read: reading{},
 	}
 	w.nodes = append(w.nodes, n)
 	return n
@@ -199,6 +205,9 @@ func (w *world) step(n *node, e agent.Event) (*agent.Refusal, error) {
 		return nil, fmt.Errorf("%s: after %s: %w", n.task, agent.EventName(e), err)
 	}
 	if err := n.faithful(e, effects); err != nil {
+		return nil, fmt.Errorf("%s: after %s: %w", n.task, agent.EventName(e), err)
+	}
+	if err := w.untainted(n, e, next, effects); err != nil {
 		return nil, fmt.Errorf("%s: after %s: %w", n.task, agent.EventName(e), err)
 	}
 	if _, tick := e.(agent.Ticked); !tick && w.stats.Events%3 == 0 {
