@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ type Catalog interface {
 	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
 	// whoever runs the machine denies now.
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
+	// Output is what results of a role must fit, nil if anything goes.
+	Output(snapshot string) (*Output, error)
 	// Compaction, Resolution and Routing ask for something else than the next reply.
 	Compaction(pins []string) (string, error)
 	Resolution(Inquiry) (string, error)
@@ -36,6 +39,16 @@ type Casting struct {
 	Snapshot string
 	// Exposed is how the role is offered as a tool of its own, nil if it is not.
 	Exposed *model.Tool
+}
+
+// Output is what the results of a role must fit.
+type Output struct {
+	// Schema is what the model is told of it.
+	Schema json.RawMessage
+	// Closed means that what fits has no room for words.
+	Closed bool
+	// Check says what is wrong with a result for a task, as JSON.
+	Check func(result, task string) error
 }
 
 // Scene is what a script is written for.
