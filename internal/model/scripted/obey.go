@@ -7,8 +7,12 @@ import (
 	"strings"
 )
 
-// orderMark is an order in a text. What is in it is base64, so that it survives whatever quotes the text.
-var orderMark = regexp.MustCompile(`ORDER\(([A-Za-z0-9_-]+)\)`)
+// orderMark is an order in a text, and taskMark one that counts only at the beginning: a report repeats the task that it
+// is about. What is in them is base64, so that it survives whatever quotes the text.
+var (
+	orderMark = regexp.MustCompile(`ORDER\(([A-Za-z0-9_-]+)\)`)
+	taskMark  = regexp.MustCompile(`(?:ORDER|TASK)\(([A-Za-z0-9_-]+)\)`)
+)
 
 // Order writes an order to call a tool, for a model that obeys.
 func Order(tool string, args any) (string, error) {
@@ -19,17 +23,20 @@ func Order(tool string, args any) (string, error) {
 	return "ORDER(" + base64.RawURLEncoding.EncodeToString(text) + ")", nil
 }
 
+// Task makes an order one that counts only at the beginning.
+func Task(order string) string { return strings.Replace(order, "ORDER(", "TASK(", 1) }
+
 // order finds the last order in the newest of what the model is shown: results of tools with their pictures, else the
 // user's words, and at the beginning the system prompt, where the task of a sub-agent is.
 func (a *ask) order() (toolCall, bool) {
-	newest := strings.Join(a.Results, "\n") + strings.Join(a.Pictures, "\n")
+	mark, newest := orderMark, strings.Join(a.Results, "\n")+strings.Join(a.Pictures, "\n")
 	if len(a.Results)+len(a.Pictures) == 0 {
 		newest = a.Text
 		if a.Turn == 0 {
-			newest = a.System + newest
+			mark, newest = taskMark, a.System+newest
 		}
 	}
-	found := orderMark.FindAllStringSubmatch(newest, -1)
+	found := mark.FindAllStringSubmatch(newest, -1)
 	if len(found) == 0 {
 		return toolCall{}, false
 	}

@@ -22,6 +22,8 @@ func TestAnOrderIsFoundInTheNewestText(t *testing.T) {
 		"picture":      {request.Request{Turn: 1, Results: []string{"a picture"}, Pictures: []string{"\x89PNG" + order("drawn")}}, "drawn"},
 		"user":         {request.Request{Turn: 2, Text: order("asked")}, "asked"},
 		"task":         {request.Request{System: order("task"), Text: "Begin."}, "task"},
+		"handed out":   {request.Request{System: Task(order("task")), Text: "Begin."}, "task"},
+		"its report":   {request.Request{Turn: 1, Results: []string{Task(order("task"))}}, ""},
 		"old task":     {request.Request{Turn: 1, System: order("task"), Text: "Go on."}, ""},
 		"nothing new":  {request.Request{Turn: 1, Text: order("old"), Results: []string{"denied"}}, ""},
 		"no order":     {request.Request{Text: "ORDER(bm8)"}, ""},
