@@ -240,15 +240,24 @@ type Approval struct {
 	Status  string          `json:"status"`
 	Pattern string          `json:"pattern,omitempty"`
 	Show    json.RawMessage `json:"show,omitempty"`
-	By      string          `json:"by,omitempty"`
-	Allow   bool            `json:"allow,omitempty"`
-	Scope   string          `json:"scope,omitempty"`
+	// Sources is what the agent has read that strangers may have written. If there is any, the person is asked
+	// whatever the rules say, and decides about this call only.
+	Sources []Source `json:"sources,omitempty"`
+	By      string   `json:"by,omitempty"`
+	Allow   bool     `json:"allow,omitempty"`
+	Scope   string   `json:"scope,omitempty"`
 	// Edited means that it was allowed with other arguments than the agent's, and Args are those; lists
 	// leave them out.
 	Edited bool            `json:"edited,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	At     time.Time       `json:"at"`
 	Until  *time.Time      `json:"until,omitempty"`
+}
+
+// Source is a place that strangers write to: web, mcp, file or agent; more stands for those that are not listed.
+type Source struct {
+	Kind string `json:"kind"`
+	Name string `json:"name,omitempty"`
 }
 
 // Question is what an agent wants to know.

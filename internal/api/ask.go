@@ -105,7 +105,7 @@ func (s *Server) asks(ctx context.Context, place journal.Place, state journal.Sn
 		case journal.Wanted:
 			for i := range approvals {
 				if approvals[i].Agent == r.Agent && approvals[i].Call == r.Call {
-					approvals[i].Show, approvals[i].Pattern = r.Show, r.Pattern
+					approvals[i].Show, approvals[i].Pattern, approvals[i].Sources = r.Show, r.Pattern, sourcesOf(r.Sources)
 				}
 			}
 		default: // nothing else was asked for
@@ -166,7 +166,7 @@ func (s *Server) findApproval(ctx context.Context, place journal.Place, id strin
 	for _, e := range entries {
 		switch r := e.Row.(type) {
 		case journal.Wanted:
-			out.Show, out.Pattern = r.Show, r.Pattern
+			out.Show, out.Pattern, out.Sources = r.Show, r.Pattern, sourcesOf(r.Sources)
 		case journal.Decided:
 			out.Args = object(r.Args)
 		default: // nothing else was asked for
@@ -193,6 +193,9 @@ func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, 
 	}
 	if d.Allow {
 		d.Scope = scopes[in.Body.Scope]
+		if d.Scope != scopes["once"] && wanted.Pattern == "" {
+			return nil, &Problem{Code: "invalid", Detail: "each call like this must be looked at: it can be allowed once only", Next: "send scope once"}
+		}
 		if err := s.secondPair(ctx, place); err != nil {
 			return nil, err
 		}

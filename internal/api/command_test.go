@@ -22,7 +22,7 @@ func (o *office) busyTalk(t *testing.T) (string, journal.Place) {
 	path, place := o.begin(t, "key-begin")
 	o.write(t, place,
 		journal.Assigned{In: hand, Parent: "main", Call: "1.0", Role: "coder", Depth: 1},
-		journal.Wanted{In: hand, Call: "1.0", Tool: "shell", Hash: "h1", Show: json.RawMessage(`{"command":"ls"}`)},
+		journal.Wanted{In: hand, Call: "1.0", Tool: "shell", Hash: "h1", Pattern: "ls", Show: json.RawMessage(`{"command":"ls"}`)},
 		journal.Asked{In: hand, Question: "main/1.0.0#1.1", Text: "Which?", Options: []string{"a", "b"}},
 		journal.Relayed{In: mainTask, Question: "main/1.0.0#1.1"})
 	return path, place

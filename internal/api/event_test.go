@@ -24,7 +24,7 @@ import (
 // unseen are the kinds of rows that are no event, or only some of the time.
 var unseen = map[journal.Kind]bool{
 	journal.KindStepped: true, journal.KindPosted: true, journal.KindDelivered: true, journal.KindProposed: true,
-	journal.KindReached: true,
+	journal.KindReached: true, journal.KindTainted: true,
 }
 
 // TestEveryKindHasAnEvent gives a row of every kind to those who watch.

@@ -48,6 +48,8 @@ func about(e *Event, row journal.Row) {
 		in(r.In)
 	case journal.Reached:
 		in(r.In)
+	case journal.Tainted:
+		in(r.In)
 	case journal.Decided:
 		in(r.In)
 	case journal.Closed:
@@ -116,7 +118,7 @@ func askEvent(e Event, row journal.Row) (Event, bool) {
 	case journal.Wanted:
 		e.Type, e.Data = EventWanted, Approval{
 			ID: approvalID(r.Agent, r.Call), Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
-			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, At: e.At, Until: until(r.Until),
+			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: e.At, Until: until(r.Until),
 		}
 	case journal.Decided:
 		e.Type, e.Data = EventDecided, DecidedData{

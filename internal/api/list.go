@@ -173,7 +173,7 @@ func (i *Waiting) learn(w journal.Waiting, e journal.Entry) {
 	case journal.Wanted:
 		i.Approval = &Approval{
 			ID: approvalID(w.Agent, r.Call), Seq: e.Seq, Agent: w.Agent, Task: w.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
-			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, At: w.At.UTC(), Until: until(w.Until),
+			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: w.At.UTC(), Until: until(w.Until),
 		}
 	case journal.Assigned:
 		i.Role = r.Role

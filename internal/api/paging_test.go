@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,6 +132,55 @@ func TestReadsOfAgents(t *testing.T) {
 	o.send(t, http.MethodGet, path+"/agents/main/tool-calls", "", "").into(t, 200, &calls)
 	if calls.Items == nil || len(calls.Items) != 0 {
 		t.Errorf("main has the calls %+v", calls.Items)
+	}
+}
+
+// TestApprovalsSayWhatWasRead shows a person, wherever they look, what the agent has read, and lets them decide about
+// that call only.
+func TestApprovalsSayWhatWasRead(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	path, place := o.busyTalk(t)
+	o.write(t, place, journal.Wanted{
+		In: hand, Call: "2.0", Tool: "write_file", Hash: "h2", Show: json.RawMessage(`{"path":"a","content":"b"}`),
+		Sources: []journal.Source{{Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"}},
+	})
+	want := []api.Source{{Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"}}
+	check := func(where string, list ...api.Approval) {
+		t.Helper()
+		for _, a := range list {
+			if a.Call == "2.0" {
+				if diff := cmp.Diff(want, a.Sources); diff != "" {
+					t.Errorf("%s: %s", where, diff)
+				}
+				return
+			}
+			if len(a.Sources) > 0 {
+				t.Errorf("%s: call %s has %v", where, a.Call, a.Sources)
+			}
+		}
+		t.Errorf("%s: it is not there", where)
+	}
+	var inbox api.Page[api.Waiting]
+	o.send(t, http.MethodGet, "/v1/inbox", "", "").into(t, 200, &inbox)
+	var waiting []api.Approval
+	for _, w := range inbox.Items {
+		if w.Approval != nil {
+			waiting = append(waiting, *w.Approval)
+		}
+	}
+	check("inbox", waiting...)
+	var list api.Page[api.Approval]
+	o.send(t, http.MethodGet, path+"/approvals", "", "").into(t, 200, &list)
+	check("list", list.Items...)
+	var one api.Approval
+	o.send(t, http.MethodGet, path+"/approvals/main~1.0.0:2.0", "", "").into(t, 200, &one)
+	check("one", one)
+	o.refuses(t, "for the task", o.send(t, http.MethodPost, path+"/approvals/main~1.0.0:2.0/decision", "key-wide",
+		`{"allow":true,"hash":"h2","scope":"task"}`), 422, "invalid")
+	o.send(t, http.MethodPost, path+"/approvals/main~1.0.0:2.0/decision", "key-once", `{"allow":true,"hash":"h2"}`).into(t, 200, &one)
+	if one.Status != "decided" || one.Scope != "once" {
+		t.Errorf("the approval is %+v", one)
 	}
 }
 

@@ -161,6 +161,7 @@ type Approval struct {
 	Status  string          `json:"status" enum:"open,decided,approved,denied,expired,cancelled"`
 	Pattern string          `json:"pattern,omitempty" doc:"What an approval may cover beside this one call."`
 	Show    json.RawMessage `json:"show,omitempty" doc:"What the person is shown."`
+	Sources []Source        `json:"sources,omitempty" doc:"What the agent has read that strangers may have written. If there is any, the person is asked whatever the rules say, and decides about this call only."`
 	By      string          `json:"by,omitempty"`
 	Allow   bool            `json:"allow,omitempty"`
 	Scope   string          `json:"scope,omitempty"`
@@ -168,6 +169,19 @@ type Approval struct {
 	Args    json.RawMessage `json:"args,omitempty" doc:"Those arguments. Lists leave them out."`
 	At      time.Time       `json:"at"`
 	Until   *time.Time      `json:"until,omitempty"`
+}
+
+// Source is a place that strangers write to.
+type Source struct {
+	Kind string `json:"kind" enum:"web,mcp,file,agent,more" doc:"More stands for those that are not listed."`
+	Name string `json:"name,omitempty" doc:"A host, a server, a path or an agent."`
+}
+
+func sourcesOf(list []journal.Source) []Source {
+	if len(list) == 0 {
+		return nil
+	}
+	return each(list, func(s journal.Source) Source { return Source(s) })
 }
 
 // Question is what an agent wants to know.

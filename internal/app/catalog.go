@@ -39,6 +39,8 @@ type catalog struct {
 	// denials are what whoever runs the machine denied when they were read.
 	denials     []config.Rule
 	denialsRead time.Time
+	// sinks are calls that the rules decide about although their agent is tainted.
+	sinks config.Role
 }
 
 // registry is the roles of one workspace as they were read.
@@ -53,7 +55,13 @@ func newCatalog(loaded config.Loaded, folder func(durable.Workspace) string, g *
 	if err != nil {
 		return nil, err
 	}
-	return &catalog{loaded: loaded, prices: prices, folder: folder, grove: g, vault: vault, known: map[string]registry{}}, nil
+	sinks, err := loaded.Settings.Taint.SinkRules()
+	if err != nil {
+		return nil, err
+	}
+	return &catalog{
+		loaded: loaded, prices: prices, folder: folder, grove: g, vault: vault, known: map[string]registry{}, sinks: config.Role{Rules: sinks},
+	}, nil
 }
 
 // roles reads the roles of a workspace.
@@ -191,10 +199,7 @@ func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.P
 	if err != nil {
 		return agent.PolicyAsk, err
 	}
-	list := make([]config.Matter, len(matters))
-	for i, m := range matters {
-		list[i] = config.Matter(m)
-	}
+	list := mattersOf(matters)
 	denials, err := c.denied()
 	if err != nil {
 		return agent.PolicyAsk, err
@@ -217,6 +222,22 @@ func (c *catalog) Output(snapshot string) (*durable.Output, error) {
 	}
 	return &durable.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
 }
+
+func mattersOf(matters []tool.Matter) []config.Matter {
+	list := make([]config.Matter, len(matters))
+	for i, m := range matters {
+		list[i] = config.Matter(m)
+	}
+	return list
+}
+
+// Sink implements durable.Catalog.
+func (c *catalog) Sink(name string, matters []tool.Matter) bool {
+	return c.sinks.Judge(name, mattersOf(matters)) == agent.PolicyAllow
+}
+
+// Strange implements durable.Catalog.
+func (c *catalog) Strange(path string) bool { return c.loaded.Settings.Taint.Strange(path) }
 
 // denied reads what whoever runs the machine denies, again after a while.
 func (c *catalog) denied() ([]config.Rule, error) {

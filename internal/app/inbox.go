@@ -61,7 +61,7 @@ func (i *InboxItem) learn(row journal.Row) {
 	case journal.Asked:
 		i.Question, i.Text, i.Options = r.Question, r.Text, r.Options
 	case journal.Wanted:
-		i.Call, i.Hash, i.Tool, i.Text, i.Pattern = r.Call, r.Hash, r.Tool, progress.Literal(r.Show), r.Pattern
+		i.Call, i.Hash, i.Tool, i.Text, i.Pattern, i.Sources = r.Call, r.Hash, r.Tool, progress.Literal(r.Show), r.Pattern, r.Sources
 	case journal.Assigned:
 		i.Role = r.Role
 	default: // nothing else was asked for

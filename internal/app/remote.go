@@ -171,9 +171,13 @@ func (r *Remote) Inbox(ctx context.Context) ([]InboxItem, error) {
 		case w.Approval != nil:
 			a := w.Approval
 			item.Agent, item.Task, until = a.Agent, a.Task, a.Until
-			asks = journal.Wanted{
+			wanted := journal.Wanted{
 				In: journal.In{Agent: a.Agent}, Call: a.Call, Tool: a.Tool, Hash: a.Hash, Pattern: a.Pattern, Show: a.Show,
 			}
+			for _, s := range a.Sources {
+				wanted.Sources = append(wanted.Sources, journal.Source(s))
+			}
+			asks = wanted
 		default:
 			continue // it was settled while the list was made
 		}

@@ -118,11 +118,23 @@ func choices(p progress.Pending) string {
 	return fmt.Sprintf("[y]es, [a]lways %s(%s) in this conversation, [n]o: ", p.Tool, progress.Short(p.Pattern, 500))
 }
 
+// shownOf are the arguments of a call that a person decides about: all of them, if what the agent has read may have
+// written them.
+func shownOf(p progress.Pending) string {
+	if len(p.Sources) > 0 {
+		return progress.Exact(p.Text)
+	}
+	return progress.Short(p.Text, 2000)
+}
+
 // asking is what the person is shown.
 func asking(p progress.Pending) string {
 	var b strings.Builder
 	if p.Question == "" {
-		fmt.Fprintf(&b, "%s (%s) wants to call %s %s\n", p.Role, p.Agent, p.Tool, progress.Short(p.Text, 2000))
+		fmt.Fprintf(&b, "%s (%s) wants to call %s %s\n", p.Role, p.Agent, p.Tool, shownOf(p))
+		if why := progress.Because(p.Sources); why != "" {
+			b.WriteString(why + "\n")
+		}
 		return b.String() + choices(p)
 	}
 	fmt.Fprintf(&b, "%s (%s) asks: %s\n", p.Role, p.Agent, progress.Short(p.Text, 2000))

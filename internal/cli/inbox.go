@@ -161,7 +161,10 @@ func describe(item app.InboxItem, now time.Time) string {
 		}
 		return b.String()
 	}
-	fmt.Fprintf(&b, "  wants to call %s %s\n", item.Tool, progress.Short(item.Text, 2000))
+	fmt.Fprintf(&b, "  wants to call %s %s\n", item.Tool, shownOf(item.Pending))
+	if why := progress.Because(item.Sources); why != "" {
+		fmt.Fprintf(&b, "  %s\n", why)
+	}
 	if item.Pattern != "" {
 		fmt.Fprintf(&b, "  a wider scope would cover: %s(%s)\n", item.Tool, progress.Short(item.Pattern, 500))
 	}
@@ -182,6 +185,9 @@ func listJSON(out io.Writer, items []app.InboxItem) error {
 			line["question"], line["options"] = item.Text, item.Options
 		} else {
 			line["tool"], line["args"], line["pattern"] = item.Tool, json.RawMessage(item.Text), item.Pattern
+			if len(item.Sources) > 0 {
+				line["sources"] = item.Sources
+			}
 		}
 		if err := enc.Encode(line); err != nil {
 			return err

@@ -110,6 +110,8 @@ func (l Loaded) check() []error {
 	complain("canaries.values", checkEach(s.Canaries.Values, checkCanary))
 	complain("canaries.files", checkEach(s.Canaries.Files, checkCanaryFile))
 	complain("sandbox.host_bytes", s.Sandbox.checkHostBytes())
+	_, err := s.Taint.SinkRules()
+	complain("taint.sinks", err)
 	complain("retention.days", checkDays(s.Retention.Days))
 	complain("worker.slots", checkSlots(s.Worker.Slots))
 	complain("worker.tenant_slots", checkSlots(s.Worker.TenantSlots))

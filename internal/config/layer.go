@@ -22,17 +22,18 @@ type layer struct {
 	root    string // which links must not leave, if it is set
 	home    string
 	read    func(*layer)
-	// stranger means that the source may not speak of what is personal.
-	stranger bool
-	warnings []Warning
-	errors   []error
+	// stranger means that the source may not speak of what is personal, project that it may not speak of what is the
+	// operator's, trusted or not.
+	stranger, project bool
+	warnings          []Warning
+	errors            []error
 }
 
 // key is one settable thing: a field of Settings or of something in it.
 type key struct {
-	name     string
-	personal bool
-	index    []int
+	name               string
+	personal, operator bool
+	index              []int
 }
 
 // keysOf lists the keys of a struct, those of embedded structs included.
@@ -41,7 +42,9 @@ func keysOf(t reflect.Type) []key {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" && !f.Anonymous {
-			keys = append(keys, key{name: name, personal: f.Tag.Get("personal") == "true", index: f.Index})
+			keys = append(keys, key{
+				name: name, personal: f.Tag.Get("personal") == "true", operator: f.Tag.Get("operator") == "true", index: f.Index,
+			})
 		}
 	}
 	return keys
@@ -68,6 +71,11 @@ func (l *layer) put(n document.Node, to reflect.Value, path string) {
 				names = append(names, k.name)
 			}
 			l.fail(at, "there is no setting %s: %s", path+p.Key, document.Meant(p.Key, names))
+		case keys[i].operator && l.project:
+			l.warnings = append(l.warnings, Warning{
+				File: l.name, Line: p.Line, Column: p.Column,
+				Text: path + p.Key + " is ignored: no project can set it; write it into your own settings",
+			})
 		case keys[i].personal && l.stranger:
 			l.warnings = append(l.warnings, Warning{
 				File: l.name, Line: p.Line, Column: p.Column,

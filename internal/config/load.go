@@ -118,7 +118,7 @@ func (in Inputs) layers(out *Loaded) []layer {
 	}
 	for _, f := range in.folders() {
 		project := f.layer == "project"
-		l := layer{kind: FromFile, dir: f.path, stranger: project && !in.trusted, read: (*layer).file}
+		l := layer{kind: FromFile, dir: f.path, stranger: project && !in.trusted, project: project, read: (*layer).file}
 		if project {
 			l.root = in.Project
 		}

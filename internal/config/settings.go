@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Settings is everything that can be configured apart from roles. The zero value of a field means
 // that nothing was said; Defaults fills in what has a default.
@@ -21,6 +24,7 @@ type Settings struct {
 	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
 	Canaries    Canaries    `json:"canaries,omitzero" jsonschema:"what agents must not send anywhere, beside the secrets that the settings refer to"`
+	Taint       Taint       `json:"taint,omitzero" operator:"true" jsonschema:"what strangers wrote, and what an agent that read it may do nevertheless; a project cannot set it"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	Worker      Worker      `json:"worker,omitzero" personal:"true" jsonschema:"what one worker takes on"`
 	Quotas      Quotas      `json:"quotas,omitzero" personal:"true" jsonschema:"how much a tenant may use; on a machine of your own, you"`
@@ -255,6 +259,33 @@ type Web struct {
 	Search Search   `json:"search,omitzero" jsonschema:"the search engine; without a key there is no web_search"`
 }
 
+// Taint is what counts as written by strangers beside pages and MCP servers, and what an agent that has read such a
+// text may still do by the rules.
+type Taint struct {
+	// Sinks are calls to which the rules apply although their agent is tainted.
+	Sinks []string `json:"sinks,omitempty" jsonschema:"calls that the rules decide about although their agent has read what a stranger wrote, such as web_fetch(https://docs.example.com/*)"`
+	// Files are patterns of paths, at any depth of the workspace.
+	Files []string `json:"files,omitempty" jsonschema:"files of the workspace that strangers wrote, at any depth, such as node_modules/**"`
+}
+
+// usualStrangers are where package managers put what strangers wrote.
+var usualStrangers = []string{"node_modules/**", "vendor/**", "third_party/**", ".venv/**", "site-packages/**"}
+
+// SinkRules are the sinks as rules that allow.
+func (t Taint) SinkRules() ([]Rule, error) { return Permissions{Allow: t.Sinks}.Rules() }
+
+// Strange reports whether strangers write a file. A pattern fits a path, or what of it follows a slash.
+func (t Taint) Strange(path string) bool {
+	for _, pattern := range t.Files {
+		for rest, more := path, true; more; _, rest, more = strings.Cut(rest, "/") {
+			if wild(pattern, rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Search is a search engine of the web.
 type Search struct {
 	Kind    SearchKind `json:"kind,omitempty" jsonschema:"whose protocol it speaks"`
@@ -286,6 +317,7 @@ func Defaults(dataHome string) Settings {
 		Serve:    Serve{Limits: usualLimits},
 		Sandbox:  Sandbox{Tier: SandboxBubblewrap, HostBytes: 1 << 30},
 		Canaries: Canaries{Files: slices.Clone(usualCanaries.Files)},
+		Taint:    Taint{Files: usualStrangers},
 		Web: Web{Hosts: []string{"*"}, Search: Search{
 			Kind: KindTavily, BaseURL: "https://api.tavily.com", Key: Secret{ref: "{env:TAVILY_API_KEY}"},
 		}},

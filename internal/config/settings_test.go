@@ -131,6 +131,42 @@ func TestStrangersMayNotRedirectKeys(t *testing.T) {
 	}
 }
 
+func TestNoProjectSaysWhatStrangersWrote(t *testing.T) {
+	text := "taint: {sinks: [web_fetch], files: []}\n"
+	in := places(t, "", "", text)
+	for _, trust := range []string{"", "RETINUE_TRUST=" + in.Project} {
+		in.Environ = []string{trust}
+		loaded := settings(t, in)
+		if got := loaded.Settings.Taint; len(got.Sinks) > 0 || !got.Strange("node_modules/a/README.md") {
+			t.Errorf("with %q: %+v", trust, got)
+		}
+		if len(loaded.Warnings) != 1 || !strings.Contains(loaded.Warnings[0].Text, "no project can set it") {
+			t.Errorf("with %q: warnings %v", trust, loaded.Warnings)
+		}
+	}
+	for _, in := range []Inputs{places(t, text, "", ""), places(t, "", text, "")} {
+		if got := settings(t, in).Settings.Taint; len(got.Sinks) != 1 || got.Strange("node_modules/a/README.md") {
+			t.Errorf("the operator says %+v", got)
+		}
+	}
+	if _, err := LoadSettings(places(t, "", "taint: {sinks: [no_such_tool]}\n", "")); err == nil || !strings.Contains(err.Error(), "taint.sinks") {
+		t.Errorf("a sink of no tool: %v", err)
+	}
+}
+
+func TestWhatStrangersWrote(t *testing.T) {
+	taint := Defaults("").Taint
+	for path, want := range map[string]bool{
+		"node_modules/a/index.js": true, "web/node_modules/a/b/c.js": true, "vendor/x/y.go": true, "a/third_party/z": true,
+		".venv/lib/python3/site-packages/q.py": true, "lib/site-packages/q.py": true,
+		"main.go": false, "node_modules": false, "my_node_modules/a": false, "docs/vendor.md": false, "": false,
+	} {
+		if got := taint.Strange(path); got != want {
+			t.Errorf("%q: %t", path, got)
+		}
+	}
+}
+
 func TestAProjectsFileMustNotLeadOut(t *testing.T) {
 	in := places(t, "", "", "")
 	outside := project(t, map[string]string{"secret": "hunter2: true\n"})
@@ -328,7 +364,8 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 		"serve.limits.delay":       "2 seconds",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",
-		"web.hosts": "*", "web.search.kind": "tavily", "web.search.base_url": "https://api.tavily.com", "web.search.key": "{env:TAVILY_API_KEY}",
+		"taint.files": "node_modules/**, vendor/**, third_party/**, .venv/**, site-packages/**",
+		"web.hosts":   "*", "web.search.kind": "tavily", "web.search.base_url": "https://api.tavily.com", "web.search.key": "{env:TAVILY_API_KEY}",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -384,6 +421,7 @@ engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
 canaries: {values: [CANARY-0123], files: [.env, 'keys/*.pem']}
 web: {hosts: [a.example], local: ['10.0.0.7:8080'], search: {kind: tavily, base_url: http://127.0.0.1:1, key: '{env:K}'}}
+taint: {sinks: ['web_fetch(https://docs.example.com/*)'], files: [dist/**]}
 webhooks: {local: ['10.0.0.7:8080']}
 sealing: {key: '{env:K}', former: '{env:F}'}
 trust: [/p]
@@ -399,7 +437,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 22 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 23 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

@@ -26,7 +26,14 @@ type asked struct {
 }
 
 // oracle says which calls may run, from what the person was shown and said, and nothing else.
-type oracle struct{ calls map[string]*asked }
+type oracle struct {
+	calls map[string]*asked
+	// tainted are agents that have read what a stranger wrote, by the beginning of their calls' names.
+	tainted map[string]bool
+}
+
+// whose is the beginning of the names of an agent's calls.
+func (a *asked) whose() string { return a.conversation + "/" + a.agent + "#" }
 
 // decided notes what the person said, if it still counts.
 func (o *oracle) decided(id string, allow bool, scope agent.Scope, now int64) {
@@ -41,7 +48,7 @@ func (o *oracle) decided(id string, allow bool, scope agent.Scope, now int64) {
 		a.scope = agent.ScopeOnce
 	}
 	for _, other := range o.calls {
-		if a.scope != agent.ScopeOnce && other.conversation == a.conversation && other.agent == a.agent && other.like(a.tool, a.pattern) {
+		if a.scope != agent.ScopeOnce && !o.tainted[a.whose()] && other.conversation == a.conversation && other.agent == a.agent && other.like(a.tool, a.pattern) {
 			other.covered, other.open = other.covered || other.open, false
 		}
 	}
@@ -72,6 +79,8 @@ func (o *oracle) may(id, would, pattern string, denied bool) bool {
 		return true // the worker that began it was lost
 	case denied:
 		return false
+	case o.tainted[a.whose()]:
+		return a.scope != "" && !a.ended && would == a.shown // only what was said of this very call counts
 	case a.free || a.scope == agent.ScopeOnce && !a.ended && would == a.shown:
 		return true
 	}

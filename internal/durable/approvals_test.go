@@ -51,8 +51,11 @@ func TestApprovals(t *testing.T) {
 	}
 	measure.Figure(t, "approvals: %d sequences from seed %d: %d authorised executions, %d unauthorised", count, first, total["ran"], total["unauthorised"])
 	measure.Figure(t, "walls 1.3: %d attempts, %d succeeded", total["forged"], total["unauthorised"])
-	if edited := total["ran with other arguments"]; count >= 5000 && (total["ran"] <= 1000 || edited <= 200) {
-		t.Errorf("only %d calls ran, %d with other arguments: what never runs is never wrong", total["ran"], edited)
+	measure.Figure(t, "taint: %d agents tainted, %d calls ran that a person decided on, %d others",
+		total["tainted"], total["ran although tainted"], total["unauthorised"])
+	edited, barred := total["ran with other arguments"], total["ran although tainted"]
+	if count >= 5000 && (total["ran"] <= 1000 || edited <= 200 || barred <= 100) {
+		t.Errorf("only %d calls ran, %d with other arguments, %d although tainted: what never runs is never wrong", total["ran"], edited, barred)
 	}
 }
 
@@ -89,7 +92,7 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 	t.Helper()
 	g.reset(t)
 	tr := &trial{
-		T: t, g: g, o: oracle{calls: map[string]*asked{}}, chance: rand.New(rand.NewPCG(seed, 1)), clock: 1_000_000,
+		T: t, g: g, o: oracle{calls: map[string]*asked{}, tainted: map[string]bool{}}, chance: rand.New(rand.NewPCG(seed, 1)), clock: 1_000_000,
 		counts: map[string]int{},
 	}
 	g.ran = tr.ran
@@ -159,7 +162,7 @@ func (tr *trial) play() {
 	for range 12 + tr.chance.IntN(14) {
 		to := tr.tours[tr.chance.IntN(len(tr.tours))]
 		tr.clock += int64(tr.chance.IntN(2000))
-		switch tr.chance.IntN(16) {
+		switch tr.chance.IntN(18) {
 		case 0, 1, 2:
 			tr.ask(to)
 		case 3, 4, 5, 6:
@@ -180,6 +183,12 @@ func (tr *trial) play() {
 				tr.take(to, landing{event: agent.Ticked{At: tr.h.at()}})
 				tr.counts["expiries"]++
 			}
+		case 16:
+			if tr.chance.IntN(3) == 0 {
+				tr.taint(to)
+			}
+		case 17:
+			tr.forget(to)
 		}
 	}
 	for _, to := range tr.tours {
@@ -215,6 +224,9 @@ func (tr *trial) ask(to *tour) {
 		a.shown, a.pattern = tr.g.see(p.Tool, p.Args)
 		if c := openCall(to, p.Call); c != nil {
 			a.open, a.until = c.Status == agent.CallWants, c.Until
+		}
+		if a.open && tr.offers(to, p.Call) == "" {
+			a.pattern = ""
 		}
 		tr.o.calls[to.id(p.Call)] = a
 	}
@@ -510,6 +522,9 @@ func (tr *trial) perform(to *tour, run agent.RunTool) (end landing, lost bool) {
 func (tr *trial) ran(id, name, args string) {
 	tr.starts(id, name, args)
 	tr.counts["ran"]++
+	if a := tr.o.calls[id]; a != nil && tr.o.tainted[a.whose()] {
+		tr.counts["ran although tainted"]++
+	}
 	if a := tr.o.calls[id]; a != nil && a.edited != "" && a.edited == args {
 		tr.counts["ran with other arguments"]++
 	}

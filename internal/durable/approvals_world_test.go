@@ -141,6 +141,10 @@ func (r rules) Verdict(snapshot, name string, matters []tool.Matter) (agent.Poli
 	return role.Judge(name, list), nil
 }
 
+// Sink and Strange are what the operator says: nothing is a sink here.
+func (r rules) Sink(string, []tool.Matter) bool { return false }
+func (r rules) Strange(path string) bool        { return config.Defaults("").Taint.Strange(path) }
+
 // watched is a tool that is seen to run.
 type watched struct {
 	tool.Tool

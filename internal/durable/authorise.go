@@ -85,14 +85,18 @@ func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.De
 	call := h.toolCall(ctx, p.Whose, p.part)
 	about := set.About(call)
 	policy, err := h.verdict(ctx, p.Place, p.brief.RoleHash, d, about)
+	if err != nil {
+		return "", err
+	}
+	barred, err := h.barred(ctx, p, d, about)
 	switch {
 	case err != nil:
 		return "", err
 	case policy == agent.PolicyDeny:
 		return agent.DeniedByPolicy, nil
 	case p.run.Approved:
-		return h.unapproved(ctx, p, set, call, about)
-	case asks(policy, d):
+		return h.unapproved(ctx, p, set, call, about, barred)
+	case barred, asks(policy, d):
 		return agent.DeniedUnapproved, nil
 	}
 	return "", nil
@@ -100,10 +104,10 @@ func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.De
 
 // unapproved says what is wrong with the approval of a call, or nothing. One for this call alone is for
 // exactly what the person was shown, or for the arguments that they gave it instead; a wider one is for
-// whatever fits the pattern that they were shown. An approval that the core closed before the person decided was closed
-// by somebody else.
+// whatever fits the pattern that they were shown, unless the call is barred: then it is for the call that was shown. An
+// approval that the core closed before the person decided was closed by somebody else.
 func (h *Host) unapproved(
-	ctx context.Context, p permit, set *tool.Set, call tool.Call, about tool.About,
+	ctx context.Context, p permit, set *tool.Set, call tool.Call, about tool.About, barred bool,
 ) (agent.DenialReason, error) {
 	wanted := journal.Wanted{In: p.in(), Call: cmp.Or(p.run.By, p.run.Call)}
 	decided := journal.Decided{In: p.in(), Call: wanted.Call}
@@ -128,7 +132,7 @@ func (h *Host) unapproved(
 	if err != nil {
 		return "", err
 	}
-	wide := agent.Scope(decided.Scope) == agent.ScopeTask || agent.Scope(decided.Scope) == agent.ScopeChat
+	wide := !barred && (agent.Scope(decided.Scope) == agent.ScopeTask || agent.Scope(decided.Scope) == agent.ScopeChat)
 	switch {
 	case !allowed, heard < said, agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Scope != decided.Scope, closed.By != decided.By,
 		closed.Task != p.Task, wanted.Task != p.Task,
@@ -139,6 +143,8 @@ func (h *Host) unapproved(
 	case p.run.By != "" || wide:
 		return agent.DeniedChanged, nil
 	case !p.run.Edited && wanted.Hash != cmp.Or(p.run.Bound, p.run.Hash):
+		return agent.DeniedUnapproved, nil
+	case p.run.Bound == "" && barred:
 		return agent.DeniedUnapproved, nil
 	case p.run.Bound == "":
 		return "", nil // asked about by a build that bound nothing
@@ -222,7 +228,7 @@ func (h *Host) admit(ctx context.Context, p permit) (end landing, begin bool) {
 		return landing{event: done}, false
 	case err != nil:
 		text := "Not carried out: whether it may be could not be found out: " + said(err)
-		return h.land(ctx, p, tool.Result{Text: text, End: tool.EndFailed}, h.Now()), false
+		return h.land(ctx, p, tool.Result{Text: text, End: tool.EndFailed}, nil, h.Now()), false
 	case reason != "":
 		done.Result, done.Reason = agent.ToolDenied, reason
 		return landing{event: done}, false

@@ -89,7 +89,9 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 		l.Logger.ErrorContext(ctx, "no verdict", "tool", d.Name, "error", err)
 		c.Policy = agent.PolicyAsk
 	}
-	if c.Asks() && c.Problem == "" {
+	c.Sink = (d.Writes || d.Network) && l.Catalog.Sink(d.Name, about.Matters)
+	// Whatever the rules allow may be asked about all the same: the agent may read a stranger's text before it runs.
+	if (c.Asks() || d.Writes || d.Network) && c.Policy != agent.PolicyDeny && c.Problem == "" {
 		if c.Bound, err = l.bindTo(ctx, brief, set, d.Name, call); err != nil {
 			l.Logger.ErrorContext(ctx, "no binding", "tool", d.Name, "error", err)
 			c.Bound = agent.Bound(brief, d.Name, string(call.Args), "unknown") // nothing that runs is bound so
@@ -216,6 +218,13 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	default:
 		first, _ := entries[0].Row.(journal.Assigned)
 		item.Role = first.Role
+		err := l.patiently(ctx, func() (err error) {
+			item.Taint, err = l.taint(ctx, l.in.Place, item.Agent)
+			return err
+		})
+		if err != nil {
+			item.Problem = "what agent " + item.Agent + " has read could not be found out; try again"
+		}
 		var brief agent.Brief
 		if json.Unmarshal(first.Brief, &brief) == nil && brief.Isolated() && item.Isolation == "" {
 			item.Isolation = agent.IsolationWorktree // once apart, it stays so

@@ -27,6 +27,10 @@ type Catalog interface {
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
 	// Output is what results of a role must fit, nil if anything goes.
 	Output(snapshot string) (*Output, error)
+	// Sink reports whether the operator listed a call: rules apply to it also when its agent is tainted. Strange reports
+	// whether strangers write a file of a workspace.
+	Sink(name string, matters []tool.Matter) bool
+	Strange(path string) bool
 	// Compaction, Resolution and Routing ask for something else than the next reply.
 	Compaction(pins []string) (string, error)
 	Resolution(Inquiry) (string, error)

@@ -21,7 +21,7 @@ func illustrated(t *testing.T, images ...[]byte) (*leg, chat.Message) {
 	l := NewHost(Options{Log: journaltest.NewMemory()}).newLeg(LegInput{Whose: whose})
 	for i, data := range images {
 		r := tool.Result{End: tool.EndOK, Text: "an image", Images: []tool.Image{{Type: "image/png", Data: data}}}
-		end := l.land(t.Context(), permit{Whose: whose, run: agent.RunTool{Call: "1." + string(rune('0'+i))}}, r, l.Now())
+		end := l.land(t.Context(), permit{Whose: whose, run: agent.RunTool{Call: "1." + string(rune('0'+i))}}, r, nil, l.Now())
 		row, ok := end.rows[0].(journal.Resulted)
 		if !ok || len(row.Images) != 1 || len(row.Images[0]) > 64 {
 			t.Fatalf("a call is recorded as %+v", end.rows)

@@ -37,7 +37,7 @@ func (r *run) carryOut(ctx workflow.Context, effect agent.Effect) {
 	case agent.WithdrawQuestion:
 		r.deliver(ctx, Root, agent.QuestionWithdrawn{At: at(ctx), Question: e.Question})
 	case agent.Reply:
-		r.sendOn(ctx, e.Agent, agent.Answered{At: at(ctx), Question: e.Question, By: e.By}, e.Seq)
+		r.sendOn(ctx, e.Agent, agent.Answered{At: at(ctx), Question: e.Question, By: e.By, Taint: e.Taint}, e.Seq)
 	case agent.Correct:
 		r.sendOn(ctx, e.Agent, agent.Corrected{At: at(ctx), Seq: e.Seq}, e.Seq)
 	case agent.RunTool:

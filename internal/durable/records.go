@@ -77,6 +77,7 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 // appended is a message from the user's side: results, letters, notices and notes.
 func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, error) {
 	var parts, images []chat.Part
+	var rows []journal.Row
 	for i := range e.Results {
 		call := fmt.Sprintf("%d.%d", e.Turn, i)
 		r, err := l.desk.outcome(ctx, call)
@@ -99,24 +100,26 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 		parts = append(parts, said...)
 	}
 	if len(e.Notices) > 0 {
-		text, err := l.reports(ctx, "", e.Notices, e.Cap)
+		text, taint, err := l.reports(ctx, "", e.Notices, e.Cap)
 		if err != nil {
 			return nil, err
 		}
+		rows = tainted(l.in.in(), "", taint)
 		parts = append(parts, chat.Part{Kind: chat.PartText, Text: text})
 	}
 	for _, note := range e.Notes {
 		parts = append(parts, chat.Part{Kind: chat.PartText, Text: note})
 	}
 	in := l.in.in()
-	return []journal.Row{journal.Spoke{In: in, Message: chat.Message{
+	return append(rows, journal.Spoke{In: in, Message: chat.Message{
 		ID: messageID(in, "m", e.Serial), Speaker: chat.User, Parts: parts,
-	}, Letters: e.Letters}}, nil
+	}, Letters: e.Letters}), nil
 }
 
 // settled is the result of a call that no tool gave.
 func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error) {
 	row := journal.Resulted{In: l.in.in(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
+	var taint agent.Taint
 	if e.Edited {
 		args, err := l.given(ctx, e.Call)
 		if err != nil {
@@ -126,17 +129,16 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 	}
 	switch {
 	case len(e.Tasks) > 0:
-		text, err := l.reports(ctx, e.Call, e.Tasks, e.Cap)
-		if err != nil {
+		var err error
+		if row.Text, taint, err = l.reports(ctx, e.Call, e.Tasks, e.Cap); err != nil {
 			return nil, err
 		}
-		row.Text = text
 	case e.Question != "":
 		answer, err := find[journal.Answered](ctx, l, journal.Answered{Question: e.Question}.Key())
 		if err != nil {
 			return nil, err
 		}
-		row.Text = answer.Text
+		row.Text, taint = answer.Text, taintOf(answer.Sources)
 	case e.Receipt:
 		list, err := l.contradictions(ctx, e.Call)
 		if err != nil {
@@ -167,7 +169,7 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 			}
 		}
 	}
-	return []journal.Row{row}, nil
+	return append([]journal.Row{row}, tainted(l.in.in(), e.Call, taint)...), nil
 }
 
 // wanted is a call that waits for a person, and what the person may approve with it.
@@ -178,6 +180,7 @@ func (l *leg) wanted(ctx context.Context, e agent.OpenApproval) ([]journal.Row, 
 	}
 	row := journal.Wanted{
 		In: l.in.in(), Call: e.Call, Tool: e.Tool, Hash: e.Hash, Until: e.Until, Show: json.RawMessage(part.Args),
+		Sources: sourcesOf(e.Taint),
 	}
 	if e.Pattern == "" && e.Tool != agent.ToolMerge {
 		return []journal.Row{row}, nil
@@ -215,7 +218,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 	if l.in.Agent == Root {
 		trigger = l.course.State.Inbox.Heard
 	}
-	return []journal.Row{
+	return append(tainted(in, "", e.Brief.Taint),
 		journal.Assigned{
 			In: in, Parent: l.in.Agent, Call: e.Call, Item: e.Item, Trigger: trigger, Depth: e.Brief.Depth,
 			Role: e.Brief.Role, RoleHash: e.Brief.RoleHash, Background: a.Background, Instruction: a.Task,
@@ -225,7 +228,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 		journal.Spoke{In: in, Message: chat.Message{
 			ID: messageID(in, "a", 0), Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: a.Task}},
 		}},
-	}, nil
+	), nil
 }
 
 // asked is a question in the agent's words.
@@ -259,7 +262,7 @@ func (l *leg) closedQuestion(
 			if err != nil {
 				return nil, err
 			}
-			row.Text, row.Number = text, reply.Seq
+			row.Text, row.Number, row.Sources = text, reply.Seq, sourcesOf(reply.Taint)
 		}
 	}
 	return []journal.Row{row}, nil

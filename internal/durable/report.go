@@ -14,9 +14,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// reports is what a parent's model reads of its children. Call is the spawn call that it answers,
-// empty for notices.
-func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes int64) (string, error) {
+// reports is what a parent's model reads of its children, and what those have read whose words it reads. Call is
+// the spawn call that it answers, empty for notices.
+func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes int64) (string, agent.Taint, error) {
 	var keys []string
 	for _, task := range tasks {
 		in := journal.In{Task: task}
@@ -24,9 +24,10 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 	}
 	rows, err := l.desk.look(ctx, keys...)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var out []agent.Report
+	var taint agent.Taint
 	for _, task := range tasks {
 		in := journal.In{Task: task}
 		a, _ := rows[journal.Assigned{In: in}.Key()].(journal.Assigned)
@@ -36,10 +37,11 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 		if f, ok := rows[journal.Finished{In: in}.Key()].(journal.Finished); ok {
 			r.Outcome = &agent.Outcome{}
 			if err := json.Unmarshal(f.Outcome, r.Outcome); err != nil {
-				return "", fmt.Errorf("read the outcome of %s: %w", task, err)
+				return "", nil, fmt.Errorf("read the outcome of %s: %w", task, err)
 			}
+			taint = taint.With(r.Outcome.Reported())
 			if r.Receipt, err = receiptIn(f); err != nil {
-				return "", err
+				return "", nil, err
 			}
 			r.Text = f.Summary
 			if r.Outcome.Typed {
@@ -50,11 +52,12 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 			}
 		}
 		if r.Patch, err = patchOf(a, rows); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		out = append(out, r)
 	}
-	return agent.RenderReports(out, bytes)
+	text, err := agent.RenderReports(out, bytes)
+	return text, taint, err
 }
 
 // finished is the one end of this task, with the words of its result.

@@ -312,6 +312,7 @@ func (l *leg) replied(
 	case model.StopEnd, model.StopTools:
 	}
 	event.Calls, event.Roles = l.digest(ctx, brief, reply)
+	event.Taint = l.remembered(ctx, event.Calls)
 	event.At = l.at()
 	rows := []journal.Row{responded}
 	if event.Text || len(event.Calls) > 0 {

@@ -36,6 +36,7 @@ const (
 	KindResponded Kind = "responded"
 	KindStarted   Kind = "started"
 	KindReached   Kind = "reached"
+	KindTainted   Kind = "tainted"
 	KindResulted  Kind = "resulted"
 	KindAsked     Kind = "asked"
 	KindRelayed   Kind = "relayed"
@@ -68,6 +69,7 @@ func (Requested) Kind() Kind { return KindRequested }
 func (Responded) Kind() Kind { return KindResponded }
 func (Started) Kind() Kind   { return KindStarted }
 func (Reached) Kind() Kind   { return KindReached }
+func (Tainted) Kind() Kind   { return KindTainted }
 func (Resulted) Kind() Kind  { return KindResulted }
 func (Asked) Kind() Kind     { return KindAsked }
 func (Relayed) Kind() Kind   { return KindRelayed }
@@ -101,6 +103,7 @@ func Kinds() []Row {
 		Responded{},
 		Started{},
 		Reached{},
+		Tainted{},
 		Resulted{},
 		Asked{},
 		Relayed{},
@@ -123,6 +126,7 @@ var decoders = map[Kind]func([]byte) (Row, error){
 	KindVoided: decodeAs[Voided], KindRequested: decodeAs[Requested],
 	KindResponded: decodeAs[Responded], KindStarted: decodeAs[Started],
 	KindReached:  decodeAs[Reached],
+	KindTainted:  decodeAs[Tainted],
 	KindResulted: decodeAs[Resulted], KindAsked: decodeAs[Asked], KindRelayed: decodeAs[Relayed],
 	KindAnswered: decodeAs[Answered], KindWanted: decodeAs[Wanted],
 	KindProposed: decodeAs[Proposed],

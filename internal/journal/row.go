@@ -233,6 +233,13 @@ type Try struct {
 	Kind  chat.ErrorKind `json:"kind"`
 }
 
+// Source is a place that strangers write to. Kind is web, mcp, file, agent or more; Name a host, a server, a path
+// or an agent.
+type Source struct {
+	Kind string `json:"kind"`
+	Name string `json:"name,omitempty"`
+}
+
 // The rows about model calls and tool calls.
 type (
 	// Requested opens a model call before the request is sent, with the most that it may use.
@@ -299,6 +306,16 @@ type (
 		Port int    `json:"port"`
 	}
 
+	// Tainted says that an agent has read something that a stranger may have written. The first one of an agent
+	// stands, and nothing takes it back: from then on a person decides about what the agent writes and sends.
+	// Whoever writes such a text into the agent's transcript writes this beside it.
+	Tainted struct {
+		In
+		// Call is the call whose result it was, if it was one.
+		Call    string   `json:"call,omitempty"`
+		Sources []Source `json:"sources"`
+	}
+
 	// Resulted is the one result of a tool call.
 	Resulted struct {
 		In
@@ -344,6 +361,8 @@ type (
 		By       string `json:"by,omitempty"`
 		Text     string `json:"text,omitempty"`
 		Number   int64  `json:"number,omitempty"`
+		// Sources is what the agent has read in whose words the answer is.
+		Sources []Source `json:"sources,omitempty"`
 	}
 
 	// Wanted asks a person to approve a call.
@@ -356,6 +375,8 @@ type (
 		Until   int64  `json:"until,omitempty"`
 		// Show is what the person is shown.
 		Show json.RawMessage `json:"show,omitempty"`
+		// Sources is what the agent has read, if that is why the person is asked whatever the rules say.
+		Sources []Source `json:"sources,omitempty"`
 	}
 
 	// Proposed are arguments that a person would give a call in the place of the model's, to be looked at
@@ -475,6 +496,7 @@ func (r Started) Key() string {
 func (r Reached) Key() string {
 	return "reach/" + r.Agent + "#" + r.Call + "#" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
 }
+func (r Tainted) Key() string  { return "tainted/" + r.Agent }
 func (r Resulted) Key() string { return "result/" + r.Agent + "#" + r.Call }
 func (r Asked) Key() string    { return "ask/" + r.Question }
 func (r Relayed) Key() string  { return "relay/" + r.Question }

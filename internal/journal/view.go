@@ -113,7 +113,7 @@ func (v *View) Apply(place Place, e Entry) {
 		v.applyApproval(e)
 	case TurnEnded:
 		v.turns = append(v.turns, e)
-	case Stepped, Noted, Patched, Proposed, Reached:
+	case Stepped, Noted, Patched, Proposed, Reached, Tainted:
 		// They are read from the list.
 	}
 }

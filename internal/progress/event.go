@@ -2,8 +2,11 @@ package progress
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
@@ -125,6 +128,23 @@ func Short(text string, width int) string {
 		return ""
 	}
 	return strings.TrimRight(string([]rune(text)[:width-1]), " ") + "…"
+}
+
+// Exact is JSON as it is, in one line: what a terminal would act on, or not show, is written as JSON escapes it.
+func Exact(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case unicode.IsPrint(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
 }
 
 // printable leaves out what a terminal would act on: texts of models and tools are shown, never

@@ -3,10 +3,33 @@ package progress
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
+
+// Because is why a person is asked about a call whatever the rules say, in a sentence; empty if that is not so.
+func Because(sources []journal.Source) string {
+	var read []string
+	for _, s := range sources {
+		name := Short(s.Name, 200)
+		switch agent.SourceKind(s.Kind) {
+		case agent.SourceMCP:
+			name = "the MCP server " + name
+		case agent.SourceAgent:
+			name = "what agent " + name + " has read"
+		case agent.SourceMore:
+			name = "others"
+		case agent.SourceWeb, agent.SourceFile:
+		}
+		read = append(read, name)
+	}
+	if len(read) == 0 {
+		return ""
+	}
+	return "Asked because this agent has read " + strings.Join(read, ", ") + ". Rules do not apply."
+}
 
 // person folds what is asked of a person, and its end.
 func (t *Tree) person(row journal.Row) []Event {
@@ -47,7 +70,7 @@ func (t *Tree) person(row journal.Row) []Event {
 		a.Doing = "wants approval of " + Brief(r.Tool, show)
 		t.pending = append(t.pending, Pending{
 			Call: r.Call, Hash: r.Hash, Agent: r.Agent, Task: r.Task, Role: a.Role, Tool: r.Tool, Text: show,
-			Pattern: r.Pattern,
+			Pattern: r.Pattern, Sources: r.Sources,
 		})
 		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: json.RawMessage(show)}}
 	case journal.Closed:

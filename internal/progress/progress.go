@@ -56,6 +56,8 @@ type Pending struct {
 	Tool    string
 	// Pattern is what an approval may cover beside this one call; empty if it may not.
 	Pattern string
+	// Sources is what the agent has read, if that is why the person is asked whatever the rules say.
+	Sources []journal.Source
 }
 
 // End is how a turn ended.
@@ -205,7 +207,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 		return nil
 	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
 		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched,
-		journal.Proposed, journal.Reached:
+		journal.Proposed, journal.Reached, journal.Tainted:
 		return nil
 	}
 	return nil

@@ -204,3 +204,23 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+// TestWhyAPersonIsAsked is what people read of an agent's sources, and of arguments that those may have written.
+func TestWhyAPersonIsAsked(t *testing.T) {
+	if got := progress.Because(nil); got != "" {
+		t.Errorf("nothing was read: %q", got)
+	}
+	got := progress.Because([]journal.Source{
+		{Kind: "file", Name: "vendor/a.txt"}, {Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"},
+		{Kind: "agent", Name: "main/1.0.0"}, {Kind: "more"},
+	})
+	want := "Asked because this agent has read vendor/a.txt, the MCP server tracker, example.com, what agent main/1.0.0 has read, others. " +
+		"Rules do not apply."
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	args := "{\"path\":\"a  b\u202e\u200b\U000e0041\x1b\"}"
+	if got, want := progress.Exact(args), `{"path":"a  b\u202e\u200b\udb40\udc41\u001b"}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -1284,6 +1284,8 @@ export interface components {
             seq: number;
             /** @description What the person is shown. */
             show?: unknown;
+            /** @description What the agent has read that strangers may have written. If there is any, the person is asked whatever the rules say, and decides about this call only. */
+            sources?: components["schemas"]["Source"][];
             /** @enum {string} */
             status: "open" | "decided" | "approved" | "denied" | "expired" | "cancelled";
             task: string;
@@ -2699,6 +2701,15 @@ export interface components {
             /** @description The ends of the orchestrator's turns between these messages, the last of them. */
             turns: components["schemas"]["TurnEnd"][];
             used: components["schemas"]["Usage"];
+        };
+        Source: {
+            /**
+             * @description More stands for those that are not listed.
+             * @enum {string}
+             */
+            kind: "web" | "mcp" | "file" | "agent" | "more";
+            /** @description A host, a server, a path or an agent. */
+            name?: string;
         };
         SpawnedData: {
             background?: boolean;

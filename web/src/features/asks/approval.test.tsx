@@ -49,6 +49,29 @@ describe('an approval', () => {
     expect(text).toMatch(/waiting/);
   });
 
+  it('says what the agent has read when that is why it is asked, and offers no always then', async () => {
+    await shown({
+      pattern: undefined,
+      sources: [
+        { kind: 'file', name: 'vendor/a.txt' },
+        { kind: 'mcp', name: 'tracker' },
+        { kind: 'web', name: 'example.com' },
+        { kind: 'agent', name: 'main/2' },
+        { kind: 'more' },
+      ],
+    });
+    expect(dock().textContent).toContain(
+      'Asked because this agent has read vendor/a.txt, the MCP server tracker, example.com, ' +
+        'what agent main/2 has read, others. Rules do not apply.',
+    );
+    expect(screen.queryByRole('button', { name: /Always/ })).toBeNull();
+  });
+
+  it('says nothing of sources when there are none', async () => {
+    await shown();
+    expect(dock().textContent).not.toContain('Asked because');
+  });
+
   it('cannot be decided before it has been there for half a second', async () => {
     const { sent } = await shown();
     await settle(ARM - 200);

@@ -11,6 +11,7 @@ import { editable } from './editargs';
 import type { KeyActions } from './keys';
 import { approvalOutcome, type Outcome } from './outcome';
 import { Asker, Card, Ended, Problem, Why } from './parts';
+import { Sources } from './sources';
 import { argumentsOf, coveredBy, isLong, type Subject, subjectOf } from './subject';
 import { SubjectView } from './subjectview';
 
@@ -65,6 +66,7 @@ export function ApprovalCard(props: ApprovalProps) {
     >
       <Asker roles={roles} until={outcome ? undefined : approval.until} />
       {why && <Why role={roles.at(-1) ?? ''} text={why} />}
+      <Sources sources={approval.sources} />
       {changed && !outcome && (
         <p className="font-medium text-sm">This changed while it was shown. Look at it again.</p>
       )}
