@@ -45,7 +45,8 @@ func TestWeb(t *testing.T) {
 	site := httptest.NewServer(mux)
 	t.Cleanup(site.Close)
 	s := newScenario(t, "web", strings.ReplaceAll(webModel, "SITE", site.URL))
-	s.settings = "web: {local: ['" + strings.TrimPrefix(site.URL, "http://") + "']}\npermissions: {allow: ['web_fetch(" + site.URL + "/*)']}\n"
+	s.settings = "web: {local: ['" + strings.TrimPrefix(site.URL, "http://") + "']}\npermissions: {allow: ['web_fetch(" + site.URL + "/*)']}\n" +
+		"taint: {sinks: ['web_fetch(" + site.URL + "/*)']}\n" // it reads a second page there
 	for _, on := range stacks(t, sqliteStack) {
 		for legs := range 2 {
 			st := newStage(t, s, on, legs)

@@ -65,7 +65,7 @@ func (w words) list(name string, fallback []string) []string {
 	return fallback
 }
 
-// taint reads KIND:NAME,…
+// taint reads KIND:NAME, several with commas between them.
 func (w words) taint() agent.Taint {
 	var out agent.Taint
 	for _, source := range w.list("taint", nil) {

@@ -218,7 +218,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 	if l.in.Agent == Root {
 		trigger = l.course.State.Inbox.Heard
 	}
-	return append(tainted(in, "", e.Brief.Taint),
+	return append([]journal.Row{
 		journal.Assigned{
 			In: in, Parent: l.in.Agent, Call: e.Call, Item: e.Item, Trigger: trigger, Depth: e.Brief.Depth,
 			Role: e.Brief.Role, RoleHash: e.Brief.RoleHash, Background: a.Background, Instruction: a.Task,
@@ -228,7 +228,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 		journal.Spoke{In: in, Message: chat.Message{
 			ID: messageID(in, "a", 0), Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: a.Task}},
 		}},
-	), nil
+	}, tainted(in, "", e.Brief.Taint)...), nil
 }
 
 // asked is a question in the agent's words.

@@ -103,6 +103,9 @@ func TestTaintIsOnRecordWithTheText(t *testing.T) {
 	if err != nil || !slices.Equal(readIn(rows, kid.Agent), []journal.Source{web}) {
 		t.Errorf("a task gave %+v, %v", rows, err)
 	}
+	if _, err := l.Log.Append(ctx, l.in.Place, l.Now(), rows...); err != nil {
+		t.Errorf("a task cannot be recorded: %v", err)
+	}
 
 	for typed, want := range map[bool][]journal.Source{false: {web}, true: nil} {
 		outcome, _ := json.Marshal(agent.Outcome{Status: chat.StatusCompleted, Taint: read, Typed: typed})

@@ -211,8 +211,11 @@ func TestWhyAPersonIsAsked(t *testing.T) {
 		t.Errorf("nothing was read: %q", got)
 	}
 	got := progress.Because([]journal.Source{
-		{Kind: "file", Name: "vendor/a.txt"}, {Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"},
-		{Kind: "agent", Name: "main/1.0.0"}, {Kind: "more"},
+		{Kind: "file", Name: "vendor/a.txt"},
+		{Kind: "mcp", Name: "tracker"},
+		{Kind: "web", Name: "example.com"},
+		{Kind: "agent", Name: "main/1.0.0"},
+		{Kind: "more"},
 	})
 	want := "Asked because this agent has read vendor/a.txt, the MCP server tracker, example.com, what agent main/1.0.0 has read, others. " +
 		"Rules do not apply."

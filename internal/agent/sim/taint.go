@@ -15,8 +15,10 @@ func (r reading) add(other reading) { maps.Copy(r, other) }
 
 // strangers are whom a tool may have read.
 var strangers = [...]agent.Source{
-	{Kind: agent.SourceWeb, Name: "example.com"}, {Kind: agent.SourceWeb, Name: "example.org"},
-	{Kind: agent.SourceMCP, Name: "tracker"}, {Kind: agent.SourceFile, Name: "vendor/a.txt"},
+	{Kind: agent.SourceWeb, Name: "example.com"},
+	{Kind: agent.SourceWeb, Name: "example.org"},
+	{Kind: agent.SourceMCP, Name: "tracker"},
+	{Kind: agent.SourceFile, Name: "vendor/a.txt"},
 }
 
 // stranger draws what a result was taken from: mostly from nobody.
