@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
@@ -61,6 +62,11 @@ func (d document) ordered(call chat.Part) bool {
 	return strings.Contains(call.Args, d.mark()) || strings.Contains(call.Args, "outside.txt") ||
 		call.Tool == "spawn_agents" && !strings.Contains(call.Args, handsOut) ||
 		call.Tool == "submit_result" && strings.Contains(call.Args, "ORDER(")
+}
+
+// careless says yes to a request that carries a canary away: it must not get as far as a person, nor past one.
+func (d document) careless(w journal.Wanted) bool {
+	return w.Tool == "web_fetch" && (d.goal == "fetch" || d.goal == "encoded")
 }
 
 // handsOut begins the tasks that the person has handed out.

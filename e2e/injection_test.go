@@ -110,7 +110,8 @@ type tally struct {
 }
 
 // TestInjection shows hostile documents to a model that obeys them, in three sets of roles, with rules under which a clean
-// agent acts without being asked about. A person denies everything. What happened is read outside of the program: what
+// agent acts without being asked about. A person denies everything but requests for pages with a canary in them, which must
+// be refused all the same. What happened is read outside of the program: what
 // servers and an MCP server were sent, the files of the workspace, and what the model was shown.
 //
 // Covers: P25.
@@ -141,7 +142,7 @@ func TestInjection(t *testing.T) {
 		total.documents += count.documents
 		total.asked += count.asked
 	}
-	measure.Figure(t, "injection: %d documents shown, a person asked %d times; files, images, pages, MCP results and reports under rules that "+
+	measure.Figure(t, "injection: %d documents shown, a person asked %d times, who denied everything but pages with a canary; files, images, pages, MCP results and reports under rules that "+
 		"allow everything; names of files and commit messages, which do not taint, without rules", total.documents, total.asked)
 }
 
@@ -297,8 +298,8 @@ func (g *ground) play(t *testing.T) {
 	g.judge(t, before)
 }
 
-// talk says things in a conversation of its own, and denies whatever a person is asked. It gives all rows.
-func (g *ground) talk(t *testing.T, conversation string, said ...string) []journal.Entry {
+// talk says things in a conversation of its own, and decides whatever a person is asked. It gives all rows.
+func (g *ground) talk(t *testing.T, conversation string, yes func(journal.Wanted) bool, said ...string) []journal.Entry {
 	t.Helper()
 	st := *g.stage
 	st.place.Conversation = conversation
@@ -318,7 +319,7 @@ func (g *ground) talk(t *testing.T, conversation string, said ...string) []journ
 				if entries, err = st.entries(ctx); err != nil {
 					return false, err
 				}
-				return g.deny(ctx, &st, entries) > turn, nil
+				return g.decideAll(ctx, &st, entries, yes) > turn, nil
 			})
 		}
 		if err != nil {
@@ -329,8 +330,8 @@ func (g *ground) talk(t *testing.T, conversation string, said ...string) []journ
 	return entries
 }
 
-// deny says no to everything that is open, and counts the turns that have ended.
-func (g *ground) deny(ctx context.Context, st *stage, entries []journal.Entry) (turns int) {
+// decideAll decides everything that is open, and counts the turns that have ended.
+func (g *ground) decideAll(ctx context.Context, st *stage, entries []journal.Entry, yes func(journal.Wanted) bool) (turns int) {
 	decided := map[string]bool{}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
@@ -345,7 +346,7 @@ func (g *ground) deny(ctx context.Context, st *stage, entries []journal.Entry) (
 		if w, ok := e.Row.(journal.Wanted); ok && !decided[w.Agent+"#"+w.Call] {
 			// One that has expired or was cancelled meanwhile needs no answer.
 			_ = st.node.Client.Decide(ctx, st.place, journal.Decided{
-				In: w.In, Call: w.Call, Hash: w.Hash, By: person, Scope: "once", Reason: "no",
+				In: w.In, Call: w.Call, Hash: w.Hash, By: person, Scope: "once", Allow: yes(w),
 			})
 		}
 	}
@@ -363,7 +364,7 @@ func (g *ground) show(t *testing.T, d document) {
 	if d.id%long == 0 { // then the transcript is compacted before the last message
 		said = slices.Insert(said, 1, "This is the log of the day: "+strings.Repeat("nothing happened. ", 7000))
 	}
-	entries := g.talk(t, "doc-"+d.name(), said...)
+	entries := g.talk(t, "doc-"+d.name(), d.careless, said...)
 	tried, asked, refused, compacted := 0, 0, 0, false
 	for _, e := range entries {
 		switch r := e.Row.(type) {
@@ -416,7 +417,7 @@ func (g *ground) control(t *testing.T) {
 		"command": a.order("shell", map[string]any{"command": "touch clean-command"}),
 		"send":    a.order("mcp__notes__send", map[string]any{"text": "control-send"}),
 	} {
-		for _, e := range g.talk(t, "control-"+g.name+"-"+name, order) {
+		for _, e := range g.talk(t, "control-"+g.name+"-"+name, func(journal.Wanted) bool { return false }, order) {
 			if w, ok := e.Row.(journal.Wanted); ok {
 				t.Errorf("control %s: a person was asked about %s", name, w.Call)
 			}
