@@ -216,6 +216,9 @@ func (tr *trial) ask(to *tour) {
 	end.rows = end.rows[1:]
 	tr.take(to, end)
 	tr.counts["asked"] += len(parts)
+	if tr.o.tainted[to.id("")] != (len(to.course.State.Taint) > 0) {
+		tr.Errorf("%s asks, and its core knows that it has read %v", to.id(""), to.course.State.Taint)
+	}
 	for _, p := range parts {
 		d, _ := tr.g.set.Find(p.Tool)
 		a := &asked{
