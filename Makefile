@@ -14,6 +14,7 @@ SEEDS      ?= 20000
 SEED       ?=
 RUNS       ?= 25
 SEQUENCES  ?= 5000
+DOCUMENTS  ?= 200
 CANCELS    ?= 300
 KILLS      ?= 60
 RACES      ?= 10000
@@ -258,6 +259,10 @@ walls: ## each attack of docs/walls.md and more of its kind, counted: none succe
 approvals: ## what was approved is what runs: SEQUENCES random ones, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestPending$$' -pending -seed=$(or $(SEED),0) $(SHORT)
+
+injection: ## hostile documents, DOCUMENTS for each of three sets of roles, and a model that obeys them: nothing happens that nobody approved (needs make engine, bubblewrap)
+	$(GO) test ./e2e -tags services -count=1 -v -timeout 60m -run '^TestInjection$$' -injection -documents=$(DOCUMENTS) \
+		-injection-seed=$(or $(SEED),0)
 
 audit: ## the audit trail: MUTATIONS random mutations on each store, all found (needs Postgres)
 	$(GO) test ./internal/audit -count=1

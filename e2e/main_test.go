@@ -30,6 +30,12 @@ func TestMain(m *testing.M) {
 	if code, ours := app.SandboxInit(os.Args[1:]); ours {
 		os.Exit(code) // the first process of a sandbox
 	}
+	if len(os.Args) == 2 && os.Args[1] == notesServer {
+		if err := serveNotes(context.Background()); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	spec := os.Getenv(asWorker)
 	if spec == "" {
 		code := m.Run()

@@ -104,6 +104,9 @@ func (m *machine) submit(i int, calls []Call) {
 // reasonNoEvidence is why a run fails whose role asks for evidence and gets none.
 const reasonNoEvidence = "no_evidence"
 
+// reasonNoShape is why a run fails that answers in plain text although its result must fit a schema.
+const reasonNoShape = "plain_text"
+
 // unproven reports whether a result would rest on nothing although the role asks for evidence.
 func (m *machine) unproven() bool { return m.s.Brief.Evidence && m.s.Progress.Evidence == 0 }
 

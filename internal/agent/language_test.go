@@ -125,6 +125,7 @@ func (r *run) defineRole(w words) {
 	spec.Immediate = w.has("immediate")
 	spec.FailUnanswered = w.has("fail_unanswered")
 	spec.Evidence = w.has("evidence")
+	spec.Shaped = w.has("shaped")
 	spec.Limits = limits(w, spec.Limits)
 	spec.Model = model(w, spec.Model)
 	r.roles[spec.Name] = spec
@@ -182,7 +183,7 @@ func (r *run) brief(w words) agent.Brief {
 		Conversation: "c", Agent: parent + "/1.0.0", Task: parent + "/1.0.0", Parent: parent, Depth: depth,
 		Role: spec.Name, Headless: w.has("headless"), CanDelegate: spec.CanDelegate, Delegates: spec.Delegates,
 		CanAsk: spec.CanAsk, Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered,
-		Evidence:  spec.Evidence || w.has("evidence"),
+		Evidence: spec.Evidence || w.has("evidence"), Shaped: spec.Shaped || w.has("shaped"),
 		Authority: spec.Authority, Tools: spec.Tools, Limits: limits(w, fill(spec.Limits)), Model: model(w, spec.Model),
 	}
 }

@@ -12,7 +12,7 @@ import (
 type Outcome struct {
 	Status chat.Status    `json:"status"`
 	Kind   chat.ErrorKind `json:"kind,omitempty"`
-	// Reason narrows a kind: loop, denials, failures, malformed, iterations, time, budget, no_evidence.
+	// Reason narrows a kind: loop, denials, failures, malformed, iterations, time, budget, no_evidence, plain_text.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 	// Completion says how a success came about.

@@ -45,6 +45,9 @@ func (p *player) begin() {
 		if p.n("evidence", 3) == 1 {
 			line += " evidence"
 		}
+		if p.n("shaped", 4) == 1 {
+			line += " shaped"
+		}
 	}
 	if p.n("budget", 3) == 1 {
 		line += " tokens=9000 cost=90000 in_price=3000000 out_price=5000000"

@@ -25,6 +25,8 @@ type Report struct {
 	// achieved.
 	Text    string
 	Partial string
+	// Data is a typed result, instead of Text.
+	Data json.RawMessage
 	// Receipt is what the child claims, held against what it did; nil if nobody has looked.
 	Receipt *receipt.Receipt
 	// Patch is what a child changed in a tree of its own, nil if it had none.
@@ -117,7 +119,8 @@ type wireUsage struct {
 
 type wireSuccess struct {
 	Success struct {
-		Result string `json:"result"`
+		Result string          `json:"result,omitempty"`
+		Data   json.RawMessage `json:"data,omitempty"`
 	} `json:"success"`
 }
 
@@ -166,7 +169,12 @@ func (r Report) wire(bytes int64) wireReport {
 	w.Receipt = wireOf(r.Receipt)
 	if !r.Outcome.Failed() {
 		var s wireSuccess
-		s.Success.Result = cut(r.Text, bytes, r.Agent)
+		if r.Outcome.Typed && len(r.Data) > 0 {
+			// Nothing beside it has room for words either.
+			s.Success.Data, w.Receipt = r.Data, w.Receipt.counts()
+		} else {
+			s.Success.Result = cut(r.Text, bytes, r.Agent)
+		}
 		w.Outcome = s
 		return w
 	}
@@ -184,6 +192,14 @@ const (
 	receiptLines = 5
 	receiptBytes = 160
 )
+
+// counts is the receipt without the names in it.
+func (r *wireReceipt) counts() *wireReceipt {
+	if r == nil {
+		return nil
+	}
+	return &wireReceipt{Verdict: r.Verdict, Evidence: r.Evidence}
+}
 
 func wireOf(r *receipt.Receipt) *wireReceipt {
 	if r == nil {

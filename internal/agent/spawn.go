@@ -212,7 +212,7 @@ func (b Brief) delegate(task string, it Item, spec *RoleSpec) Brief {
 		Conversation: b.Conversation, Agent: task, Task: task, Parent: b.Agent, Depth: b.Depth + 1,
 		Role: spec.Name, RoleHash: spec.Hash, Headless: b.Headless,
 		CanDelegate: spec.CanDelegate, Delegates: spec.Delegates, CanAsk: spec.CanAsk,
-		Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered, Evidence: spec.Evidence,
+		Immediate: spec.Immediate, FailUnanswered: spec.FailUnanswered, Evidence: spec.Evidence, Shaped: spec.Shaped,
 		Authority: b.Authority.Meet(spec.Authority), Limits: limits, Model: spec.Model,
 	}
 	child.Tools = meet(spec.Tools, child.Authority.Tools)

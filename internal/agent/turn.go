@@ -231,7 +231,7 @@ func (m *machine) plainText(e Replied) {
 	case e.Stop == StopMaxTokens:
 		m.append(Append{Letters: m.takeLetters(), Notes: []string{textCutOff}})
 		m.think()
-	case !s.Brief.Immediate && !s.Progress.Nudged:
+	case (!s.Brief.Immediate || s.Brief.Shaped) && !s.Progress.Nudged:
 		s.Progress.Nudged = true
 		nudge := textNudge
 		if s.Brief.CanAsk {
@@ -245,6 +245,8 @@ func (m *machine) plainText(e Replied) {
 		m.think()
 	case m.unproven():
 		m.fail(Outcome{Kind: chat.KindInvalidResult, Reason: reasonNoEvidence, PartialTurn: e.Turn})
+	case s.Brief.Shaped:
+		m.fail(Outcome{Kind: chat.KindInvalidResult, Reason: reasonNoShape, PartialTurn: e.Turn})
 	default:
 		m.succeed(Outcome{Completion: Implicit, Turn: e.Turn})
 	}

@@ -210,6 +210,19 @@ func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.P
 	return role.Judge(name, list), nil
 }
 
+// Output implements durable.Catalog.
+func (c *catalog) Output(snapshot string) (*durable.Output, error) {
+	role, err := config.Thaw([]byte(snapshot))
+	if err != nil {
+		return nil, err
+	}
+	o, err := role.Output()
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return &durable.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
+}
+
 func mattersOf(matters []tool.Matter) []config.Matter {
 	list := make([]config.Matter, len(matters))
 	for i, m := range matters {

@@ -58,6 +58,7 @@ func (t *toolServers) in(folder string) *mcp.Servers {
 		k = &knownServers{Servers: mcp.New(mcp.Options{
 			Workspace: folder, Box: t.box, Pins: t.pins, Version: "1", Logger: t.logger,
 			HostBytes: int64(t.loaded.Settings.Sandbox.HostBytes),
+			Leaks:     t.sieve(folder).without,
 		})}
 		t.known[folder] = k
 	}

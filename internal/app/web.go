@@ -83,7 +83,7 @@ func (l *lastRead) Close() error {
 // after finish.
 func recorded(ctx context.Context, gate *egress.Gate) (own *egress.Gate, finish func()) {
 	traffic := tool.TrafficOf(ctx)
-	own = gate.For(func(ctx context.Context, to egress.Target) error { return traffic.Reach(ctx, to.Host, to.Port) })
+	own = gate.For(func(ctx context.Context, to egress.Target) error { return traffic.Reach(ctx, to.Host, to.Port) }, traffic.Leaks())
 	return own, func() {
 		own.Close()
 		for _, t := range own.Traffic() {

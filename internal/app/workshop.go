@@ -90,7 +90,9 @@ func (w *workshop) Tools(place durable.Workspace, tree string) (*tool.Set, error
 	if s.set != nil && s.generation == generation {
 		return s.set, nil
 	}
-	if s.set, err = tool.NewSet(tool.Options{Redact: w.vault.Redact, Marked: w.vault.Marked}, own...); err != nil {
+	if s.set, err = tool.NewSet(tool.Options{
+		Redact: w.vault.Redact, Marked: w.vault.Marked, Leaks: w.servers.sieve(w.folder(place)).now,
+	}, own...); err != nil {
 		return nil, err
 	}
 	s.generation = generation

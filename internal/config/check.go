@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
+	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -105,6 +107,8 @@ func (l Loaded) check() []error {
 	complain("web.hosts", checkEach(s.Web.Hosts, checkWebHost))
 	complain("web.local", checkEach(s.Web.Local, checkLocal))
 	complain("web.search.base_url", checkURL(s.Web.Search.BaseURL))
+	complain("canaries.values", checkEach(s.Canaries.Values, checkCanary))
+	complain("canaries.files", checkEach(s.Canaries.Files, checkCanaryFile))
 	complain("sandbox.host_bytes", s.Sandbox.checkHostBytes())
 	_, err := s.Taint.SinkRules()
 	complain("taint.sinks", err)
@@ -192,6 +196,23 @@ func checkWebHost(text string) error {
 func checkLocal(text string) error {
 	if at, err := netip.ParseAddrPort(text); err != nil || at.Port() == 0 {
 		return fmt.Errorf("%q is no address with a port: write it as 10.0.0.7:8080", text)
+	}
+	return nil
+}
+
+// leastCanary is how many bytes a value must have to be looked for.
+const leastCanary = 8
+
+func checkCanary(text string) error {
+	if len(text) < leastCanary {
+		return fmt.Errorf("a value has %d bytes: give at least %d, shorter ones are found in too much that is harmless", len(text), leastCanary)
+	}
+	return nil
+}
+
+func checkCanaryFile(pattern string) error {
+	if _, err := path.Match(pattern, ""); err != nil || !filepath.IsLocal(pattern) {
+		return fmt.Errorf("%q: expected a path from the top of the workspace, such as .env or config/*.pem", pattern)
 	}
 	return nil
 }

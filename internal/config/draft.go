@@ -161,6 +161,9 @@ func (d *draft) finish() error {
 		d.warn(1, 1, "%s stays as it is: nothing is replaced in a role's own text", name)
 	}
 	d.settleTools()
+	if _, err := d.Output(); err != nil {
+		return document.At(max(1, d.Origins["output_schema"].Line), 1, "%v", err)
+	}
 	if d.ExposeAsTool {
 		if _, kind := lookUp(d.Name); kind != toolUnknown {
 			return document.At(1, 1, "expose_as_tool: %s is already the name of a tool", d.Name)

@@ -84,7 +84,7 @@ func identityFields() []field {
 		{name: "evidence", set: (*draft).setEvidence},
 		{name: "expose_as_tool", set: func(d *draft, n document.Node) error { return n.ToBool(&d.ExposeAsTool) }},
 		{name: "input_schema", set: func(d *draft, n document.Node) error { return n.ToSchema(&d.Input) }},
-		{name: "output_schema", aliases: []string{"structured_output"}, set: func(d *draft, n document.Node) error { return n.ToSchema(&d.Output) }},
+		{name: "output_schema", aliases: []string{"structured_output"}, set: func(d *draft, n document.Node) error { return n.ToSchema(&d.Result) }},
 	}
 }
 

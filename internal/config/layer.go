@@ -165,14 +165,14 @@ func (l *layer) decode(n document.Node, to reflect.Value, path string) error {
 	return fmt.Errorf("settings have no values of type %s", to.Type())
 }
 
-// list replaces a list, except that denials add up.
+// list replaces a list, except that denials and canaries add up.
 func (l *layer) list(n document.Node, to *[]string, path string) error {
 	words, err := n.Words()
 	if err != nil {
 		return err
 	}
 	var list []string
-	if path == "permissions.deny" {
+	if path == "permissions.deny" || path == "canaries.values" {
 		list = slices.Clone(*to)
 	}
 	for _, w := range words {

@@ -51,7 +51,7 @@ type (
 		Role, ParentRole, Task, Criteria, MaxDuration, Can, AllowedDelegations string
 		Depth, MaxDepth, MaxIterations                                         int
 		Files                                                                  []string
-		Ask, Evidence                                                          bool
+		Ask, Evidence, Shaped                                                  bool
 	}
 	workspaceData struct {
 		Guides              []Guide
@@ -83,7 +83,7 @@ var samples = map[string][2]any{
 	"ground.md":       {struct{}{}, struct{}{}},
 	"orchestrator.md": {struct{}{}, struct{}{}},
 	"delegation.md":   {delegationData{[]delegate{{}}}, delegationData{}},
-	"subagent.md":     {subagentData{Criteria: "x", Files: []string{"x"}, Ask: true, Evidence: true, AllowedDelegations: "x"}, subagentData{}},
+	"subagent.md":     {subagentData{Criteria: "x", Files: []string{"x"}, Ask: true, Evidence: true, Shaped: true, AllowedDelegations: "x"}, subagentData{}},
 	"workspace.md":    {workspaceData{Guides: []Guide{{Cut: true}}}, workspaceData{}},
 	"resolve.md":      {resolveData{Options: []string{"x"}}, resolveData{}},
 	"route.md":        {routeData{Questions: []OpenQuestion{{}}}, routeData{}},
@@ -163,7 +163,7 @@ func (s Situation) data(delegates []delegate) subagentData {
 		Role: s.Role.Name, Depth: s.Depth, MaxDepth: s.Limits.Depth, ParentRole: s.Parent,
 		Task: strings.TrimSpace(s.Task), Criteria: strings.TrimSpace(s.Criteria), Files: s.Files,
 		MaxIterations: s.Limits.Iterations, MaxDuration: duration(s.Limits.Time),
-		Can: "CANNOT", Ask: s.Role.CanAsk && !s.Silent, Evidence: s.Role.Evidence,
+		Can: "CANNOT", Ask: s.Role.CanAsk && !s.Silent, Evidence: s.Role.Evidence, Shaped: len(s.Role.Result) > 0,
 	}
 	if d.Criteria == "" {
 		d.Criteria = s.Role.Criteria

@@ -44,10 +44,11 @@ func TestBuiltInRolesHaveTheLimitsOfTheDesign(t *testing.T) {
 		Delegates           string
 	}
 	want := map[string]limits{
-		"main":        {50, 600, "code_review code_search coder debugger general planner researcher reviewer tester"},
+		"main":        {50, 600, "code_review code_search coder debugger general planner reader researcher reviewer tester"},
 		"general":     {20, 300, ""},
 		"researcher":  {20, 300, ""},
 		"planner":     {15, 180, ""},
+		"reader":      {12, 300, ""},
 		"coder":       {30, 300, "tester"},
 		"tester":      {20, 180, ""},
 		"reviewer":    {10, 120, ""},
@@ -301,8 +302,8 @@ func TestPatternsReachNeitherHiddenRolesNorOrchestrators(t *testing.T) {
 	})
 	r := load(t, Sources{Project: root})
 	for name, want := range map[string]string{
-		"boss":  "any code_review code_search coder debugger general named none planner researcher reviewer tester",
-		"any":   "boss code_review code_search coder debugger general named none planner researcher reviewer tester",
+		"boss":  "any code_review code_search coder debugger general named none planner reader researcher reviewer tester",
+		"any":   "boss code_review code_search coder debugger general named none planner reader researcher reviewer tester",
 		"named": "secret", "none": "",
 	} {
 		if got := strings.Join(role(t, r, name).Delegates, " "); got != want {
@@ -330,7 +331,7 @@ func TestAFolderWithTooManyFilesIsCutOff(t *testing.T) {
 		files[fmt.Sprintf(".claude/agents/%04d.md", i)] = roleFile("hidden: true", "tools: Read")
 	}
 	r := load(t, Sources{Project: project(t, files)})
-	if got := len(r.Roles()); got != filesCap+10 {
+	if got := len(r.Roles()); got != filesCap+11 {
 		t.Errorf("%d roles", got)
 	}
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Text, "more than 1000 files") {

@@ -44,8 +44,9 @@ type Role struct {
 	// ExposeAsTool offers the role under its own name, with Input as its arguments.
 	ExposeAsTool bool            `json:"expose_as_tool,omitempty"`
 	Input        json.RawMessage `json:"input_schema,omitempty"`
-	Output       json.RawMessage `json:"output_schema,omitempty"`
-	Context      ContextMode     `json:"context"`
+	// Result is the schema that a result must fit, as Output reads it.
+	Result  json.RawMessage `json:"output_schema,omitempty"`
+	Context ContextMode     `json:"context"`
 	// Isolation says whether the role works in a tree of its own.
 	Isolation agent.Isolation `json:"isolation,omitempty"`
 	// Criteria is what a task of this role must meet when the caller says nothing.
@@ -107,7 +108,7 @@ func (r Role) Spec() agent.RoleSpec {
 	spec := agent.RoleSpec{
 		Name: r.Name, Hash: r.Hash,
 		CanDelegate: len(r.Delegates) > 0, Delegates: slices.Clone(r.Delegates),
-		CanAsk: r.CanAsk, Immediate: r.Immediate, FailUnanswered: r.FailUnanswered, Evidence: r.Evidence,
+		CanAsk: r.CanAsk, Immediate: r.Immediate, FailUnanswered: r.FailUnanswered, Evidence: r.Evidence, Shaped: len(r.Result) > 0,
 		Isolation: r.Isolation,
 		Authority: agent.Authority{
 			Tools: slices.Clone(r.Authority.Tools), Write: r.Authority.Write, Network: r.Authority.Network,

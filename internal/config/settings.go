@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Settings is everything that can be configured apart from roles. The zero value of a field means
 // that nothing was said; Defaults fills in what has a default.
@@ -20,6 +23,7 @@ type Settings struct {
 	Live        Live        `json:"live,omitzero" personal:"true" jsonschema:"how text reaches the screen while it is written"`
 	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
 	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
+	Canaries    Canaries    `json:"canaries,omitzero" jsonschema:"what agents must not send anywhere, beside the secrets that the settings refer to"`
 	Taint       Taint       `json:"taint,omitzero" operator:"true" jsonschema:"what strangers wrote, and what an agent that read it may do nevertheless; a project cannot set it"`
 	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
 	Worker      Worker      `json:"worker,omitzero" personal:"true" jsonschema:"what one worker takes on"`
@@ -247,6 +251,16 @@ const (
 	SandboxNone       SandboxTier = "none"
 )
 
+// Canaries are values that are refused in everything that agents send. They are found in the usual encodings.
+type Canaries struct {
+	// Values of all layers add up: a project can make the list longer only.
+	Values []string `json:"values,omitempty" jsonschema:"texts of 8 bytes or more that must not leave"`
+	Files  []string `json:"files,omitempty" personal:"true" jsonschema:"files of the workspace whose values must not leave if they look like secrets: paths from its top, with * and ?"`
+}
+
+// usualCanaries are the files when nothing is said: those at the top of the workspace and in two levels of folders.
+var usualCanaries = Canaries{Files: []string{".env", ".env.*", "*/.env", "*/.env.*", "*/*/.env", "*/*/.env.*"}}
+
 // Web is what web_fetch and web_search may reach.
 type Web struct {
 	// Hosts are allowed if they are public, on ports 80 and 443 or the one that is named.
@@ -309,11 +323,12 @@ func Defaults(dataHome string) Settings {
 			"anthropic": {Kind: KindAnthropic, BaseURL: usualURL[KindAnthropic], Key: Secret{ref: "{env:ANTHROPIC_API_KEY}"}},
 			"openai":    {Kind: KindOpenAI, BaseURL: usualURL[KindOpenAI], Key: Secret{ref: "{env:OPENAI_API_KEY}"}},
 		},
-		Engine:  Engine{Namespace: "retinue"},
-		Worker:  usualWorker,
-		Serve:   Serve{Limits: usualLimits},
-		Sandbox: Sandbox{Tier: SandboxBubblewrap, HostBytes: 1 << 30},
-		Taint:   Taint{Files: usualStrangers},
+		Engine:   Engine{Namespace: "retinue"},
+		Worker:   usualWorker,
+		Serve:    Serve{Limits: usualLimits},
+		Sandbox:  Sandbox{Tier: SandboxBubblewrap, HostBytes: 1 << 30},
+		Canaries: Canaries{Files: slices.Clone(usualCanaries.Files)},
+		Taint:    Taint{Files: usualStrangers},
 		Web: Web{Hosts: []string{"*"}, Search: Search{
 			Kind: KindTavily, BaseURL: "https://api.tavily.com", Key: Secret{ref: "{env:TAVILY_API_KEY}"},
 		}},

@@ -353,6 +353,7 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 	want := map[string]string{
 		"data_dir": filepath.Join(in.Home, ".local/share/retinue"), "engine.namespace": "retinue", "journal.dsn": "{env:DB}",
 		"models.openai/x.input_usd": "2.5", "roles.max_duration": "90 seconds",
+		"canaries.files":        ".env, .env.*, */.env, */.env.*, */*/.env, */*/.env.*",
 		"sandbox.host_bytes":    "1073741824",
 		"sandbox.tier":          "bubblewrap",
 		"serve.limits.commands": "64", "serve.limits.latency": "500ms", "serve.limits.command_rate": "50", "serve.limits.tenant_command_rate": "200",
@@ -418,6 +419,7 @@ retention: {days: 90}
 live: {nats_url: nats://127.0.0.1:4222}
 engine: {temporal_address: 127.0.0.1:7233, namespace: x}
 sandbox: {tier: gvisor, allow_root: true, read_only: [/opt], pass: [A], hosts: ['*.example.org']}
+canaries: {values: [CANARY-0123], files: [.env, 'keys/*.pem']}
 web: {hosts: [a.example], local: ['10.0.0.7:8080'], search: {kind: tavily, base_url: http://127.0.0.1:1, key: '{env:K}'}}
 taint: {sinks: ['web_fetch(https://docs.example.com/*)'], files: [dist/**]}
 webhooks: {local: ['10.0.0.7:8080']}
@@ -435,7 +437,7 @@ trust: [/p]
 		t.Error(err)
 	}
 	loaded := settings(t, places(t, "", full, ""))
-	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 22 {
+	if v := reflect.ValueOf(loaded.Settings); v.NumField() != 23 {
 		t.Error("Settings has grown; extend this file")
 	}
 	for i, v := 0, reflect.ValueOf(loaded.Settings); i < v.NumField(); i++ {

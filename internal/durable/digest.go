@@ -45,6 +45,9 @@ func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) 
 			roles = l.cast(ctx, brief, &c, roles)
 		case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
 			c.Known, c.Class = true, chat.ClassPure
+			if c.Kind == agent.CallSubmit && brief.Shaped && !slices.Contains(reply.Malformed, part.Call) {
+				c.Problem, c.Typed = l.shape(ctx, brief, part.Args)
+			}
 			if c.Kind == agent.CallSubmit && brief.Evidence {
 				c.Contradicted = l.contradicted(ctx, part.Args)
 			}

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -24,6 +25,8 @@ type Catalog interface {
 	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
 	// whoever runs the machine denies now.
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
+	// Output is what results of a role must fit, nil if anything goes.
+	Output(snapshot string) (*Output, error)
 	// Sink reports whether the operator listed a call: rules apply to it also when its agent is tainted. Strange reports
 	// whether strangers write a file of a workspace.
 	Sink(name string, matters []tool.Matter) bool
@@ -40,6 +43,16 @@ type Casting struct {
 	Snapshot string
 	// Exposed is how the role is offered as a tool of its own, nil if it is not.
 	Exposed *model.Tool
+}
+
+// Output is what the results of a role must fit.
+type Output struct {
+	// Schema is what the model is told of it.
+	Schema json.RawMessage
+	// Closed means that what fits has no room for words.
+	Closed bool
+	// Check says what is wrong with a result for a task, as JSON.
+	Check func(result, task string) error
 }
 
 // Scene is what a script is written for.

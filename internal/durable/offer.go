@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -86,10 +87,17 @@ func described(description, schema string) model.Tool {
 
 // offer describes tools to the model, sorted by name. Roles that are offered as tools come with the
 // right to delegate.
-func (l *leg) offer(brief agent.Brief, names []string) ([]model.Tool, error) {
+func (l *leg) offer(ctx context.Context, brief agent.Brief, names []string) ([]model.Tool, error) {
 	out := offerOwn(names)
 	if len(names) == 0 {
 		return out, nil
+	}
+	if i := slices.IndexFunc(out, func(t model.Tool) bool { return t.Name == agent.ToolSubmit }); i >= 0 && brief.Shaped {
+		shape, err := l.output(ctx, brief)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Schema = shape.Schema
 	}
 	set, err := l.Tools.Tools(l.in.at(), "")
 	if err != nil {

@@ -44,6 +44,9 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 				return "", nil, err
 			}
 			r.Text = f.Summary
+			if r.Outcome.Typed {
+				r.Data = f.Result
+			}
 			if r.Outcome.Failed() {
 				r.Text, r.Partial = f.Message, f.Summary
 			}
@@ -69,6 +72,9 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, erro
 		}
 		s := submission(part.Args)
 		row.Summary, row.Message, row.Result, row.Files = s.text(), s.Error, json.RawMessage(part.Args), s.files()
+		if !o.Failed() && l.course.State.Brief.Shaped {
+			row.Summary = part.Args
+		}
 		if !o.Failed() {
 			claims = receipt.Read(part.Args)
 		}

@@ -47,15 +47,15 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 	for _, s := range script.System {
 		e.Tokens += tokens(s.Text)
 	}
-	e.Tokens += l.offeredTokens(e.Brief)
+	e.Tokens += l.offeredTokens(ctx, e.Brief)
 	return e, nil
 }
 
 // offeredTokens estimates what the descriptions of an agent's tools take of its context. They are sent with every call, and
 // often are most of the first one.
-func (l *leg) offeredTokens(brief agent.Brief) (sum int64) {
+func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) {
 	names := agent.Offer(agent.State{Brief: brief}, agent.TurnNormal)
-	offered, err := l.offer(brief, names)
+	offered, err := l.offer(ctx, brief, names)
 	if err != nil { // the call itself will say so
 		offered = offerOwn(names)
 	}
@@ -165,7 +165,7 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 			return landing{event: failed, rows: []journal.Row{responded}}
 		}
 		if e.Kind == agent.TurnCompact {
-			return l.compacted(e, brief, req, reply, responded)
+			return l.compacted(ctx, e, brief, req, reply, responded)
 		}
 		return l.replied(ctx, e, brief, reply, responded)
 	}), nil
@@ -203,7 +203,7 @@ func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, er
 			ID: "ask", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
 		})
 	}
-	offered, err := l.offer(brief, agent.Offer(l.course.State, e.Kind))
+	offered, err := l.offer(ctx, brief, agent.Offer(l.course.State, e.Kind))
 	if err != nil {
 		return model.Request{}, err
 	}
@@ -325,7 +325,7 @@ func (l *leg) replied(
 
 // compacted is a transcript that begins anew with notes on what was before.
 func (l *leg) compacted(
-	e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.Responded,
+	ctx context.Context, e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.Responded,
 ) landing {
 	notes := strings.TrimSpace(journal.Words(reply.Parts))
 	if notes == "" {
@@ -333,13 +333,13 @@ func (l *leg) compacted(
 			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindServerError, Usage: responded.Usage,
 		}, rows: []journal.Row{responded}}
 	}
-	context := tokens(notes) + l.offeredTokens(brief)
+	size := tokens(notes) + l.offeredTokens(ctx, brief)
 	for _, s := range req.System {
-		context += tokens(s.Text)
+		size += tokens(s.Text)
 	}
 	return landing{
 		event: agent.Compacted{
-			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage, Context: context,
+			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage, Context: size,
 		},
 		rows: []journal.Row{responded, journal.Spoke{In: l.in.in(), Message: chat.Message{
 			ID: compactMark + strconv.Itoa(e.Turn), Speaker: chat.User,

@@ -45,6 +45,9 @@ type Target struct {
 	Port uint16
 }
 
+// Leaks names what a text holds that must not leave, empty if there is nothing. Nil looks for nothing.
+type Leaks func(text string) string
+
 // Rule allows requests to a host.
 type Rule struct {
 	Host string // a name, an address, *.name for all names below it, or * for all
@@ -71,6 +74,7 @@ type Traffic struct {
 type Gate struct {
 	policy    Policy
 	reach     Reach
+	leaks     Leaks
 	transport *http.Transport
 
 	mu      sync.Mutex
@@ -105,15 +109,15 @@ func New(policy Policy) (*Gate, error) {
 	if policy.Resolver == nil {
 		policy.Resolver = &net.Resolver{PreferGo: true}
 	}
-	return newGate(policy, nil), nil
+	return newGate(policy, nil, nil), nil
 }
 
-// For is a gate of its own with the same policy: its budget is whole, and it tells reach where it leads.
-// Close it after use.
-func (g *Gate) For(reach Reach) *Gate { return newGate(g.policy, reach) }
+// For is a gate of its own with the same policy: its budget is whole, it tells reach where it leads, and what
+// leaks finds does not pass. Close it after use.
+func (g *Gate) For(reach Reach, leaks Leaks) *Gate { return newGate(g.policy, reach, leaks) }
 
-func newGate(policy Policy, reach Reach) *Gate {
-	g := &Gate{policy: policy, reach: reach, spent: map[string]int64{}, traffic: map[Target]*Traffic{}}
+func newGate(policy Policy, reach Reach, leaks Leaks) *Gate {
+	g := &Gate{policy: policy, reach: reach, leaks: leaks, spent: map[string]int64{}, traffic: map[Target]*Traffic{}}
 	g.transport = &http.Transport{
 		Proxy:                 nil,
 		DialContext:           g.dial,
@@ -180,6 +184,9 @@ func (g *Gate) admit(r *http.Request) error {
 	}
 	if err == nil && r.Host != "" && !sameHost(r.Host, r.URL.Host) {
 		err = denied("the Host header differs from the address")
+	}
+	if err == nil {
+		err = g.leak("address", r.URL.String())
 	}
 	return err
 }

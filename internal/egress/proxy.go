@@ -81,7 +81,14 @@ func (p proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pass carries a plain request. A redirect goes back to the program, whose next request is checked.
 func (p proxy) pass(w http.ResponseWriter, r *http.Request) {
-	if err := p.gate.admit(r); err != nil {
+	err := p.gate.admit(r)
+	if err == nil {
+		err = p.gate.leakingHeader(r.Header)
+	}
+	if err == nil {
+		r.Body, err = p.gate.watched(r.Body)
+	}
+	if err != nil {
 		refuse(w, err)
 		return
 	}
@@ -106,6 +113,9 @@ func (p proxy) pass(w http.ResponseWriter, r *http.Request) {
 // without method and path open one.
 func (p proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := p.gate.tunnelTarget(r)
+	if err == nil {
+		err = p.gate.leak("address", r.Host)
+	}
 	if err != nil {
 		refuse(w, err)
 		return
@@ -128,7 +138,7 @@ func (p proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ended := make(chan struct{}, 2)
-	go carry(outer, inner, buffered.Reader, ended)
+	go carry(outer, inner, p.gate.seen(buffered.Reader), ended)
 	go carry(inner, outer, outer, ended)
 	<-ended
 	<-ended

@@ -170,7 +170,7 @@ func TestAGateTellsWhereItLeadsBeforeItDoes(t *testing.T) {
 	gate := whole.For(func(_ context.Context, to Target) error {
 		told = append(told, to)
 		return nil
-	})
+	}, nil)
 	want := Target{Host: "127.0.0.1", Port: address.Port()}
 	for range 2 {
 		conn := dialUnix(t, serve(t, gate))
@@ -199,7 +199,7 @@ func TestNothingIsReachedThatCannotBeRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate := whole.For(func(context.Context, Target) error { return errors.New("the journal is away") })
+	gate := whole.For(func(context.Context, Target) error { return errors.New("the journal is away") }, nil)
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodHead} {
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address.String()+"/", nil)
 		if err != nil {
@@ -246,7 +246,7 @@ func TestABudgetEndsWhatComesAndWhatGoes(t *testing.T) {
 		err := post(size)
 		wall.Try(codeOf(err) != chat.CodeLimit, "%d bytes: %v, want the limit", size, err)
 	}
-	client = gate.For(nil).Client()
+	client = gate.For(nil, nil).Client()
 	if err := post(100); err != nil {
 		t.Errorf("another gate of the same policy has a budget of its own: %v", err)
 	}

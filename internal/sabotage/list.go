@@ -25,6 +25,7 @@ type Edit struct {
 var Areas = []string{
 	"core", "trace", "sim", "journal", "host", "replay", "workflow code", "approvals", "tenancy", "audit", "webhooks",
 	"sandbox", "tools of others", "local server", "API contract", "bridges", "end to end", "web", "browser", "docs walk",
+	"injection",
 	"layout", "lint", "imports", "clocks", "races", "generated code",
 	"supply chain",
 }
@@ -94,6 +95,35 @@ var agents = []Break{
 
 // doors are breaks of what keeps people and programs to their own.
 var doors = []Break{
+	{
+		Name: "secrets and canaries leave", Area: "injection",
+		Edits: []Edit{{"internal/app/sieve.go", "what, _ := filter.Find(text)", "what, _ := filter.Find(text[:0])"}},
+		Suite: "injection", Says: `a canary arrived`,
+	},
+	{
+		Name: "a sub-agent does not know what its parent has read", Area: "injection",
+		Edits: []Edit{{"internal/agent/spawn.go", "brief.Taint = s.Taint.With(it.Taint)", "brief.Taint = it.Taint"}},
+		Suite: "injection", Says: `un-approved (write|request)`,
+	},
+	{
+		Name: "every report counts as data", Area: "injection",
+		Edits: []Edit{{"internal/agent/taint.go", "	if o.Typed {\n", "	if o.Typed || !o.Failed() {\n"}},
+		Suite: "injection", Says: `un-approved (write|request)|the main agent wrote unasked: true`,
+	},
+	{
+		Name: "an agent forgets what it has read when its transcript is compacted, and nobody reminds it", Area: "injection",
+		Edits: []Edit{
+			{"internal/agent/turn.go", "	s.Context = e.Context\n	s.Progress.Compacted = true\n", "	s.Context, s.Taint = e.Context, nil\n	s.Progress.Compacted = true\n"},
+			{"internal/durable/think.go", "event.Taint = l.remembered(ctx, event.Calls)", "_ = l.remembered(ctx, nil)"},
+			{"internal/durable/taint.go", "	return len(t) > 0, err\n", "	return len(t) > 0 && p.run.Approved, err\n"},
+		},
+		Suite: "injection", Says: `the main agent wrote unasked: true`,
+	},
+	{
+		Name: "a reader hands back what it likes", Area: "injection",
+		Edits: []Edit{{"internal/durable/shape.go", "if err := shape.Check(args, task); err != nil {", "if err := shape.Check(args, task); err != nil && args == \"\" {"}},
+		Suite: "injection", Says: `un-approved (write|request)|the main agent wrote unasked: false`,
+	},
 	{
 		Name: "every role may do what owners may", Area: "tenancy",
 		Edits: []Edit{{"internal/api/caller.go", "if c.Role.Rank() < a.Least.Rank() {", "if c.Role.Rank() == 0 {"}},

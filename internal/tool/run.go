@@ -25,7 +25,11 @@ func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
-	bounded, traffic := record(bounded, call)
+	leaks, err := s.leaks(e)
+	if err != nil {
+		return failed(err), nil
+	}
+	bounded, traffic := record(bounded, call, leaks)
 	r, err := guard(bounded, call, e.tool.Run)
 	switch {
 	case ctx.Err() != nil:

@@ -39,6 +39,9 @@ type Options struct {
 	// Marked reports whether a text has a mark in it that Redact has put in the place of something. Tools
 	// that write do not take it: what it stands for would be lost.
 	Marked func(text string) bool
+	// Leaks looks up what must not leave, as it is now. What comes back names what a text holds of it; empty
+	// means nothing. Nil means that everything may leave.
+	Leaks func() (find func(text string) string, err error)
 }
 
 var namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -190,6 +193,9 @@ func (s *Set) admit(call Call) (Call, entry, error) {
 	if err != nil {
 		return call, e, Refuse("the arguments of %s do not fit: %s; it takes %s",
 			e.Name, shorten(clean(err.Error()), longestProblem), e.takes)
+	}
+	if err := s.leaves(e, call.Args, value); err != nil {
+		return call, e, err
 	}
 	if e.Writes && s.options.Marked != nil && s.options.Marked(string(call.Args)) {
 		return call, e, Refuse("the arguments of %s hold a mark such as [secret:NAME], which stands for a secret that you are not "+

@@ -40,6 +40,9 @@ type Definition struct {
 	// network needs no approval.
 	Writes  bool
 	Network bool
+	// Unconfined means that a call can reach the network although it takes no authority for it, because
+	// nothing keeps it from there.
+	Unconfined bool
 	// Timeout is how long one call may take; zero means DefaultTimeout.
 	Timeout time.Duration
 }

@@ -11,6 +11,8 @@ import (
 // because what opens connections lies far below them. It is safe for concurrent use.
 type Traffic struct {
 	reach func(ctx context.Context, host string, port uint16) error
+	// leaks names what a text holds that must not leave; nil means nothing.
+	leaks func(text string) string
 
 	mu    sync.Mutex
 	hosts []Host
@@ -18,9 +20,9 @@ type Traffic struct {
 
 type trafficKey struct{}
 
-// record gives a call a record of its traffic.
-func record(ctx context.Context, call Call) (context.Context, *Traffic) {
-	t := &Traffic{reach: call.Reach}
+// record gives a call a record of its traffic, and what looks at it.
+func record(ctx context.Context, call Call, leaks func(text string) string) (context.Context, *Traffic) {
+	t := &Traffic{reach: call.Reach, leaks: leaks}
 	return context.WithValue(ctx, trafficKey{}, t), t
 }
 
@@ -39,6 +41,9 @@ func (t *Traffic) Reach(ctx context.Context, host string, port uint16) error {
 	}
 	return t.reach(ctx, host, port)
 }
+
+// Leaks is what names what a text holds that must not leave, nil if nothing is looked for.
+func (t *Traffic) Leaks() func(text string) string { return t.leaks }
 
 // Add counts what went to hosts and came from there.
 func (t *Traffic) Add(hosts ...Host) {

@@ -141,7 +141,7 @@ var List = []Mutant{
 	},
 	{
 		Name: "nudged for ever", File: "turn.go",
-		Old: "case !s.Brief.Immediate && !s.Progress.Nudged:", New: "case !s.Brief.Immediate:",
+		Old: "case (!s.Brief.Immediate || s.Brief.Shaped) && !s.Progress.Nudged:", New: "case !s.Brief.Immediate || s.Brief.Shaped:",
 	},
 	{
 		Name: "writes of one round run together", File: "round.go",
@@ -293,6 +293,10 @@ var List = []Mutant{
 	{
 		Name: "plain text needs no evidence", File: "turn.go",
 		Old: "\tcase m.unproven():\n", New: "\tcase m.unproven() && s.Brief.Immediate:\n",
+	},
+	{
+		Name: "plain text counts as a result that must fit a schema", File: "turn.go",
+		Old: "\tcase s.Brief.Shaped:\n", New: "\tcase s.Brief.Shaped && s.Brief.Immediate:\n",
 	},
 	{
 		Name: "a file that nobody touched counts as changed", File: "receipt/files.go",

@@ -62,6 +62,9 @@ func terminal(before, after agent.State, effects []agent.Effect) error {
 	if want == 1 && !after.Outcome.Status.Terminal() {
 		return fmt.Errorf("one outcome: status %s is not terminal", after.Outcome.Status)
 	}
+	if want == 1 && after.Brief.Shaped && after.Outcome.Completion == agent.Implicit {
+		return errors.New("shape: plain text was taken for a result that must fit a schema")
+	}
 	if want == 1 && after.Brief.Evidence && !after.Outcome.Failed() && after.Outcome.Evidence == 0 {
 		return errors.New("evidence: the run succeeded without any")
 	}

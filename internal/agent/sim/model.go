@@ -220,7 +220,7 @@ func roles(bounded bool) []agent.RoleSpec {
 			Tools:     []string{"read", "run", "write"}, Limits: limits, Model: m,
 		},
 		{
-			Name: "reader", CanAsk: true, Immediate: true, Authority: agent.Authority{Tools: []string{"read"}},
+			Name: "reader", CanAsk: true, Immediate: true, Shaped: bounded, Authority: agent.Authority{Tools: []string{"read"}},
 			Tools: []string{"read"}, Limits: limits, Model: m,
 		},
 	}

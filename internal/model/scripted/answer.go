@@ -59,6 +59,9 @@ func (s *Script) answerTo(q *ask, r Reply, caught map[string]string, f Fault) (*
 		}
 		out.calls = append(out.calls, toolCall{id: c.ID, tool: c.Tool, args: args})
 	}
+	if ordered, ok := q.order(); ok && r.Obey {
+		out.text, out.calls = "", []toolCall{ordered}
+	}
 	if f.answer != nil {
 		f.answer(q, out, r.Fault)
 	}

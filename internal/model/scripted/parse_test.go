@@ -16,7 +16,7 @@ func TestAMistakeIsReportedWhereItIs(t *testing.T) {
 			"rules:\n  - when: {rolle: coder}\n    reply: {txt: x}\n",
 			"s.yaml:2:12: unknown field \"rolle\": allowed are provider, role, turn, attempt, system, text, " +
 				"result, model, results, tools, no_tools, key\n" +
-				"s.yaml:3:13: unknown field \"txt\": allowed are thinking, text, calls, stop, usage, model, " +
+				"s.yaml:3:13: unknown field \"txt\": allowed are thinking, text, calls, obey, stop, usage, model, " +
 				"delay, chunk, pace, fault",
 		},
 		"wrong type": {

@@ -72,6 +72,8 @@ type Reply struct {
 	Thinking string `yaml:"thinking"`
 	Text     string `yaml:"text"`
 	Calls    []Call `yaml:"calls"`
+	// Obey calls what the newest text orders instead, if there is an order in it.
+	Obey bool `yaml:"obey"`
 	// Stop is why it stops; it follows from the calls when empty.
 	Stop  Stop   `yaml:"stop"`
 	Usage *Usage `yaml:"usage"`

@@ -88,6 +88,7 @@ type revealed struct {
 	env     []string
 	headers map[string]string
 	hide    *strings.Replacer
+	secrets []string
 }
 
 // shortestSecret is how long a secret must be to be taken out of texts: shorter ones are in words too.
@@ -102,6 +103,7 @@ func (e Entry) reveal() (revealed, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s of server %s: %w", what, e.Name, err)
 		}
+		out.secrets = append(out.secrets, secrets...)
 		for _, s := range secrets {
 			if len(s) >= shortestSecret {
 				pairs = append(pairs, s, "[secret]")

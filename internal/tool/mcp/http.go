@@ -36,7 +36,7 @@ func (o Options) overHTTP(e Entry, r revealed) (*peer, error) {
 		return nil, err
 	}
 	calls := &callers{}
-	gate = gate.For(calls.reach)
+	gate = gate.For(calls.reach, nil) // arguments were looked at before, and its headers are for it
 	client := gate.Client()
 	ended := make(chan struct{}) // we know nothing of its end
 	close(ended)

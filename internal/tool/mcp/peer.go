@@ -72,7 +72,7 @@ func (o Options) startProgram(e Entry, r revealed) (_ *peer, err error) {
 		return nil, err
 	}
 	calls := &callers{}
-	gate, network, closeGate, err := o.openGate(ctx, e.Hosts, calls.reach)
+	gate, network, closeGate, err := o.openGate(ctx, e.Hosts, calls.reach, r.secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,9 @@ func obituary(o sandbox.Outcome, err error) (how, said string) {
 }
 
 // openGate makes the way out of a sandbox to the hosts of an entry, if it has any.
-func (o Options) openGate(ctx context.Context, hosts []string, reach egress.Reach) (*egress.Gate, *sandbox.Network, func(), error) {
+func (o Options) openGate(
+	ctx context.Context, hosts []string, reach egress.Reach, own []string,
+) (*egress.Gate, *sandbox.Network, func(), error) {
 	if len(hosts) == 0 {
 		return nil, nil, func() {}, nil
 	}
@@ -139,7 +141,13 @@ func (o Options) openGate(ctx context.Context, hosts []string, reach egress.Reac
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	gate = gate.For(reach)
+	var leaks egress.Leaks
+	if o.Leaks != nil {
+		if leaks, err = o.Leaks(own); err != nil {
+			return nil, nil, nil, fmt.Errorf("look up what must not leave: %w", err)
+		}
+	}
+	gate = gate.For(reach, leaks)
 	dir, err := os.MkdirTemp("", "retinue-mcp-")
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("make a place for the egress proxy: %w", err)

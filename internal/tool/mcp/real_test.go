@@ -170,7 +170,7 @@ func TestProgramsReachTheirHostsOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newField(t)
-			_, network, closeGate, err := f.options.openGate(t.Context(), c.hosts, nil)
+			_, network, closeGate, err := f.options.openGate(t.Context(), c.hosts, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

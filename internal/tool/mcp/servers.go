@@ -28,6 +28,9 @@ type Options struct {
 	Resolver egress.Resolver
 	// HostBytes is what one server may exchange with a host while it runs; unlimited when 0.
 	HostBytes int64
+	// Leaks looks up what must not leave, apart from what the server itself was given; see egress.Leaks. Nil
+	// means that everything may.
+	Leaks func(given []string) (egress.Leaks, error)
 
 	// start, ping and own are others in tests: startTime, pingTime and ownEnd.
 	start, ping, own time.Duration

@@ -97,7 +97,7 @@ func (t *Tool) Definition() tool.Definition {
 	return tool.Definition{
 		Name: "shell", Aliases: []string{"Bash", "bash", "terminal", "execute_bash", "run_command", "run_shell_command"},
 		Description: description + t.surroundings(), Class: chat.ClassOnce, Writes: true, Network: len(t.options.Hosts) > 0,
-		Timeout: longestTime + overhead,
+		Unconfined: t.options.Sandbox.Tier == sandbox.TierNone, Timeout: longestTime + overhead,
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {

@@ -1,4 +1,5 @@
 import {
+  BookOpen,
   Bug,
   CodeXml,
   Crown,
@@ -20,6 +21,7 @@ const known: Record<string, Look> = {
   main: { hue: 265, icon: Crown },
   planner: { hue: 300, icon: MapIcon },
   researcher: { hue: 215, icon: Telescope },
+  reader: { hue: 215, icon: BookOpen },
   code_search: { hue: 215, icon: ScanSearch },
   coder: { hue: 262, icon: CodeXml },
   tester: { hue: 175, icon: FlaskConical },

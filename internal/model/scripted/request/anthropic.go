@@ -77,7 +77,7 @@ func (r *anthropicRequest) neutral() *Request {
 		size += m.Content.size()
 		if m.Role == "assistant" {
 			a.Turn++
-			a.Results = nil
+			a.Results, a.Pictures = nil, nil
 			continue
 		}
 		if text := m.Content.text(); text != "" {
@@ -86,6 +86,9 @@ func (r *anthropicRequest) neutral() *Request {
 		for _, b := range m.Content {
 			if b.Type == "tool_result" {
 				a.Results = append(a.Results, b.Content.text())
+			}
+			for _, shown := range append(b.Content, b) {
+				a.Pictures = append(a.Pictures, shown.picture()...)
 			}
 		}
 	}

@@ -49,3 +49,25 @@ func base64Text(data string) bool {
 	_, err := base64.StdEncoding.DecodeString(data)
 	return err == nil && data != ""
 }
+
+// picture is what a block shows, if that is a picture that came with it.
+func (b block) picture() []string {
+	data := ""
+	switch b.Type {
+	case "image":
+		var source struct{ Data string }
+		if json.Unmarshal(b.Source, &source) == nil {
+			data = source.Data
+		}
+	case "image_url":
+		var image struct{ URL string }
+		if json.Unmarshal(b.ImageURL, &image) == nil {
+			_, data, _ = strings.Cut(image.URL, ";base64,")
+		}
+	}
+	bytes, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || len(bytes) == 0 {
+		return nil
+	}
+	return []string{string(bytes)}
+}

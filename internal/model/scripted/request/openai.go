@@ -94,12 +94,15 @@ func (r *openaiRequest) neutral() *Request {
 			a.System = strings.TrimPrefix(a.System+"\n"+m.Content.text(), "\n")
 		case "assistant":
 			a.Turn++
-			a.Results = nil
+			a.Results, a.Pictures = nil, nil
 		case "tool":
 			a.Results = append(a.Results, m.Content.text())
 		case "user":
 			if text := m.Content.text(); text != "" {
 				a.Text = text
+			}
+			for _, b := range m.Content {
+				a.Pictures = append(a.Pictures, b.picture()...)
 			}
 		}
 	}

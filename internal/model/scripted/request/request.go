@@ -26,7 +26,9 @@ type Request struct {
 	// Text is the user's last words, Results the tool results of the last message.
 	Text    string
 	Results []string
-	Tools   []string
+	// Pictures are the bytes of what the last message shows.
+	Pictures []string
+	Tools    []string
 	// Thinking is whether the reply may show it, Stream and Counted how it is to be sent.
 	Thinking bool
 	Stream   bool
