@@ -17,7 +17,7 @@ var examples = map[string]struct {
 	"a decision of the core": {
 		files: []string{"internal/agent/spawn.go"},
 		suites: []string{
-			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "approvals", "crash/points",
+			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "cost", "approvals", "crash/points",
 			"crash", "crash/ledger", "measure", "bench/engine",
 		},
 	},
