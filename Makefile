@@ -15,6 +15,7 @@ SEED       ?=
 RUNS       ?= 25
 SEQUENCES  ?= 5000
 TASKS      ?= 1000
+VISITS     ?= 20000
 CANCELS    ?= 300
 KILLS      ?= 60
 RACES      ?= 10000
@@ -239,6 +240,7 @@ test/webhook: ## webhooks against receivers that fail, and through kills, on bot
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
 	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
 		-run '$(TENANCY)'
+	$(GO) test ./internal/app -tags services -count=1 -v -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
 
 hostile: ## the local server against hostile pages, odd requests and another user (as root)
 	$(GO) test ./internal/app -count=1 -v -timeout 5m \
