@@ -15,6 +15,8 @@ SEED       ?=
 RUNS       ?= 25
 SEQUENCES  ?= 5000
 DOCUMENTS  ?= 200
+TASKS      ?= 1000
+VISITS     ?= 20000
 CANCELS    ?= 300
 KILLS      ?= 60
 RACES      ?= 10000
@@ -239,6 +241,7 @@ test/webhook: ## webhooks against receivers that fail, and through kills, on bot
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
 	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
 		-run '$(TENANCY)'
+	$(GO) test ./internal/app -tags services -count=1 -v -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
 
 hostile: ## the local server against hostile pages, odd requests and another user (as root)
 	$(GO) test ./internal/app -count=1 -v -timeout 5m \
@@ -255,6 +258,9 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 
 walls: ## each attack of docs/walls.md and more of its kind, counted: none succeeds (needs make engine lean, bubblewrap; as root)
 	@$(GO) run ./internal/walls
+
+cost: ## TASKS random tasks with a cap, and a provider that bills what it got: no bill is over its cap (needs make engine lean)
+	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestCost$$' -cost $(TASKS) -cost-seed=$(or $(SEED),1)
 
 approvals: ## what was approved is what runs: SEQUENCES random ones, and 500 that wait through kills (needs make engine)
 	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)

@@ -57,6 +57,11 @@ func (m *matrix) visit(v visitor) {
 				route = taken[" "+path]
 			}
 			jobs <- job{path, verb, route}
+			for _, kind := range []string{"{patch}", "{picture}"} { // texts that agents' trees and models leave
+				if strings.Contains(path, "{hash}") {
+					jobs <- job{strings.ReplaceAll(path, "{hash}", kind), verb, route}
+				}
+			}
 		}
 	}
 	close(jobs)
@@ -104,7 +109,8 @@ func (m *matrix) compareWith(v visitor, e errand) {
 // judge looks at one answer.
 func (m *matrix) judge(v visitor, e errand, s source, a answer, who string) {
 	path, route := e.path, e.route
-	if strings.Contains(a.body, canary) || strings.Contains(fmt.Sprint(a.header), canary) || strings.Contains(a.body, m.other) {
+	if strings.Contains(a.body, canary) || strings.Contains(fmt.Sprint(a.header), canary) || strings.Contains(a.body, m.other) ||
+		strings.Contains(a.body, fmt.Sprint(canaryBudget)) || strings.Contains(a.body, fmt.Sprint(canarySpent)) {
 		m.complain("%s: it shows something of the other tenant, or of a private conversation: %s", who, a.body)
 	}
 	if a.status >= 500 && path != "/login" {

@@ -257,6 +257,21 @@ func TestTenancyNotices(t *testing.T) {
 		{"a journal that shows everybody's private conversations", "member", func(_ *matrix, o *api.Options) {
 			o.Log = indiscreet{o.Log}
 		}, nil, "it shows something of the other tenant"},
+		{"a cache of patches that is keyed by the hash alone", "read key", func(m *matrix, o *api.Options) {
+			o.Log = hashed{o.Log, m, "patch"}
+		}, nil, "/texts/{patch}"},
+		{"a cache of pictures that is keyed by the hash alone", "read key", func(m *matrix, o *api.Options) {
+			o.Log = hashed{o.Log, m, "picture"}
+		}, nil, "/texts/{picture}"},
+		{"the budget of another tenant", "read key", func(m *matrix, o *api.Options) {
+			o.Budget = func(string) int64 { return m.budget(m.other) }
+		}, nil, "GET /v1/quotas"},
+		{"the sum of another tenant", "read key", func(m *matrix, o *api.Options) {
+			o.Log = spender{o.Log, m}
+		}, nil, "GET /v1/quotas"},
+		{"the workspaces of another tenant", "read key", func(m *matrix, o *api.Options) {
+			o.Surroundings = elsewhere{places{}, m}
+		}, nil, "GET /v1/workspaces"},
 		{"bridges that look into the other tenant", "admin key", nil, func(m *matrix, o *api.Options) {
 			o.Log = leakyEntries{leaky{o.Log, m}}
 		}, "it shows something of the other tenant"},
@@ -279,74 +294,6 @@ func TestTenancyNotices(t *testing.T) {
 		}
 		t.Logf("%s: %d complaints", c.name, n)
 	}
-}
-
-// leaky looks for what it does not find in the other tenant.
-type leaky struct {
-	journal.Log
-	m *matrix
-}
-
-func (l leaky) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	s, err := l.Log.Snapshot(ctx, place)
-	if err != nil {
-		place.Tenant = l.m.other
-		s, err = l.Log.Snapshot(ctx, place)
-	}
-	return s, err
-}
-
-// leakyEntries looks for entries in the other tenant as well.
-type leakyEntries struct{ leaky }
-
-func (l leakyEntries) Find(ctx context.Context, place journal.Place, keys ...string) ([]journal.Entry, error) {
-	found, err := l.Log.Find(ctx, place, keys...)
-	if err != nil || len(found) == 0 {
-		place.Tenant = l.m.other
-		found, err = l.Log.Find(ctx, place, keys...)
-	}
-	return found, err
-}
-
-func (l leakyEntries) Entries(ctx context.Context, place journal.Place, after int64, limit int) ([]journal.Entry, error) {
-	found, err := l.Log.Entries(ctx, place, after, limit)
-	if err != nil || len(found) == 0 {
-		place.Tenant = l.m.other
-		found, err = l.Log.Entries(ctx, place, after, limit)
-	}
-	return found, err
-}
-
-// indiscreet reads for nobody in particular.
-type indiscreet struct{ journal.Log }
-
-func (l indiscreet) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	return l.Log.Snapshot(journal.For(ctx, ""), place)
-}
-
-// chatty says of a foreign conversation that it may not be seen.
-type chatty struct {
-	journal.Log
-	m *matrix
-}
-
-func (l chatty) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	s, err := l.Log.Snapshot(ctx, place)
-	if place.Tenant = l.m.other; err != nil {
-		if _, there := l.Log.Snapshot(ctx, place); there == nil {
-			err = &chat.Error{Code: chat.CodeDenied, Message: "it is not yours"}
-		}
-	}
-	return s, err
-}
-
-// generous makes everybody an owner.
-type generous struct{ api.Doorkeeper }
-
-func (g generous) Identify(r *http.Request) (api.Caller, error) {
-	c, err := g.Doorkeeper.Identify(r)
-	c.Role = people.RoleOwner
-	return c, err
 }
 
 // visitors are everybody who asks, those who may do least first.
@@ -403,11 +350,28 @@ func newMatrix(t *testing.T, broken, bridged func(*matrix, *api.Options)) *matri
 	m.things["own"] = m.fill(m.tenant, "c"+strings.Repeat("o", 20), "ours", "1.0").with(m.belongings(m.tenant, m.owner, "ours"))
 	m.things["foreign"] = m.fill(m.other, "c"+canary+"1234567", canary, "7.0").with(m.belongings(m.other, stranger, canary))
 	m.things["unknown"] = unknown(m.things["foreign"])
+	m.allot(m.tenant, "ours", 5_000_000, 1_000_000)
+	m.allot(m.other, canary, canaryBudget, canarySpent)
 	m.hermit = m.person("hermit", m.tenant, people.RoleMember)
 	hidden := m.fillFor(m.hermit.ID(), m.tenant, "c"+canary+"7654321", canary+"sing", "6.0")
 	m.things["private"] = m.things["unknown"].with(hidden)
 	m.readDocument()
 	return m
+}
+
+// What the other tenant may spend and has spent: amounts that nobody else has.
+const canaryBudget, canarySpent = 7_654_321_987, 6_543_219_871
+
+// allot gives a tenant a workspace, a budget for the month, and something spent of it.
+func (m *matrix) allot(tenant, word string, budget, spent int64) {
+	m.t.Helper()
+	m.budgets.Store(tenant, budget)
+	if err := m.people.ServeWorkspace(m.t.Context(), tenant, word+"-shop", time.Now()); err != nil {
+		m.t.Fatal(err)
+	}
+	if ok, err := m.log.Reserve(m.t.Context(), tenant, journal.MonthOf(time.Now()), spent, budget); err != nil || !ok {
+		m.t.Fatalf("%d of %d cannot be reserved: %v", spent, budget, err)
+	}
 }
 
 // belongings are a person's things that are not in a conversation.
@@ -461,7 +425,7 @@ func unknown(of ids) ids {
 	out := of.with(ids{
 		"conversation": "c" + strings.Repeat("z", len(of["conversation"])-1), "agent": "main~8.0", "task": "main~8.0",
 		"plain-task": "main/8.0", "call": "8.0", "approval": "main~8.0:8.0", "question": "main/8.0?8.0",
-		"hash": strings.Repeat("0123", 16), "decision": strings.Repeat("4567", 16), "words": strings.Repeat("z", len(canary)),
+		"hash": strings.Repeat("0123", 16), "patch": strings.Repeat("89ab", 16), "picture": strings.Repeat("cdef", 16), "decision": strings.Repeat("4567", 16), "words": strings.Repeat("z", len(canary)),
 		"role": strings.Repeat("y", len(canary)),
 	})
 	out["errand"], out["response"] = out["conversation"]+".m1", "resp_"+out["conversation"]+".m1"

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ type world struct {
 	api     *api.Server
 	server  *httptest.Server
 	count   atomic.Int64
+	budgets sync.Map // by tenant
 }
 
 // newWorld starts a server, with the bridges of the program. Options can be changed before it is made,
@@ -89,7 +91,7 @@ func newWorld(t *testing.T, change func(*api.Options), bridged ...func(*api.Opti
 	log := audit.NewLog(w.log, trail, "test")
 	login := api.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
 	o := api.Options{
-		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Surroundings: noRoles{}, People: w.people, Login: login,
+		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Surroundings: places{people: w.people}, Budget: w.budget, People: w.people, Login: login,
 		Audit: recorder, Webhooks: anywhere{w.hooks},
 		Door:    api.Hosted{Doors: w.people, Cookie: login.Cookie(), Now: time.Now},
 		Guesses: api.Guesses{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
@@ -194,6 +196,28 @@ func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
 // Workspaces implements api.Surroundings.
 func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) { return nil, nil }
 
+// places are the workspaces that workers have.
+type places struct {
+	noRoles
+	people *store.Store
+}
+
+// Workspaces implements api.Surroundings.
+func (p places) Workspaces(ctx context.Context, caller api.Caller) (out []api.WorkspaceInfo, err error) {
+	list, err := p.people.Workspaces(ctx, caller.Tenant)
+	for _, w := range list {
+		out = append(out, api.WorkspaceInfo{Name: w.Name, ServedAt: &w.ServedAt})
+	}
+	return out, err
+}
+
+// budget is what a tenant may spend in a month.
+func (w *world) budget(tenant string) int64 {
+	most, _ := w.budgets.Load(tenant)
+	amount, _ := most.(int64)
+	return amount
+}
+
 // Files implements api.Surroundings.
 func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
 	return api.FileList{Reason: "it is elsewhere"}, nil
@@ -229,8 +253,8 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 	sub := "main/" + place
 	at, task, question := journal.In{Agent: sub, Task: sub}, sub, sub+"?"+place
 	turn := int(place[0] - '0')
-	whole := word + " whole output"
-	if err := w.log.Keep(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, whole); err != nil {
+	whole, patch, picture := word+" whole output", "--- a/"+word+"\n+++ b/"+word+"\n", "data:image/png;base64,"+word
+	if err := w.log.Keep(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, whole, patch, picture); err != nil {
 		w.t.Fatal(err)
 	}
 	show, _ := json.Marshal(map[string]string{"line": word})
@@ -248,11 +272,12 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 		journal.Spoke{In: at, Turn: turn, Message: chat.Message{ID: "r1", Speaker: "assistant", Parts: []chat.Part{
 			{Kind: chat.PartText, Text: word}, {Kind: chat.PartToolUse, Call: place, Tool: word, Args: `{"a":"` + word + `"}`},
 		}}},
-		journal.Resulted{In: at, Call: place, Status: journal.CallCompleted, Text: word, Whole: journal.HashOf(whole)},
+		journal.Resulted{In: at, Call: place, Status: journal.CallCompleted, Text: word, Whole: journal.HashOf(whole), Images: []string{journal.HashOf(picture)}},
 		journal.Asked{In: at, Question: question, Text: word, Options: []string{word}},
 		journal.Relayed{In: at, Question: question},
 		journal.Wanted{In: at, Call: place, Tool: word, Hash: hex.EncodeToString(approval[:]), Pattern: word, Show: show},
 		journal.Noted{In: at, Serial: 1, Note: word, Text: word},
+		journal.Patched{In: at, Text: journal.HashOf(patch), Bytes: len(patch), Files: []journal.PatchFile{{Path: "trees/" + word, Change: "added", Added: 1}}},
 		journal.Finished{In: main, Status: chat.StatusCompleted, Summary: word, Message: word},
 		journal.Moved{In: main, Serial: 1, Status: chat.StatusWaiting}, // for the approval
 	}
@@ -266,7 +291,7 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 	return ids{
 		"conversation": conversation, "agent": strings.ReplaceAll(sub, "/", "~"), "task": strings.ReplaceAll(task, "/", "~"),
 		"call": place, "approval": strings.ReplaceAll(sub, "/", "~") + ":" + place, "question": question,
-		"decision": hex.EncodeToString(approval[:]), "hash": journal.HashOf(whole), "words": word, "plain-task": task, "role": word,
+		"decision": hex.EncodeToString(approval[:]), "hash": journal.HashOf(whole), "patch": journal.HashOf(patch), "picture": journal.HashOf(picture), "words": word, "plain-task": task, "role": word,
 		"errand": conversation + ".m1", "response": "resp_" + conversation + ".m1", "model": model,
 	}
 }

@@ -139,6 +139,8 @@ type Host struct {
 	mu    sync.Mutex
 	kept  map[string]bool
 	texts map[string]string
+	// counts are what providers counted of the last calls, by conversation and agent.
+	counts map[string]*model.Counted
 	// desks are what ended legs had before them, by agent and task.
 	desks     map[string]cleared
 	deskBytes int
@@ -164,7 +166,10 @@ func NewHost(o Options) *Host {
 	if o.Observer == nil {
 		o.Observer = unobserved{}
 	}
-	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}, desks: map[string]cleared{}, shares: newShares(o.TenantLegs)}
+	return &Host{
+		Options: o, kept: map[string]bool{}, texts: map[string]string{}, counts: map[string]*model.Counted{},
+		desks: map[string]cleared{}, shares: newShares(o.TenantLegs),
+	}
 }
 
 func (h *Host) at() agent.At { return agent.At{At: h.Now().UnixMilli()} }

@@ -57,6 +57,8 @@ type leg struct {
 	desk   desk
 	// images are those that the leg has read, by hash.
 	images map[string]model.Image
+	// pays is for the last model call.
+	pays *purse
 }
 
 // flight is a local effect under way.

@@ -41,18 +41,16 @@ func (l *leg) prepareSide(ctx context.Context, e agent.CallSide) ([]journal.Row,
 		In: l.in.in(), Call: sideCall(e.Side), Type: kind, Model: req.Model, Prompt: prompt,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
-	held, ok, err := l.reserve(ctx, e.HoldCost)
-	if err != nil {
-		return nil, nil, err
+	if !l.cede(e.HoldCost) {
+		return nil, l.end(e, l.sideEnd(e, model.Reply{}, chat.Usage{})), nil
 	}
-	if !ok {
-		return []journal.Row{row, l.overBudget(row)}, l.end(e, l.sideEnd(e, model.Reply{}, chat.Usage{})), nil
-	}
+	pays := l.newPurse(e, e.HoldCost)
+	req.Purse, req.Before = pays, l.counted()
 	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
 		reply, responded, _ := l.generate(ctx, req, row.Call, "")
-		responded = held.on(responded)
+		responded = pays.on(responded)
 		responded.Parts = reply.Parts
-		return landing{event: l.sideEnd(e, reply, responded.Usage), rows: []journal.Row{responded}}
+		return pays.charge(landing{event: l.sideEnd(e, reply, responded.Usage), rows: []journal.Row{responded}})
 	}), nil
 }
 

@@ -127,6 +127,9 @@ func (l *leg) callName(ctx context.Context, name string) string {
 	return fmt.Sprintf("%s~%s.%d", name, info.ActivityID, info.Attempt)
 }
 
+// callOf names a model call when it is made first.
+func callOf(e agent.CallModel) string { return fmt.Sprintf("%d.%d", e.Turn, e.Attempt) }
+
 func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Row, func(), error) {
 	failed := agent.ModelFailed{At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindInternal}
 	req, err := l.request(ctx, e)
@@ -142,32 +145,30 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 		return nil, nil, err
 	}
 	row := journal.Requested{
-		In: l.in.in(), Call: l.callName(ctx, fmt.Sprintf("%d.%d", e.Turn, e.Attempt)), Type: l.requestType(e.Kind),
+		In: l.in.in(), Call: l.callName(ctx, callOf(e)), Type: l.requestType(e.Kind),
 		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.course.State.Context,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
-	held, ok, err := l.reserve(ctx, e.HoldCost)
-	if err != nil {
+	pays := l.newPurse(e, e.HoldCost+l.course.State.Cost.Left())
+	if err := l.payLost(ctx, e, row, pays); err != nil {
 		return nil, nil, err
 	}
-	if !ok {
-		failed.Kind = chat.KindBudgetExceeded
-		return []journal.Row{row, l.overBudget(row)}, l.end(e, failed), nil
-	}
+	l.pays, req.Purse, req.Before = pays, pays, l.counted()
 	brief := l.course.State.Brief
 	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
 		reply, responded, failure := l.generate(ctx, req, row.Call, replyMark+strconv.Itoa(e.Turn))
-		responded = held.on(responded)
+		responded = pays.on(responded)
 		if failure != nil {
 			failed := failed
 			failed.At, failed.Kind, failed.Usage = l.at(), failure.Kind, responded.Usage
 			failed.RetryAfter, failed.Waited = failure.RetryAfter.Milliseconds(), failure.Waited.Milliseconds()
-			return landing{event: failed, rows: []journal.Row{responded}}
+			return pays.charge(landing{event: failed, rows: []journal.Row{responded}})
 		}
 		if e.Kind == agent.TurnCompact {
-			return l.compacted(ctx, e, brief, req, reply, responded)
+			return pays.charge(l.compacted(ctx, e, brief, req, reply, responded))
 		}
-		return l.replied(ctx, e, brief, reply, responded)
+		l.count(req.Counted(reply))
+		return pays.charge(l.replied(ctx, e, brief, reply, responded))
 	}), nil
 }
 
@@ -257,7 +258,7 @@ func (l *leg) generate(
 	if err == nil {
 		row.Status, row.Stop, row.Model, row.Provider = chat.StatusCompleted, string(reply.Stop), reply.Name, reply.ID
 		row.First, row.Waited = reply.First.Milliseconds(), reply.Waited.Milliseconds()
-		row.Usage, row.Unmetered = total(reply.Usage, false, reply.Tries)
+		row.Usage, row.Unmetered = total(reply.Usage, reply.Estimated, reply.Tries)
 		row.Tries = triesOf(reply.Tries)
 		if row.Model == "" {
 			row.Model = reply.Model

@@ -48,6 +48,10 @@ type Request struct {
 	Idle time.Duration
 	// Caller is on whose behalf the request is made. Providers are not told.
 	Caller Caller
+	// Before is what a provider counted of its beginning, nil if nobody did, and Purse pays for it, nil if it may cost
+	// anything. Neither is sent.
+	Before *Counted
+	Purse  Purse
 }
 
 // Caller is on whose behalf a request is made.

@@ -22,11 +22,21 @@ func NewPriced(client Client, provider string, prices *Prices) *Priced {
 	return &Priced{client: client, provider: provider, prices: prices}
 }
 
-// Generate implements Client.
+// Generate implements Client. Before a request is sent, its purse has what it may cost at most; when it has ended, the
+// purse gets back what it is known not to have cost.
 func (p *Priced) Generate(ctx context.Context, req Request, told func(Delta)) (Reply, error) {
+	most := p.most(req, req.Most(p.provider+"/"+req.Model))
+	if req.Purse != nil {
+		if end := req.Purse.Take(ctx, most); end != nil {
+			return Reply{}, end
+		}
+	}
 	reply, err := p.client.Generate(ctx, req, told)
 	if err == nil {
 		reply.Usage = p.add(reply.Usage, req.Model, reply.Model)
+		if !reply.Estimated {
+			p.settle(req, most, reply.Usage.Cost)
+		}
 		return reply, nil
 	}
 	var failure *Error
@@ -35,7 +45,29 @@ func (p *Priced) Generate(ctx context.Context, req Request, told func(Delta)) (R
 	}
 	priced := *failure
 	priced.Usage = p.add(failure.Usage, req.Model)
+	switch {
+	case !failure.Unmetered:
+		p.settle(req, most, priced.Usage.Cost)
+	case failure.Usage.Input > 0: // what it was sent is counted, what it wrote is not
+		p.settle(req, most, p.most(req, failure.Usage.Input))
+	}
 	return Reply{}, &priced
+}
+
+// most is what a request with so many tokens may cost: all of them at the dearest price of input, and a reply that is as
+// long as it may be.
+func (p *Priced) most(req Request, input int64) int64 {
+	now := time.Now()
+	plain, _ := p.prices.Cost(p.provider, req.Model, chat.Usage{Input: input, Output: req.MaxOutput}, now)
+	written, _ := p.prices.Cost(p.provider, req.Model, chat.Usage{Input: input, CacheWrite: input, Output: req.MaxOutput}, now)
+	return max(plain, written)
+}
+
+// settle gives a purse what a sending did not cost.
+func (p *Priced) settle(req Request, most, cost int64) {
+	if req.Purse != nil {
+		req.Purse.Return(most - cost)
+	}
 }
 
 // add prices a usage by the first name that is known: what was asked for, then what answered. A

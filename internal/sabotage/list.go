@@ -23,7 +23,7 @@ type Edit struct {
 
 // Areas are the parts of the gate. Each has a break at least.
 var Areas = []string{
-	"core", "trace", "sim", "journal", "host", "replay", "workflow code", "approvals", "tenancy", "audit", "webhooks",
+	"core", "trace", "sim", "journal", "host", "replay", "workflow code", "cost", "approvals", "tenancy", "audit", "webhooks",
 	"sandbox", "tools of others", "local server", "API contract", "bridges", "end to end", "web", "browser", "docs walk",
 	"injection",
 	"layout", "lint", "imports", "clocks", "races", "generated code",
@@ -80,6 +80,11 @@ var agents = []Break{
 			"internal/durable/workflow.go", "time.UnixMilli(want).Sub(workflow.Now(ctx))", "time.UnixMilli(want).Sub(time.Now())",
 		}},
 		Suite: "workflowcheck", Says: `workflow code depends on more than its history`,
+	},
+	{
+		Name: "what a provider billed before it failed is not counted", Area: "cost",
+		Edits: []Edit{{"internal/model/priced.go", "case !failure.Unmetered:", "case failure != nil:"}},
+		Suite: "cost", Says: `an attack succeeded: task \d+`,
 	},
 	{
 		Name: "what changed since the yes runs all the same", Area: "approvals",

@@ -17,7 +17,8 @@ var examples = map[string]struct {
 	"a decision of the core": {
 		files: []string{"internal/agent/spawn.go"},
 		suites: []string{
-			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "approvals", "injection", "crash/points",
+			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "cost", "approvals", "injection",
+			"crash/points",
 			"crash", "crash/ledger", "measure", "bench/engine",
 		},
 	},

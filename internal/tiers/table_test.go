@@ -164,7 +164,7 @@ func TestTheGateHasEverythingThatPromisesAZero(t *testing.T) {
 	for _, name := range []string{
 		"fmt-check", "lint", "lint/engine", "lint/actions", "archtest", "generate-check", "workflowcheck", "web/check", "web/test",
 		"core", "race", "replay", "sim", "e2e", "e2e/web", "docs/api", "test/engine", "test/services", "test/bridges", "test/mcp",
-		"test/webhook", "tenancy", "hostile", "escape", "approvals", "injection", "audit", "crash", "crash/points", "crash/ledger",
+		"test/webhook", "tenancy", "hostile", "escape", "cost", "approvals", "injection", "audit", "crash", "crash/points", "crash/ledger",
 		"paused", "crash/delete", "streams",
 	} {
 		if _, err := table.Command(Gate, name); err != nil {

@@ -1,0 +1,118 @@
+//go:build services
+
+package api_test
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/people"
+)
+
+// The parts of a server, broken on purpose for TestTenancyNotices.
+
+// leaky looks for what it does not find in the other tenant.
+type leaky struct {
+	journal.Log
+	m *matrix
+}
+
+func (l leaky) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
+	s, err := l.Log.Snapshot(ctx, place)
+	if err != nil {
+		place.Tenant = l.m.other
+		s, err = l.Log.Snapshot(ctx, place)
+	}
+	return s, err
+}
+
+// hashed has texts of one kind for everybody who knows their hash.
+type hashed struct {
+	journal.Log
+	m    *matrix
+	kind string
+}
+
+func (l hashed) Text(ctx context.Context, place journal.Place, hash string) (string, error) {
+	if theirs := l.m.things["foreign"]; hash == theirs[l.kind] {
+		place = journal.Place{Tenant: l.m.other, Conversation: theirs["conversation"]}
+	}
+	return l.Log.Text(ctx, place, hash)
+}
+
+// spender knows what the other tenant has spent only.
+type spender struct {
+	journal.Log
+	m *matrix
+}
+
+func (l spender) Spent(ctx context.Context, _, month string) (int64, error) {
+	return l.Log.Spent(ctx, l.m.other, month)
+}
+
+// elsewhere lists the other tenant's workspaces.
+type elsewhere struct {
+	places
+	m *matrix
+}
+
+func (e elsewhere) Workspaces(ctx context.Context, caller api.Caller) ([]api.WorkspaceInfo, error) {
+	caller.Tenant, e.places.people = e.m.other, e.m.people // the world has them by now
+	return e.places.Workspaces(ctx, caller)
+}
+
+// leakyEntries looks for entries in the other tenant as well.
+type leakyEntries struct{ leaky }
+
+func (l leakyEntries) Find(ctx context.Context, place journal.Place, keys ...string) ([]journal.Entry, error) {
+	found, err := l.Log.Find(ctx, place, keys...)
+	if err != nil || len(found) == 0 {
+		place.Tenant = l.m.other
+		found, err = l.Log.Find(ctx, place, keys...)
+	}
+	return found, err
+}
+
+func (l leakyEntries) Entries(ctx context.Context, place journal.Place, after int64, limit int) ([]journal.Entry, error) {
+	found, err := l.Log.Entries(ctx, place, after, limit)
+	if err != nil || len(found) == 0 {
+		place.Tenant = l.m.other
+		found, err = l.Log.Entries(ctx, place, after, limit)
+	}
+	return found, err
+}
+
+// indiscreet reads for nobody in particular.
+type indiscreet struct{ journal.Log }
+
+func (l indiscreet) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
+	return l.Log.Snapshot(journal.For(ctx, ""), place)
+}
+
+// chatty says of a foreign conversation that it may not be seen.
+type chatty struct {
+	journal.Log
+	m *matrix
+}
+
+func (l chatty) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
+	s, err := l.Log.Snapshot(ctx, place)
+	if place.Tenant = l.m.other; err != nil {
+		if _, there := l.Log.Snapshot(ctx, place); there == nil {
+			err = &chat.Error{Code: chat.CodeDenied, Message: "it is not yours"}
+		}
+	}
+	return s, err
+}
+
+// generous makes everybody an owner.
+type generous struct{ api.Doorkeeper }
+
+func (g generous) Identify(r *http.Request) (api.Caller, error) {
+	c, err := g.Doorkeeper.Identify(r)
+	c.Role = people.RoleOwner
+	return c, err
+}
