@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -26,15 +27,56 @@ func TestDocsListThePackagesThatExist(t *testing.T) {
 	}
 }
 
+// documents are the texts that promise something.
+func documents(t *testing.T) []string {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS(root), "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(names, "README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md")
+}
+
 func TestDocsNameTargetsThatExist(t *testing.T) {
 	makefile := read(t, "Makefile")
 	named := regexp.MustCompile("(?m)(?:^|`)make ([a-z0-9/-]+)")
-	for _, name := range []string{"README.md", "AGENTS.md", "CONTRIBUTING.md"} {
+	for _, name := range documents(t) {
 		for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 			if !strings.Contains(makefile, "\n"+m[1]+":") {
 				t.Errorf("%s names make %s, which is no target", name, m[1])
 			}
 		}
+	}
+}
+
+// TestDocsNameTestsThatExist holds the tests that documents name as proof against those that there are.
+func TestDocsNameTestsThatExist(t *testing.T) {
+	declared, named := regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile(`\b(Test[A-Z]\w+)(\*?)`)
+	exist := map[string]bool{}
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && name != ".") {
+			return fs.SkipDir
+		}
+		if err == nil && strings.HasSuffix(name, "_test.go") {
+			for _, m := range declared.FindAllStringSubmatch(read(t, name), -1) {
+				exist[m[1]] = true
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range documents(t) {
+		for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
+			if found++; !exist[m[1]] && m[2] == "" {
+				t.Errorf("%s names %s, which is no test", name, m[1])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("documents name %d tests: the names are not found", found)
 	}
 }
 
