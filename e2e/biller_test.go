@@ -83,7 +83,8 @@ func (b *biller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	chance := rand.New(rand.NewPCG(a.fate, 3))
-	if chance.IntN(100) < a.model.trouble && b.failAtOnce(w, a, chance) {
+	if chance.IntN(100) < a.model.trouble {
+		b.fail(w, a, chance)
 		return
 	}
 	b.reply(w, a, chance)
@@ -221,14 +222,14 @@ func (a billedRequest) made(chance *rand.Rand) int64 {
 	return chance.Int64N(int64(a.most) + 1)
 }
 
-// failAtOnce answers with an error and reports whether it did; otherwise the stream is to break. Errors that a gateway
-// sends after it gave up waiting are billed in full.
-func (b *biller) failAtOnce(w http.ResponseWriter, a billedRequest, chance *rand.Rand) bool {
+// fail answers with an error, or with a stream that breaks. Errors that a gateway sends after it gave up waiting are billed
+// in full.
+func (b *biller) fail(w http.ResponseWriter, a billedRequest, chance *rand.Rand) {
 	status := []int{0, 0, 0, 429, 500, 502, 503, 504, 529}[chance.IntN(9)]
 	switch status {
 	case 0:
 		b.breakOff(w, a, chance)
-		return true
+		return
 	case 500, 502, 504:
 		read, write := a.cached(chance)
 		b.charge(a, a.made(chance), read, write, true)
@@ -240,8 +241,7 @@ func (b *biller) failAtOnce(w http.ResponseWriter, a billedRequest, chance *rand
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After-Ms", "5")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"type":"error","error":{"type":"api_error","message":"status %d"}}`, status) //nolint:errcheck // the client sees it
-	return true
+	fmt.Fprintf(w, `{"type":"error","error":{"type":"api_error","message":"status %d"}}`, status)
 }
 
 // breakOff begins to answer, and then ends the stream, or says that it cannot go on. It bills all that it had made.
@@ -261,9 +261,9 @@ func (b *biller) breakOff(w http.ResponseWriter, a billedRequest, chance *rand.R
 	if kind := chance.IntN(3); kind > 0 {
 		word := []string{"", "rate_limit_error", "overloaded_error"}[kind]
 		if a.openai {
-			fmt.Fprintf(w, "data: {\"error\":{\"message\":\"no\",\"type\":%q,\"code\":%q}}\n\n", word, word) //nolint:errcheck // as above
+			fmt.Fprintf(w, "data: {\"error\":{\"message\":\"no\",\"type\":%q,\"code\":%q}}\n\n", word, word)
 		} else {
-			fmt.Fprintf(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":%q,\"message\":\"no\"}}\n\n", word) //nolint:errcheck // as above
+			fmt.Fprintf(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":%q,\"message\":\"no\"}}\n\n", word)
 		}
 	}
 }

@@ -37,9 +37,8 @@ type costTask struct {
 	lane, turns int
 	role        string
 	limit       int64
-	// ended is how its turns ended, and bill what the provider asks for.
+	// ended is how its turns ended.
 	ended []string
-	bill  int64
 }
 
 // TestCost gives agents random tasks with a cap: with small and large sets of tools, files that no tokenizer has words for,
