@@ -179,7 +179,7 @@ func (k *confined) finish(*os.ProcessState) (report, error) {
 	}
 	_ = k.status.Close()
 	_ = k.info.Close()
-	last.replaced = k.shield.replaced()
+	last.replaced, last.linked = k.shield.replaced(), k.shield.linked
 	last.planted = k.shield.putAside()
 	return last, errors.Join(problem, k.shield.close())
 }

@@ -53,6 +53,7 @@ type report struct {
 	Missing bool   // because there is no such program
 
 	replaced []string  // is added outside, see Outcome.Replaced
+	linked   []string  // is added outside, see Outcome.Linked
 	planted  []Planted // is added outside, see Outcome.Planted
 }
 

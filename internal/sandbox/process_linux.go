@@ -242,7 +242,7 @@ func (p *Process) watch(ctx context.Context, l launch, limits Limits, over <-cha
 // judge adds what the program said of its end to why we ended it.
 func (p *Process) judge(r report, err error) error {
 	o := &p.outcome
-	o.Code, o.Replaced, o.Planted = -1, r.replaced, r.planted
+	o.Code, o.Replaced, o.Linked, o.Planted = -1, r.replaced, r.linked, r.planted
 	switch {
 	case err != nil || o.Ending != EndExited:
 		return err

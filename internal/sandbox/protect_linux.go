@@ -29,6 +29,8 @@ type shield struct {
 	workspace *os.File
 	guarded   []guarded
 	files     []*os.File
+	// linked is what must not be written because it has names outside.
+	linked []string
 	// setAside is whether what the program plants is set aside; watches and git are for that.
 	setAside bool
 	watches  []watch
@@ -77,6 +79,12 @@ func openShield(workspace *os.File, more []string, c Command) (*shield, error) {
 		return nil, err
 	}
 	s.guarded = append(s.guarded, s.git.guarded...)
+	if s.linked, err = findLinked(workspace); err != nil {
+		return nil, err
+	}
+	for _, p := range s.linked {
+		s.guarded = append(s.guarded, guarded{path: p, onlyIf: true})
+	}
 	return s, nil
 }
 
@@ -118,7 +126,7 @@ func (s *shield) masks() ([]mask, error) {
 	s.watches = slices.DeleteFunc(s.watches, func(w watch) bool {
 		return slices.ContainsFunc(found, func(m mask) bool { return m.path == w.path })
 	})
-	return found, nil
+	return outermost(found), nil
 }
 
 func (s *shield) missing(at string) bool {

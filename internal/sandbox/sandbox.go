@@ -125,6 +125,9 @@ type Outcome struct {
 	// Replaced are the protected paths that somebody outside put something else in the place of
 	// meanwhile. From then on the program could write them: what is there now deserves a look.
 	Replaced []string
+	// Linked are the files and folders that were read-only because they, or files in them, have names outside of the
+	// workspace as well.
+	Linked []string
 	// Planted are the protected paths that somebody made or changed meanwhile and that were set aside.
 	Planted []Planted
 	Stdout  Output // empty for a process from Start, whose reader has it

@@ -71,3 +71,37 @@ func poison(t *testing.T, b *Box, line string) (bool, string) {
 	}
 	return false, o.Stdout.String() + o.Stderr.String()
 }
+
+// TestOnlyItsOwnIsWritable reads what the kernel says of the mounts in a sandbox: of all that lies on a disk, the workspace and
+// its own cache are writable and nothing else, so no cache of anybody else can be.
+func TestOnlyItsOwnIsWritable(t *testing.T) {
+	base := tempDir(t)
+	work, cache, seen := filepath.Join(base, "work"), filepath.Join(base, "cache"), filepath.Join(base, "seen")
+	for _, dir := range []string{work, cache, seen} {
+		must(t, os.MkdirAll(dir, 0o700))
+	}
+	b, err := Open(t.Context(), Options{Tier: TierBubblewrap, ReadOnly: []string{seen}})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	o, err := b.Run(t.Context(), Command{Argv: shell("cat /proc/self/mountinfo"), Workspace: work, Cache: cache})
+	must(t, err)
+	writable := map[string]bool{}
+	for line := range strings.Lines(o.Stdout.String()) {
+		fields := strings.Fields(line)
+		if len(fields) < 7 || !strings.HasPrefix(fields[5], "rw") || strings.HasPrefix(fields[4], "/dev") || strings.HasPrefix(fields[4], "/proc") {
+			continue
+		}
+		writable[fields[4]] = true
+	}
+	for _, at := range []string{work, home + "/.cache", "/tmp"} {
+		if !writable[at] {
+			t.Errorf("%s is not writable: %s", at, o.Stdout)
+		}
+		delete(writable, at)
+	}
+	for at := range writable {
+		if !strings.HasPrefix(at, work+"/") { // the folders above what is protected
+			t.Errorf("%s is writable", at)
+		}
+	}
+}

@@ -53,10 +53,23 @@ func report(o sandbox.Outcome, wall time.Duration) string {
 	if len(o.Replaced) > 0 {
 		text += fmt.Sprintf("\n[%s: replaced from outside while it ran; the command could write it then]", strings.Join(o.Replaced, ", "))
 	}
+	if len(o.Linked) > 0 && o.Code != 0 {
+		shown := o.Linked[:min(len(o.Linked), 3)]
+		text += fmt.Sprintf("\n[%s: read-only here, because files there are hard-linked to files outside of the workspace; commands cannot "+
+			"change them, and only the person can replace them by copies%s]", strings.Join(shown, ", "), more(len(o.Linked)-len(shown)))
+	}
 	for _, p := range o.Planted {
 		text += "\n[" + planted(p) + "]"
 	}
 	return text + "\n[" + ending(o, wall) + "]"
+}
+
+// more says how many were left out.
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d more", n)
 }
 
 // planted tells of a protected path that was made while the command ran.
