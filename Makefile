@@ -240,7 +240,7 @@ test/webhook: ## webhooks against receivers that fail, and through kills, on bot
 
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
 	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
-		-run '$(TENANCY)'
+		-run '$(TENANCY)' $(SHORT)
 	$(GO) test ./internal/app -tags services -count=1 -v -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
 
 hostile: ## the local server against hostile pages, odd requests and another user (as root)
