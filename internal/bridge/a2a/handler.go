@@ -47,9 +47,9 @@ func (w wire) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a
 func (w wire) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		x, err := w.take(ctx, req)
-		var r bridge.Result
-		if err == nil {
-			r, err = x.Look(ctx)
+		r := bridge.Result{State: bridge.StateRuns}
+		if err == nil && req.Message.TaskID != "" {
+			r, err = x.Look(ctx) // of a new task everything is told, however much of it has happened by now
 		}
 		if err != nil {
 			yield(nil, w.fault(ctx, err))
