@@ -61,6 +61,11 @@ func TestACapCountsTools(t *testing.T) {
 	}
 }
 
+// busy reports whether a server has enough to do, or was asked too often meanwhile.
+func busy(status int) bool {
+	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
+}
+
 // TestATenantsBudget gives one tenant a small budget for the month and has it begin many turns at the same time. The model
 // is asked only as often as the budget allows, the turns that come to nothing say why, and another tenant goes on.
 //
@@ -84,8 +89,8 @@ func TestATenantsBudget(t *testing.T) {
 			for range turns / 10 {
 				spend := map[string]any{"message": "spend"}
 				status, said := h.call(t, at, mallory, http.MethodPost, "/v1/conversations", spend)
-				for deadline := time.Now().Add(patience); status == http.StatusServiceUnavailable && time.Now().Before(deadline); time.Sleep(glance) {
-					status, said = h.call(t, at, mallory, http.MethodPost, "/v1/conversations", spend) // the server has enough to do
+				for deadline := time.Now().Add(patience); busy(status) && time.Now().Before(deadline); time.Sleep(glance) {
+					status, said = h.call(t, at, mallory, http.MethodPost, "/v1/conversations", spend)
 				}
 				var c struct{ ID string }
 				if err := json.Unmarshal([]byte(said), &c); err != nil || status != http.StatusCreated {
