@@ -11,9 +11,10 @@ const (
 	othersFor = 10 * time.Second
 	// searchParts is one part of the time for a tenant's searches and the others to rest. searchAhead is how much of that may
 	// be owed. A person who searches now and then notices neither.
-	searchParts, searchAhead = 4, 3 * time.Second
-	// importRest is how long an import rests for the time that it worked, and importWork after how much work.
-	importRest, importWork = 3, 20 * time.Millisecond
+	searchParts, searchAhead = 8, 3 * time.Second
+	// importRest is how long an import rests for the time that it worked, for each that its tenant has under way, and
+	// importWork after how much work.
+	importRest, importWork = 5, 20 * time.Millisecond
 	// importPause is how long an import waits when the journal is slow, before it looks again.
 	importPause = 200 * time.Millisecond
 )
@@ -102,7 +103,7 @@ func (r *rester) rest(ctx context.Context) error {
 	if worked < importWork {
 		return nil
 	}
-	pause := importRest * worked
+	pause := importRest * worked * r.gate.imports(r.tenant)
 	if !r.gate.others.there(r.tenant, now) {
 		pause = 0
 	}
@@ -117,6 +118,13 @@ func (r *rester) rest(ctx context.Context) error {
 	err := r.sleep(ctx, pause)
 	r.began = r.gate.now()
 	return err
+}
+
+// imports is how many imports of a tenant are under way, at least one.
+func (g *gate) imports(tenant string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Duration(max(1, g.held["upload/tenant/"+tenant]))
 }
 
 func sleep(ctx context.Context, pause time.Duration) error {

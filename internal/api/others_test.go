@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSearchesRestBesideOthers has one tenant search without end. Alone it may. Beside another tenant its searches take a
-// quarter of the time, and the other's are not refused.
+// TestSearchesRestBesideOthers has one tenant search without end. Alone it may. Beside another tenant its searches take an
+// eighth of the time, and the other's are not refused.
 func TestSearchesRestBesideOthers(t *testing.T) {
 	t.Parallel()
 	const took = 50 * time.Millisecond
@@ -44,7 +44,7 @@ func TestSearchesRestBesideOthers(t *testing.T) {
 			served, step = served+1, step+long-1
 		}
 	}
-	if part := served * long * 100 / steps; part > 30 || part < 20 {
+	if part := served * long * 100 / steps; part > 18 || part < 9 {
 		t.Errorf("its searches take %d %% of the time", part)
 	}
 }

@@ -25,7 +25,7 @@ func (g *gate) stream(c Caller, address string) (func(), error) {
 		place{"address/" + address, g.limits.AddressStreams})
 }
 
-// search takes a place for a search, of the tenant. While other tenants are there, its searches together may take a quarter
+// search takes a place for a search, of the tenant. While other tenants are there, its searches together may take an eighth
 // of the time: a search is work of the database, and who searches without end would take all of it.
 func (g *gate) search(c Caller) (func(), error) {
 	began := g.now()
