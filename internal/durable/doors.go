@@ -3,7 +3,7 @@ package durable
 import "sync"
 
 // doors are those of the legs that run in this process, by whose they are. Mail for one of them need
-// not wait for its next sign of life: the workflow, if it runs here too, puts it through the door.
+// not wait for its next heartbeat: the workflow, if it runs here too, puts it through the door.
 // It is a hint and no more. What is lost of it the leg learns from the engine, and what comes twice
 // it takes in once.
 type doors struct {

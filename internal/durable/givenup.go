@@ -21,7 +21,7 @@ func gone(cause error) bool {
 		errors.Is(cause, activity.ErrActivityReset)
 }
 
-// ask gives signs of life in place of the SDK and passes on what the engine answers, until that is enough. The SDK ends an
+// ask sends heartbeats in place of the SDK and passes on what the engine answers, until that is enough. The SDK ends an
 // activity's context once, with the first reason: an activity that met a slow engine hears of nothing after that.
 func (h *Host) ask(ctx, activityCtx context.Context, enough func(answer error) bool) {
 	token := activity.GetInfo(activityCtx).TaskToken
@@ -29,7 +29,7 @@ func (h *Host) ask(ctx, activityCtx context.Context, enough func(answer error) b
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(h.pulse.pause(onceSilence)):
+		case <-time.After(h.heartbeats.pause(onceSilence)):
 			if enough(h.Engine.RecordActivityHeartbeat(ctx, token)) {
 				return
 			}
@@ -53,7 +53,7 @@ func (h *Host) untilGone(ctx, activityCtx context.Context) <-chan error {
 
 // untilUnwanted is work until somebody asks the activity to stop, or the engine has given it up: then the
 // model was told that nobody knows how it ends, and what goes on is nobody's. That the engine was slow to
-// take a sign of life ends the activity's own context too, but it still waits: what has begun goes on.
+// take a heartbeat ends the activity's own context too, but it still waits: what has begun goes on.
 func (h *Host) untilUnwanted(activityCtx, work context.Context) context.Context {
 	running, abort := context.WithCancelCause(work)
 	unwanted := func(cause error) bool {

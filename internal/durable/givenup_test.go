@@ -69,7 +69,7 @@ func TestALegThatWasGivenUpEnds(t *testing.T) {
 		}
 	})
 	if beats, mails := engine.beats.Load(), engine.mails.Load(); beats != 12 || mails > beats/2 {
-		t.Errorf("%d signs of life, and %d questions for mail that nobody answers", beats, mails)
+		t.Errorf("%d heartbeats, and %d questions for mail that nobody answers", beats, mails)
 	}
 }
 

@@ -142,11 +142,11 @@ type Host struct {
 	// counts are what providers counted of the last calls, by conversation and agent.
 	counts map[string]*model.Counted
 	// desks are what ended legs had before them, by agent and task.
-	desks     map[string]cleared
-	deskBytes int
-	doors     doors
-	shares    *shares
-	pulse     pulse
+	desks      map[string]cleared
+	deskBytes  int
+	doors      doors
+	shares     *shares
+	heartbeats heartbeats
 }
 
 // rememberedTexts bounds what a host remembers of kept texts.

@@ -41,10 +41,11 @@ func (l *leg) prepareSide(ctx context.Context, e agent.CallSide) ([]journal.Row,
 		In: l.in.in(), Call: sideCall(e.Side), Type: kind, Model: req.Model, Prompt: prompt,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
-	if !l.cede(e.HoldCost) {
-		return nil, l.end(e, l.sideEnd(e, model.Reply{}, chat.Usage{})), nil
+	left := e.HoldCost
+	if !l.cede(left) {
+		left = 0 // the purse refuses the call, and that is on record
 	}
-	pays := l.newPurse(e, e.HoldCost)
+	pays := l.newPurse(e, left)
 	req.Purse, req.Before = pays, l.counted()
 	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
 		reply, responded, _ := l.generate(ctx, req, row.Call, "")

@@ -21,9 +21,9 @@ const (
 	// legTimeout bounds one leg; whatever an agent may take is less.
 	legTimeout = 2 * time.Hour
 	// legSilence is how long a worker may be silent before its leg is given to another: long enough
-	// that an engine which is slow for a while gives nothing up, short enough that the work of a dead
-	// worker goes on within ten seconds.
-	legSilence = 5 * time.Second
+	// that one heartbeat may be lost, short enough that the work of a dead worker goes on within five
+	// seconds.
+	legSilence = 3 * time.Second
 	// taskTimeout is how long a worker may take to answer for a run before another is asked.
 	taskTimeout = 2 * time.Second
 )

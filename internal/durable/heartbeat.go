@@ -1,0 +1,43 @@
+package durable
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+)
+
+const (
+	// beat is the time between two heartbeats of a leg or a call, where few run.
+	beat = 500 * time.Millisecond
+	// beatEach is how much longer that time is for each that runs: each heartbeat is a write of the engine, and hundreds of
+	// them in a second would take its whole time.
+	beatEach = 40 * time.Millisecond
+	// beatParts is how many heartbeats fit into the silence after which the engine gives something up.
+	beatParts = 4
+)
+
+// heartbeats spaces the heartbeats of all that runs in one process.
+type heartbeats struct {
+	running atomic.Int64
+}
+
+// pause is the time until the next heartbeat of what may be silent for so long.
+func (b *heartbeats) pause(silence time.Duration) time.Duration {
+	return min(max(beat, time.Duration(b.running.Load())*beatEach), silence/beatParts)
+}
+
+// keepAlive sends heartbeats of an activity until ctx ends. The engine answers them with its request to cancel.
+func (h *Host) keepAlive(ctx context.Context, silence time.Duration) {
+	h.heartbeats.running.Add(1)
+	defer h.heartbeats.running.Add(-1)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(h.heartbeats.pause(silence)):
+			activity.RecordHeartbeat(ctx)
+		}
+	}
+}
