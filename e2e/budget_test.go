@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -188,9 +189,13 @@ func TestATenantsStorage(t *testing.T) {
 			Most int64 `json:"most_bytes"`
 			Used int64 `json:"used_bytes"`
 		}
+		AtOnce map[string]int `json:"at_once"`
 	}
 	if err := json.Unmarshal([]byte(said), &q); err != nil || q.Storage.Most != 1_000_000 || q.Storage.Used < q.Storage.Most/2 || q.Storage.Used > 2*q.Storage.Most {
 		t.Errorf("the quotas are %s", said)
+	}
+	if want := (map[string]int{"agents": 50, "searches": 4, "imports": 2, "streams": 200}); !maps.Equal(q.AtOnce, want) {
+		t.Errorf("at once are %v, want %v", q.AtOnce, want)
 	}
 	if status, said := begin(ann, long); status != http.StatusCreated {
 		t.Errorf("another tenant is told %d %s", status, said)

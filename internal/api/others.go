@@ -104,7 +104,7 @@ func (r *rester) rest(ctx context.Context) error {
 		return nil
 	}
 	pause := importRest * worked * r.gate.imports(r.tenant)
-	if !r.gate.others.there(r.tenant, now) {
+	if !r.gate.beside(r.tenant, now) {
 		pause = 0
 	}
 	for r.gate.pressed != nil {
@@ -118,6 +118,14 @@ func (r *rester) rest(ctx context.Context) error {
 	err := r.sleep(ctx, pause)
 	r.began = r.gate.now()
 	return err
+}
+
+// beside reports whether somebody of another tenant is there: they asked for something a moment ago, or have a stream open.
+func (g *gate) beside(tenant string, now time.Time) bool {
+	g.mu.Lock()
+	streams := g.held[""] > g.held["tenant/"+tenant]
+	g.mu.Unlock()
+	return streams || g.others.there(tenant, now)
 }
 
 // imports is how many imports of a tenant are under way, at least one.

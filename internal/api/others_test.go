@@ -91,4 +91,16 @@ func TestImportsRestBesideOthers(t *testing.T) {
 	if g.others.there("quiet", now.Add(othersFor)) || g.others.there("loud", now.Add(othersFor)) {
 		t.Error("who asked long ago counts as there")
 	}
+	watch, err := g.enter(kindStream, Caller{Tenant: "quiet"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * othersFor)
+	if !g.beside("loud", now) || g.beside("quiet", now) {
+		t.Error("who watches a stream does not count as there, or counts as there beside themselves")
+	}
+	watch()
+	if g.beside("loud", now) {
+		t.Error("who watched a stream counts as there")
+	}
 }

@@ -29,7 +29,7 @@ func (g *gate) stream(c Caller, address string) (func(), error) {
 // of the time: a search is work of the database, and who searches without end would take all of it.
 func (g *gate) search(c Caller) (func(), error) {
 	began := g.now()
-	if g.limits.TenantSearches > 0 && g.others.there(c.Tenant, began) {
+	if g.limits.TenantSearches > 0 && g.beside(c.Tenant, began) {
 		if wait := g.others.rest(c.Tenant, began); wait > 0 {
 			return nil, g.refuse(RefusedSearch, &Problem{Code: "limit", Detail: "the searches of your tenant took long", Wait: wait})
 		}
