@@ -1,7 +1,7 @@
 import type { Settings } from '../../api/installation';
 import { EmptyState } from '../../ui/small';
-import { Month } from './month';
 import { Layer, Section } from './parts';
+import { QuotaBars } from './quotas';
 
 const titles: Record<string, string> = {
   fallbacks: 'Fallbacks',
@@ -27,7 +27,7 @@ export function Limits({ settings }: { settings: Settings }) {
   if (settings.items.length === 0) return <EmptyState title="No limits are set" />;
   return (
     <>
-      <Month />
+      <QuotaBars />
       <p className="mb-6 max-w-prose text-fg-2 text-sm">
         The limits of each role stand with the role. These hold for the whole installation; they are
         changed in its files or with --set.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { monthLine, storageLine } from './month';
+import { monthLine, storageLine } from './quotas';
 
 test('a month says what is spent of what, and when it ends', () => {
   const line = monthLine({

@@ -27,7 +27,7 @@ export function storageLine({ used_bytes: used, most_bytes: most = 0 }: Quotas['
 }
 
 /** The budget of the month and the storage, where they have a bound. */
-export function Month() {
+export function QuotaBars() {
   const { value } = useRead('quotas', (signal) => getQuotas({ signal }));
   if (!value) return null;
   const { month, storage } = value;
