@@ -126,8 +126,19 @@ type Lists interface {
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.
 	Runs(ctx context.Context, tenant string, since time.Time) ([]RoleRuns, error)
 	// Pending returns posts of all tenants that were not delivered: the oldest of each tenant, then the
-	// next of each. It is all that can be seen across tenants, and holds no content.
+	// next of each. Pending and Working are all that can be seen across tenants, and hold no content.
 	Pending(ctx context.Context, before time.Time, limit int) ([]Post, error)
+	// Working returns tasks of all tenants that were assigned before a time and have not ended, the idle and the
+	// never addressed orchestrators left out: those that come after one, in the order of tenant, conversation
+	// and task, at most limit.
+	Working(ctx context.Context, before time.Time, after WorkingTask, limit int) ([]WorkingTask, error)
+}
+
+// WorkingTask names a task that has not ended. Parent is the agent that gave it, empty for the orchestrator's.
+type WorkingTask struct {
+	Place
+
+	Task, Agent, Parent string
 }
 
 // Page asks for at most Limit things, before a sequence number or, in a list of conversations,

@@ -322,6 +322,17 @@ func (v *View) Snapshot() Snapshot {
 	return s
 }
 
+// Working returns the tasks that were assigned before a time and have not ended.
+func (v *View) Working(place Place, before time.Time) []WorkingTask {
+	var out []WorkingTask
+	for _, t := range v.tasks {
+		if !t.Status.Terminal() && t.AssignedAt.Before(before) && (t.Parent != "" || t.Status != chat.StatusPending) {
+			out = append(out, WorkingTask{Place: place, Task: t.ID, Agent: t.Agent, Parent: t.Parent})
+		}
+	}
+	return out
+}
+
 // Pending returns what was posted before a time and not delivered.
 func (v *View) Pending(before time.Time) []Post {
 	var out []Post

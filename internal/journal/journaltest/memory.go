@@ -501,6 +501,26 @@ func (m *Memory) Text(_ context.Context, place journal.Place, hash string) (stri
 	return text, nil
 }
 
+// Working implements journal.Lists.
+func (m *Memory) Working(
+	_ context.Context, before time.Time, after journal.WorkingTask, limit int,
+) (out []journal.WorkingTask, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	order := func(a, b journal.WorkingTask) int {
+		return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Conversation, b.Conversation), strings.Compare(a.Task, b.Task))
+	}
+	for place, l := range m.conversations {
+		for _, t := range l.view.Working(place, before) {
+			if order(t, after) > 0 {
+				out = append(out, t)
+			}
+		}
+	}
+	slices.SortFunc(out, order)
+	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
+}
+
 // Pending implements journal.Lists.
 func (m *Memory) Pending(
 	_ context.Context, before time.Time, limit int,

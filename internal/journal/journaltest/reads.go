@@ -207,6 +207,51 @@ func outbox(t *testing.T, f Fixture) {
 	}
 }
 
+// working has tasks in every state in two tenants, and looks for those that have not ended.
+//
+// Covers: P7.
+func working(t *testing.T, f Fixture) {
+	in := func(id string) journal.In { return journal.In{Agent: id, Task: id} }
+	var want []string
+	for _, tenant := range []string{"acme", "zeta"} {
+		at := journal.Place{Tenant: tenant, Conversation: "busy"}
+		write(t, f.Log, at, append(opening(),
+			journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
+			journal.Assigned{In: in("root/1.0.0"), Parent: "root", Role: "coder", Depth: 1},
+			journal.Moved{In: in("root/1.0.0"), Serial: 1, Status: chat.StatusWaiting, Reason: chat.WaitApproval},
+			journal.Assigned{In: in("root/1.0.1"), Parent: "root", Role: "coder", Depth: 1},
+			journal.Finished{In: in("root/1.0.1"), Status: chat.StatusFailed},
+			journal.Assigned{In: in("root/1.0.2"), Parent: "root", Role: "coder", Depth: 1},
+		)...)
+		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "fresh"}, opening()...)
+		idle := journal.Moved{In: root, Serial: 1, Status: chat.StatusCompleted}
+		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "idle"}, append(opening(), idle)...)
+		want = append(want, tenant+" busy root  root", tenant+" busy root/1.0.0 root root/1.0.0", tenant+" busy root/1.0.2 root root/1.0.2")
+	}
+	for _, limit := range []int{1, 2, 100} {
+		var got []string
+		for after := (journal.WorkingTask{}); ; {
+			page, err := f.Log.Working(t.Context(), start.Add(time.Second), after, limit)
+			if err != nil || len(page) > limit {
+				t.Fatalf("%d tasks of %d, %v", len(page), limit, err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, w := range page {
+				got = append(got, strings.Join([]string{w.Tenant, w.Conversation, w.Task, w.Parent, w.Agent}, " "))
+			}
+			after = page[len(page)-1]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("by %d, working (+) against the wanted (-):\n%s", limit, diff)
+		}
+	}
+	if early, err := f.Log.Working(t.Context(), start, journal.WorkingTask{}, 100); err != nil || len(early) > 0 {
+		t.Errorf("before anything was assigned %v work, %v", early, err)
+	}
+}
+
 func erased(t *testing.T, f Fixture) {
 	s := &story{}
 	rows := append(s.opening(), filled(journal.Asked{}), filled(journal.Wanted{}), filled(journal.Posted{}),

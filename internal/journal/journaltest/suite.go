@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 		{"lists and pages", lists},
 		{"a page ends when it is large", largePages},
 		{"the outbox is swept across tenants", outbox},
+		{"what works is found across tenants", working},
 		{"erased is gone", erased},
 		{"erased is gone for other programs", erasedElsewhere},
 		{"erased while somebody writes", erasedMidSentence},

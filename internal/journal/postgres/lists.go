@@ -188,8 +188,28 @@ func (l *Log) Erased(ctx context.Context, place journal.Place) (stone journal.To
 	return stone, err
 }
 
-// everybody is the tenant of a transaction that may see the outbox, and nothing else.
+// everybody is the tenant of a transaction that may see the outbox and the tasks that have not ended, and nothing else.
 const everybody = "*"
+
+// Working implements journal.Lists.
+func (l *Log) Working(
+	ctx context.Context, before time.Time, after journal.WorkingTask, limit int,
+) (out []journal.WorkingTask, err error) {
+	err = l.inTenant(ctx, "read tasks of all tenants", everybody, toRead, func(q *query.Queries) error {
+		rows, err := q.WorkingTasks(ctx, query.WorkingTasksParams{
+			Before: before, AfterTenant: after.Tenant, AfterConversation: after.Conversation,
+			AfterTask: after.Task, Count: int32(journal.Page{Limit: limit}.Size()),
+		})
+		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
+			return journal.WorkingTask{
+				Place: journal.Place{Tenant: t.TenantID, Conversation: t.ConversationID},
+				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID,
+			}
+		})
+		return err
+	})
+	return out, err
+}
 
 // Pending implements journal.Lists.
 func (l *Log) Pending(

@@ -65,7 +65,7 @@ func TestCatalogue(t *testing.T) {
 				and pg_get_expr(p.polwithcheck, c.oid) like '(tenant_id = ( SELECT app_tenant() AS app_tenant))')`},
 		{"no other policy lets anything through but the sweeper's", `
 			select polname || ' on ' || polrelid::regclass from pg_policy
-			where polpermissive and polname <> 'tenant' and not (polname = 'sweep' and polrelid = 'outbox'::regclass and polcmd = 'r')`},
+			where polpermissive and polname <> 'tenant' and not (polname = 'sweep' and polrelid in ('outbox'::regclass, 'tasks'::regclass) and polcmd = 'r')`},
 		{"what belongs to a conversation is hidden with it", `
 			select relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'conversation_id'
 			where relkind = 'r' and relnamespace = 'public'::regnamespace and relname not in ('outbox', 'private_conversations')
@@ -192,13 +192,21 @@ func TestTenantEndsWithItsTransaction(t *testing.T) {
 	exec("commit")
 }
 
-// TestSweeperSeesOnlyTheOutbox takes the tenant that stands for all.
+// TestSweeperSeesOnlyTheOutbox takes the tenant that stands for all. It sees what was posted and what works.
 func TestSweeperSeesOnlyTheOutbox(t *testing.T) {
 	t.Parallel()
 	dsn := database(t)
 	log := open(t, dsn)
 	at := journal.Place{Tenant: "acme", Conversation: "c"}
-	rows := []journal.Row{journal.Opened{By: "ann"}, journal.Posted{ID: "1", Topic: "said"}}
+	root, sub := journal.In{Agent: "main", Task: "main"}, journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
+	rows := []journal.Row{
+		journal.Opened{By: "ann"},
+		journal.Posted{ID: "1", Topic: "said"},
+		journal.Assigned{In: root, Role: "main"},
+		journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
+		journal.Assigned{In: sub, Role: "coder", Parent: "main", Depth: 1},
+		journal.Finished{In: sub, Status: chat.StatusCompleted},
+	}
 	if _, err := log.Append(t.Context(), at, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)
 	}
@@ -213,13 +221,16 @@ func TestSweeperSeesOnlyTheOutbox(t *testing.T) {
 	}
 	want := []string{
 		"agents 0", "approvals 0", "conversations 0", "entries 0", "grants 0", "leases 0", "messages 0",
-		"model_calls 0", "outbox 1", "private_conversations 0", "questions 0", "spending 0", "tasks 0", "texts 0", "tombstones 0", "tool_calls 0",
+		"model_calls 0", "outbox 1", "private_conversations 0", "questions 0", "spending 0", "tasks 1", "texts 0", "tombstones 0", "tool_calls 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows seen (+) against the wanted (-):\n%s", diff)
 	}
 	if tag, err := conn.Exec(t.Context(), "delete from outbox"); err != nil || tag.RowsAffected() != 0 {
 		t.Errorf("the sweeper deleted %d posts, %v", tag.RowsAffected(), err)
+	}
+	if tag, err := conn.Exec(t.Context(), "update tasks set status = 'failed'"); err != nil || tag.RowsAffected() != 0 {
+		t.Errorf("the sweeper changed %d tasks, %v", tag.RowsAffected(), err)
 	}
 }
 

@@ -166,6 +166,26 @@ func (l *Log) Erased(ctx context.Context, place journal.Place) (stone journal.To
 	return stone, err
 }
 
+// Working implements journal.Lists.
+func (l *Log) Working(
+	ctx context.Context, before time.Time, after journal.WorkingTask, limit int,
+) (out []journal.WorkingTask, err error) {
+	err = l.view(ctx, "read tasks of all tenants", func(q *query.Queries) error {
+		rows, err := q.WorkingTasks(ctx, query.WorkingTasksParams{
+			Before: before.Add(time.Millisecond - 1).UnixMilli(), AfterTenant: after.Tenant, AfterConversation: after.Conversation,
+			AfterTask: after.Task, Count: int64(journal.Page{Limit: limit}.Size()),
+		})
+		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
+			return journal.WorkingTask{
+				Place: journal.Place{Tenant: t.TenantID, Conversation: t.ConversationID},
+				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID,
+			}
+		})
+		return err
+	})
+	return out, err
+}
+
 // Pending implements journal.Lists.
 func (l *Log) Pending(
 	ctx context.Context, before time.Time, limit int,

@@ -1338,3 +1338,60 @@ func (q *Queries) WeightOf(ctx context.Context, arg WeightOfParams) ([]WeightOfR
 	}
 	return items, nil
 }
+
+const workingTasks = `-- name: WorkingTasks :many
+select tenant_id, conversation_id, task_id, agent_id, parent_id from tasks
+where status in ('queued', 'pending', 'running', 'waiting') and (parent_id <> '' or status <> 'pending')
+  and assigned_at < $1
+  and (tenant_id, conversation_id, task_id) > ($2::text, $3::text, $4::text)
+order by tenant_id, conversation_id, task_id
+limit $5
+`
+
+type WorkingTasksParams struct {
+	Before            time.Time
+	AfterTenant       string
+	AfterConversation string
+	AfterTask         string
+	Count             int32
+}
+
+type WorkingTasksRow struct {
+	TenantID       string
+	ConversationID string
+	TaskID         string
+	AgentID        string
+	ParentID       string
+}
+
+func (q *Queries) WorkingTasks(ctx context.Context, arg WorkingTasksParams) ([]WorkingTasksRow, error) {
+	rows, err := q.db.Query(ctx, workingTasks,
+		arg.Before,
+		arg.AfterTenant,
+		arg.AfterConversation,
+		arg.AfterTask,
+		arg.Count,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WorkingTasksRow
+	for rows.Next() {
+		var i WorkingTasksRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.ConversationID,
+			&i.TaskID,
+			&i.AgentID,
+			&i.ParentID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -212,6 +212,14 @@ select tenant_id, conversation_id, post_id, topic, at from (
 order by turn, at, tenant_id, conversation_id, seq
 limit @count;
 
+-- name: WorkingTasks :many
+select tenant_id, conversation_id, task_id, agent_id, parent_id from tasks
+where status in ('queued', 'pending', 'running', 'waiting') and (parent_id <> '' or status <> 'pending')
+  and assigned_at < @before
+  and (tenant_id, conversation_id, task_id) > (cast(@after_tenant as text), cast(@after_conversation as text), cast(@after_task as text))
+order by tenant_id, conversation_id, task_id
+limit @count;
+
 -- name: SpentIn :many
 select spent from spending where tenant_id = @tenant and month = @month;
 

@@ -258,6 +258,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.weightOfStmt, err = db.PrepareContext(ctx, weightOf); err != nil {
 		return nil, fmt.Errorf("error preparing query WeightOf: %w", err)
 	}
+	if q.workingTasksStmt, err = db.PrepareContext(ctx, workingTasks); err != nil {
+		return nil, fmt.Errorf("error preparing query WorkingTasks: %w", err)
+	}
 	return &q, nil
 }
 
@@ -653,6 +656,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing weightOfStmt: %w", cerr)
 		}
 	}
+	if q.workingTasksStmt != nil {
+		if cerr := q.workingTasksStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing workingTasksStmt: %w", cerr)
+		}
+	}
 	return err
 }
 
@@ -770,6 +778,7 @@ type Queries struct {
 	usageOfStmt                *sql.Stmt
 	waitingForStmt             *sql.Stmt
 	weightOfStmt               *sql.Stmt
+	workingTasksStmt           *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -854,5 +863,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		usageOfStmt:                q.usageOfStmt,
 		waitingForStmt:             q.waitingForStmt,
 		weightOfStmt:               q.weightOfStmt,
+		workingTasksStmt:           q.workingTasksStmt,
 	}
 }
