@@ -83,8 +83,9 @@ var agents = []Break{
 	},
 	{
 		Name: "what a provider billed before it failed is not counted", Area: "cost",
-		Edits: []Edit{{"internal/model/priced.go", "case !failure.Unmetered:", "case failure != nil:"}},
-		Suite: "cost", Says: `an attack succeeded: task \d+`,
+		Edits:   []Edit{{"internal/model/priced.go", "case !failure.Unmetered:", "case failure != nil:"}},
+		Program: true,
+		Suite:   "cost", Says: `an attack succeeded: task \d+`,
 	},
 	{
 		Name: "what changed since the yes runs all the same", Area: "approvals",
