@@ -49,6 +49,16 @@ const (
 
 func (c *Child) started() bool { return c.State != ChildQueued }
 
+// Started reports whether a task is that of a child which was handed to the engine and has not ended.
+func (s *State) Started(task string) bool {
+	for i := range s.Children {
+		if c := &s.Children[i]; s.taskID(c.ID) == task {
+			return c.started()
+		}
+	}
+	return false
+}
+
 // child finds an open child by its short id.
 func (s *State) child(short string) *Child {
 	for i := range s.Children {

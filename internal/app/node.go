@@ -33,6 +33,8 @@ const (
 	// must be: younger things are on their way.
 	sweepEvery = 2 * time.Second
 	sweepAge   = 2 * time.Second
+	// reconcileEvery is how often the tasks that have not ended are compared with what the engine runs.
+	reconcileEvery = time.Minute
 )
 
 // LocalTenant is whose everything is on a machine without logins.
@@ -276,8 +278,9 @@ func (n *Node) Work() error {
 	return n.worker.Start()
 }
 
-// Sweep tells the engine of what it was not told at once, until ctx ends.
+// Sweep tells the engine of what it was not told at once, and starts again what the engine has lost, until ctx ends.
 func (n *Node) Sweep(ctx context.Context) {
+	go n.reconcile(ctx)
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
@@ -288,6 +291,29 @@ func (n *Node) Sweep(ctx context.Context) {
 			if done, err := n.Client.Sweep(ctx, sweepAge); err != nil && ctx.Err() == nil {
 				n.options.Logger.WarnContext(ctx, "sweep", "delivered", done, "error", err)
 			}
+		}
+	}
+}
+
+// reconcile compares the journal with the engine, at once and then every minute.
+func (n *Node) reconcile(ctx context.Context) {
+	r := &durable.Reconciler{Client: n.Client}
+	ticker := time.NewTicker(reconcileEvery)
+	defer ticker.Stop()
+	for {
+		did, err := r.Pass(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			n.options.Logger.WarnContext(ctx, "cannot compare all tasks with the engine", "mended", did, "error", err)
+		case did != durable.Mended{}:
+			n.options.Logger.InfoContext(ctx, "the engine had lost runs", "mended", did)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
 		}
 	}
 }

@@ -165,11 +165,11 @@ var errRunning = errors.New("it has not stopped yet")
 func (c *Client) erase(ctx context.Context, place journal.Place) error {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	run, err := c.Engine.DescribeWorkflowExecution(ctx, WorkflowID(place, Root), "")
-	if err != nil && !notFound(err) {
-		return fmt.Errorf("ask the engine: %w", err)
+	runs, err := c.Runs(ctx, place, Root)
+	if err != nil {
+		return err
 	}
-	if err == nil && run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if runs {
 		return errRunning
 	}
 	return c.Log.Erase(ctx, place)
@@ -323,21 +323,29 @@ func (c *Client) tell(ctx context.Context, place journal.Place, to string, event
 	if to != Root {
 		return c.Engine.SignalWorkflow(ctx, WorkflowID(place, to), "", signalMail, Mail{Event: event})
 	}
-	opened, queue, err := c.home(ctx, place)
+	options, begin, err := c.beginning(ctx, place)
 	if err != nil {
 		return err
 	}
+	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event}, options, workflowAgent, begin)
+	return err
+}
+
+// beginning is what the orchestrator's run is started with.
+func (c *Client) beginning(ctx context.Context, place journal.Place) (client.StartWorkflowOptions, Begin, error) {
+	opened, queue, err := c.home(ctx, place)
+	if err != nil {
+		return client.StartWorkflowOptions{}, Begin{}, err
+	}
 	// The mail of a run has other numbers than that of an earlier one, which are on record.
 	number := int(c.now().UnixMilli())
-	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event},
-		client.StartWorkflowOptions{
-			TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-			WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
-		}, workflowAgent, Begin{
-			Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
-			LegEffects: c.LegEffects, Apart: true, Posted: number, Told: number,
-		})
-	return err
+	return client.StartWorkflowOptions{
+		TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
+	}, Begin{
+		Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
+		LegEffects: c.LegEffects, Apart: true, Posted: number, Told: number,
+	}, nil
 }
 
 // home is how a conversation began, and where its workflows are carried out.

@@ -361,7 +361,7 @@ func (l *leg) readAll(ctx context.Context, mail []Envelope) error {
 		}
 		e, err := agent.UnmarshalEvent(m.Event)
 		if err != nil {
-			return err
+			continue // The workflow's to deal with: a newer build may know it.
 		}
 		if err := l.take(ctx, landing{event: e}, m.Index); err != nil {
 			return err

@@ -15,6 +15,7 @@ const (
 	activityConfess = "confess"
 	activityReview  = "review"
 	signalMail      = "mail"
+	signalLost      = "lost"
 	queryMail       = "mail"
 	controlQueue    = "retinue"
 )

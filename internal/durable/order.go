@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -78,6 +79,8 @@ func (r *run) startChild(ctx workflow.Context, e agent.StartChild) {
 	r.selector.AddFuture(child, func(f workflow.Future) {
 		var ended Ended
 		switch err := f.Get(ctx, &ended); {
+		case temporal.IsWorkflowExecutionAlreadyStartedError(err):
+			r.adopt(ctx, e)
 		case err != nil:
 			r.closeBooks(ctx, e.Task, err)
 		case !e.Background:
@@ -87,6 +90,33 @@ func (r *run) startChild(ctx workflow.Context, e agent.StartChild) {
 	})
 }
 
+// adoptPause is how long the engine has to end a child of a run that it lost.
+const adoptPause = 5 * time.Second
+
+// adopt takes on a child that runs already: an earlier run of this agent started it, and the engine lost that run. A background
+// child reports by itself when it has ended. The engine ends every other with the lost run, and then it is started again.
+func (r *run) adopt(ctx workflow.Context, e agent.StartChild) {
+	if e.Background {
+		r.tell(agent.ChildStarted{At: at(ctx), Task: e.Task})
+		return
+	}
+	r.selector.AddFuture(workflow.NewTimer(ctx, adoptPause), func(workflow.Future) { r.startChild(ctx, e) })
+}
+
+// seek finds out whether a child is lost, as somebody said. A parent hears of the end of its children from the engine, but not in
+// a history that began after the child.
+func (r *run) seek(ctx workflow.Context, task string) {
+	owed := slices.ContainsFunc(r.owed, func(e agent.Effect) bool {
+		start, ok := e.(agent.StartChild)
+		return ok && start.Task == task
+	})
+	if owed || r.sought[task] || !r.course.State.Started(task) {
+		return
+	}
+	r.sought[task] = true
+	r.close(ctx, CloseInput{Whose: r.whose(task), Outcome: lostOutcome(chat.KindInternal), Ask: true})
+}
+
 // closeBooks records the end of a child whose run could not do so: it never started, or somebody
 // ended it from outside.
 func (r *run) closeBooks(ctx workflow.Context, task string, why error) {
@@ -94,15 +124,26 @@ func (r *run) closeBooks(ctx workflow.Context, task string, why error) {
 	if temporal.IsCanceledError(why) || temporal.IsTerminatedError(why) {
 		kind = chat.KindCancelled
 	}
-	in := CloseInput{Whose: r.whose(task), Outcome: agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "lost"}}
+	r.close(ctx, CloseInput{Whose: r.whose(task), Outcome: lostOutcome(kind)})
+}
+
+func lostOutcome(kind chat.ErrorKind) agent.Outcome {
+	return agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "lost"}
+}
+
+func (r *run) close(ctx workflow.Context, in CloseInput) {
 	r.selector.AddFuture(workflow.ExecuteActivity(chore(ctx), activityClose, in), func(f workflow.Future) {
+		delete(r.sought, in.Task)
 		var ended Ended
 		if err := f.Get(ctx, &ended); err != nil {
 			r.broken = err
 			return
 		}
-		delete(r.tasks, task)
-		r.tell(agent.ChildEnded{At: at(ctx), Task: task, Outcome: ended.Outcome, Tokens: ended.Tokens})
+		if ended.Running {
+			return
+		}
+		delete(r.tasks, in.Task)
+		r.tell(agent.ChildEnded{At: at(ctx), Task: in.Task, Outcome: ended.Outcome, Tokens: ended.Tokens})
 	})
 }
 

@@ -68,6 +68,13 @@ type Ended struct {
 	Outcome agent.Outcome `json:"outcome"`
 	// Tokens estimates the report.
 	Tokens int64 `json:"tokens,omitempty"`
+	// Running means that the run has not ended, whoever said so.
+	Running bool `json:"running,omitempty"`
+}
+
+// Lost says that the engine does not run a task that has not ended.
+type Lost struct {
+	Task string `json:"task"`
 }
 
 // Mail is an event on its way to an agent.
@@ -132,4 +139,6 @@ type OnceInput struct {
 type CloseInput struct {
 	Whose
 	Outcome agent.Outcome `json:"outcome"`
+	// Ask means that somebody else said so: the engine is asked first, and what runs stays.
+	Ask bool `json:"ask,omitempty"`
 }

@@ -239,6 +239,11 @@ func detailText(raw json.RawMessage) string {
 
 // Close records the end of a task whose run could not. What was recorded before stands.
 func (h *Host) Close(ctx context.Context, in CloseInput) (Ended, error) {
+	if in.Ask {
+		if running, err := runs(ctx, h.Engine, in.Place, in.Agent); err != nil || running {
+			return Ended{Running: running}, err
+		}
+	}
 	ended, err := h.closeBooks(ctx, in)
 	return ended, final(err)
 }

@@ -57,7 +57,9 @@ type run struct {
 	wake    int64
 	tasks   map[string]string
 	aborts  map[string]workflow.CancelFunc
-	tokens  int64
+	// sought are the children that somebody said are lost, while it is found out.
+	sought map[string]bool
+	tokens int64
 	// unread are people's words that came too late.
 	unread []int64
 	broken error
@@ -85,7 +87,7 @@ func Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in
 // carry takes one agent from its first event to its last.
 func carry(ctx workflow.Context, in Begin, fault Fault, slip func(Whose, []Envelope)) (Ended, error) {
 	r := &run{
-		in: in, posted: in.Posted, told: in.Told, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, fault: fault, slip: slip,
+		in: in, posted: in.Posted, told: in.Told, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, sought: map[string]bool{}, fault: fault, slip: slip,
 	}
 	if in.Course != nil {
 		r.course, r.base = *in.Course, *in.Course
@@ -105,6 +107,11 @@ func carry(ctx workflow.Context, in Begin, fault Fault, slip func(Whose, []Envel
 		var m Mail
 		c.Receive(ctx, &m)
 		r.post(m.Event)
+	})
+	r.selector.AddReceive(workflow.GetSignalChannel(ctx, signalLost), func(c workflow.ReceiveChannel, _ bool) {
+		var l Lost
+		c.Receive(ctx, &l)
+		r.seek(ctx, l.Task)
 	})
 	for {
 		for r.selector.HasPending() {
@@ -235,11 +242,7 @@ func (r *run) readMail() {
 			kept = append(kept, r.inbox[i:]...)
 			break
 		}
-		e, err := agent.UnmarshalEvent(l.Event)
-		if err != nil {
-			r.broken = err
-			return
-		}
+		e := mustRead(l.Event)
 		s, err := r.course.take(e)
 		switch {
 		case unsettled(err):
@@ -253,6 +256,16 @@ func (r *run) readMail() {
 	}
 	r.inbox = kept
 	r.stale = !changed
+}
+
+// mustRead reads an event. One that this build cannot read is a newer build's: the workflow task fails, and the engine gives it to
+// another worker until there is one that can.
+func mustRead(body json.RawMessage) agent.Event {
+	e, err := agent.UnmarshalEvent(body)
+	if err != nil {
+		panic("a newer build has to carry this run on: " + err.Error())
+	}
+	return e
 }
 
 // sendBack remembers a person's words that came when the agent had finished.
@@ -413,14 +426,9 @@ func (r *run) legDone(out LegResult, err error) {
 		return
 	}
 	r.again, r.detour, r.dropped = false, false, out.Dropped
-	events, err := decodeEvents(out.Events)
-	if err != nil {
-		r.broken = err
-		return
-	}
 	r.tail, r.moves, r.bytes = nil, nil, 0
-	for _, e := range events {
-		s, err := r.course.retake(e)
+	for _, body := range out.Events {
+		s, err := r.course.retake(mustRead(body))
 		if err != nil {
 			r.broken = temporal.NewNonRetryableApplicationError("the leg and the workflow disagree", "broken", err)
 			return

@@ -1,0 +1,213 @@
+//go:build services
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/durable/history"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/measure"
+)
+
+// lostModel delegates, in the foreground or not, and answers.
+const lostModel = `
+name: lost
+rules:
+  - {name: again, when: {role: main, text: 'Once more', turn: 1}, reply: {text: 'Still here.'}}
+  - {name: fetch, when: {role: main, turn: 0, text: 'Fetch'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: general, task: 'Fetch it.'}]}}]}}
+  - {name: send, when: {role: main, turn: 0, text: 'Send'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: general, task: 'Fetch it.', background: true}]}}]}}
+  - {name: look, when: {role: main, turn: 0, text: 'Look'}, reply: {calls: [{tool: read_file, args: {path: a.md}}]}}
+  - {name: work, when: {role: general}, reply: {calls: [{tool: submit_result, args: {summary: 'Fetched.'}}]}}
+  - {name: answer, when: {role: main}, reply: {text: 'Done.'}}
+`
+
+// TestLostRuns has the engine lose runs at every moment that has a name. Without a word of a person, what was lost goes on or its
+// books are closed.
+//
+// Covers: P7, P8.
+func TestLostRuns(t *testing.T) {
+	t.Parallel()
+	wall := measure.NewWall(t, "1.11")
+	var mu sync.Mutex
+	on := stacks(t, sqliteStack)[0]
+	for name, play := range map[string]string{
+		"the orchestrator, while a model answers": "open; say m1: Hello; wait rule answer; lose main; wait found main; release answer; wait turn 1",
+		"the orchestrator, with its sub-agent":    "open; say m1: Fetch; wait rule work; lose main; wait found main; release work; wait turn 1",
+		"a sub-agent":                             "open; say m1: Fetch; wait rule work; lose main/1.0.0; wait turn 1",
+		"the orchestrator, while a person is asked": "open; say m1: Look; wait row approval/main#1.0; lose main; wait found main; " +
+			"allow main 1.0; wait turn 1",
+		"the orchestrator, beside a background task": "open; say m1: Send; wait turn 1; lose main; wait found main; release work; " +
+			"wait row finish/main/1.0.0; wait turn 2",
+		"a background task, and nobody remembers its start": "open; say m1: Send; wait turn 1; roll; lose main/1.0.0; " +
+			"wait row finish/main/1.0.0; release work",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScenario(t, strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), lostModel)
+			s.settings, s.work["a.md"] = "permissions: {ask: [read_file]}\n", "canary\n"
+			lines := strings.Split(play, "; ")
+			for _, line := range lines {
+				if c, err := readCommand(0, line); err == nil && c.verb == "release" {
+					s.play = append(s.play, c)
+				}
+			}
+			st := newStage(t, s, on, 0)
+			for _, line := range lines {
+				switch verb, rest, _ := strings.Cut(line, " "); {
+				case verb == "lose":
+					st.lose(t, rest)
+				case verb == "roll":
+					st.roll(t)
+				case strings.HasPrefix(line, "wait found "):
+					st.waitFound(t, strings.TrimPrefix(line, "wait found "))
+				default:
+					st.do(t, line)
+				}
+			}
+			st.settle(t)
+			stuck := st.stuck(t)
+			mu.Lock()
+			defer mu.Unlock()
+			wall.Try(stuck != "", "%s: nobody carries on%s", name, stuck)
+		})
+	}
+}
+
+// stuck are the tasks that nobody carries on.
+func (st *stage) stuck(t *testing.T) (tasks string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	_ = st.until(ctx, func() (bool, error) {
+		tasks = ""
+		left, err := st.node.Log.Working(ctx, time.Now().Add(time.Hour), journal.WorkingTask{}, journal.PageMaxLimit)
+		for _, w := range left {
+			if w.Place == st.place {
+				tasks += " " + w.Task
+			}
+		}
+		return tasks == "", err
+	})
+	return tasks
+}
+
+// lose has the engine end a run without telling it.
+func (st *stage) lose(t *testing.T, agent string) {
+	t.Helper()
+	if err := st.node.Client.Engine.TerminateWorkflow(t.Context(), durable.WorkflowID(st.place, agent), "", "the engine lost it"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitFound waits until the engine runs an agent again.
+func (st *stage) waitFound(t *testing.T, agent string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	err := st.until(ctx, func() (bool, error) { return st.node.Client.Runs(ctx, st.place, agent) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// roll talks until the orchestrator has begun a new history, in which the engine knows nothing of earlier sub-agents.
+func (st *stage) roll(t *testing.T) {
+	t.Helper()
+	for i := range 1000 {
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(t.Context(), durable.WorkflowID(st.place, durable.Root), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.GetWorkflowExecutionInfo().GetFirstRunId() != run.GetWorkflowExecutionInfo().GetExecution().GetRunId() {
+			return
+		}
+		st.do(t, fmt.Sprintf("say r%d: Once more", i))
+		st.do(t, fmt.Sprintf("wait turn %d", i+2))
+	}
+	t.Fatal("the orchestrator keeps its history")
+}
+
+// TestNewerEvents sends a run an event that this build does not know, as a newer part of the installation does while it is being
+// upgraded. The run waits for a worker of the newer build, and goes on there.
+func TestNewerEvents(t *testing.T) {
+	t.Parallel()
+	wall := measure.NewWall(t, "1.12")
+	on := newStack(t, sqliteStack)
+	on.connect(t)
+	older, newer := on.builder(t, nil), on.builder(t, func(o *app.NodeOptions) { o.Codecs = []durable.Codec{future{}} })
+	serveAs(t, older)
+	s := newScenario(t, "newer", lostModel)
+	s.settings, s.work["a.md"] = "permissions: {ask: [read_file]}\n", "canary\n"
+	st := newStage(t, s, on, 0)
+	for _, line := range []string{"open", "say m1: Look", "wait row approval/main#1.0"} {
+		st.do(t, line)
+	}
+	event := fmt.Sprintf(`{"name":"CancelRequestedAnew","event":{"at":%d,"id":"c","reason":"user","by":%q}}`, time.Now().UnixMilli(), person)
+	err := st.node.Client.Engine.SignalWorkflow(t.Context(), durable.WorkflowID(st.place, durable.Root), "", "mail",
+		durable.Mail{Event: json.RawMessage(event)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	err = st.until(ctx, func() (bool, error) {
+		runs, err := history.Read(ctx, st.node.Client.Engine, durable.WorkflowID(st.place, durable.Root))
+		return err == nil && len(runs) > 0 && len(runs[0].Failures()) > 0, err
+	})
+	if err != nil {
+		t.Fatalf("the task did not fail: %v", err)
+	}
+	closeNode(t, older)
+	serveAs(t, newer)
+	st.do(t, "wait turn 1")
+	for _, e := range st.settle(t) {
+		if end, ok := e.Row.(journal.TurnEnded); ok {
+			wall.Try(end.Status != chat.StatusCancelled || end.Reason == "broken", "the turn ended %s, %s", end.Status, end.Reason)
+		}
+	}
+}
+
+// builder is a node that can serve workflows.
+func (s *stack) builder(t *testing.T, adjust func(*app.NodeOptions)) *app.Node {
+	t.Helper()
+	spec := s.spec()
+	spec.Home, spec.Model, spec.adjust = s.dir, "http://127.0.0.1:1", adjust
+	node, err := spec.open(t.Context(), &logs{}, s.control.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeNode(t, node) })
+	return node
+}
+
+func serveAs(t *testing.T, node *app.Node) {
+	t.Helper()
+	if err := node.Work(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// future is a build that knows one event more.
+type future struct{}
+
+// Encode implements durable.Codec.
+func (future) Encode(payloads []*durable.Payload) ([]*durable.Payload, error) { return payloads, nil }
+
+// Decode implements durable.Codec.
+func (future) Decode(payloads []*durable.Payload) ([]*durable.Payload, error) {
+	for _, p := range payloads {
+		p.Data = bytes.ReplaceAll(p.GetData(), []byte(`"CancelRequestedAnew"`), []byte(`"CancelRequested"`))
+	}
+	return payloads, nil
+}
