@@ -49,14 +49,9 @@ const (
 
 func (c *Child) started() bool { return c.State != ChildQueued }
 
-// Started reports whether a task is that of a child which was handed to the engine and has not ended.
-func (s *State) Started(task string) bool {
-	for i := range s.Children {
-		if c := &s.Children[i]; s.taskID(c.ID) == task {
-			return c.started()
-		}
-	}
-	return false
+// Runs reports whether a task is that of a child which is known to run.
+func (s *State) Runs(task string) bool {
+	return slices.ContainsFunc(s.Children, func(c Child) bool { return c.State == ChildRunning && s.taskID(c.ID) == task })
 }
 
 // child finds an open child by its short id.

@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -60,6 +59,7 @@ func (r *run) startChild(ctx workflow.Context, e agent.StartChild) {
 	if e.Agent != e.Task {
 		r.tasks[e.Task] = e.Agent
 	}
+	r.started[e.Task] = true
 	policy := enums.PARENT_CLOSE_POLICY_TERMINATE
 	if e.Background {
 		policy = enums.PARENT_CLOSE_POLICY_ABANDON
@@ -97,20 +97,17 @@ const adoptPause = 5 * time.Second
 // child reports by itself when it has ended. The engine ends every other with the lost run, and then it is started again.
 func (r *run) adopt(ctx workflow.Context, e agent.StartChild) {
 	if e.Background {
+		delete(r.started, e.Task)
 		r.tell(agent.ChildStarted{At: at(ctx), Task: e.Task})
 		return
 	}
 	r.selector.AddFuture(workflow.NewTimer(ctx, adoptPause), func(workflow.Future) { r.startChild(ctx, e) })
 }
 
-// seek finds out whether a child is lost, as somebody said. A parent hears of the end of its children from the engine, but not in
-// a history that began after the child.
+// seek finds out whether a child is lost, as somebody said. The engine itself tells of the end of every child that was started
+// in this history. One that it is about to start looks lost too.
 func (r *run) seek(ctx workflow.Context, task string) {
-	owed := slices.ContainsFunc(r.owed, func(e agent.Effect) bool {
-		start, ok := e.(agent.StartChild)
-		return ok && start.Task == task
-	})
-	if owed || r.sought[task] || !r.course.State.Started(task) {
+	if r.started[task] || r.sought[task] || !r.course.State.Runs(task) {
 		return
 	}
 	r.sought[task] = true

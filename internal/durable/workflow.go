@@ -57,9 +57,10 @@ type run struct {
 	wake    int64
 	tasks   map[string]string
 	aborts  map[string]workflow.CancelFunc
-	// sought are the children that somebody said are lost, while it is found out.
-	sought map[string]bool
-	tokens int64
+	// started are the children whose end the engine will tell in this history, and sought those that somebody said are lost,
+	// while it is found out.
+	started, sought map[string]bool
+	tokens          int64
 	// unread are people's words that came too late.
 	unread []int64
 	broken error
@@ -87,7 +88,8 @@ func Agent(ctx workflow.Context, in Begin) (Ended, error) { return carry(ctx, in
 // carry takes one agent from its first event to its last.
 func carry(ctx workflow.Context, in Begin, fault Fault, slip func(Whose, []Envelope)) (Ended, error) {
 	r := &run{
-		in: in, posted: in.Posted, told: in.Told, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{}, sought: map[string]bool{}, fault: fault, slip: slip,
+		in: in, posted: in.Posted, told: in.Told, inbox: in.Mail, tasks: in.Tasks, aborts: map[string]workflow.CancelFunc{},
+		started: map[string]bool{}, sought: map[string]bool{}, fault: fault, slip: slip,
 	}
 	if in.Course != nil {
 		r.course, r.base = *in.Course, *in.Course
