@@ -9,6 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/user"
+	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +22,24 @@ import (
 	"github.com/retinue-dev/retinue/standalone/engine"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	nameUser()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// nameUser gives the process a name for its user where the machine has none, as in a container that runs under a number. The
+// engine's server does not start without one. The program begins anew, because what its packages found at their start stays.
+func nameUser() {
+	if os.Getenv("USER") != "" {
+		return
+	}
+	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err == nil {
+		return
+	}
+	if path, err := os.Executable(); err == nil {
+		_ = syscall.Exec(path, os.Args, append(os.Environ(), "USER=user")) // if it fails, the engine says what is wrong
+	}
+}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	return cli.Run(args, stdout, stderr, cli.Program{Engine: startEngine, Commands: []*cobra.Command{engineCommand()}})
