@@ -206,7 +206,7 @@ test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP
 		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 10m -v
 
 e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine lean)
-	$(GO) test -C e2e -tags services -count=1 -timeout 20m -parallel 3 -skip '^TestBridge' $(SHORT)
+	bash .ci/with-postgres.sh $(GO) test -C e2e -tags services -count=1 -timeout 20m -parallel 3 -skip '^TestBridge' $(SHORT)
 
 docs/api: ## run the walk of docs/api.md as it is written (needs make engine, curl, jq)
 	$(GO) test ./e2e/docs -tags services -count=1 -v -timeout 5m
@@ -257,7 +257,7 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 	$(GO) test ./internal/egress -count=1 -v -run '^TestNoAddress'
 
 walls: ## each attack of docs/walls.md and more of its kind, counted: none succeeds (needs make engine lean, bubblewrap; as root)
-	@$(GO) run ./internal/walls
+	@bash .ci/with-postgres.sh $(GO) run ./internal/walls
 
 cost: ## TASKS random tasks with a cap, and a provider that bills what it got: no bill is over its cap (needs make engine lean)
 	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestCost$$' -cost $(TASKS) -cost-seed=$(or $(SEED),1)
