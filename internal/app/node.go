@@ -33,8 +33,10 @@ const (
 	// must be: younger things are on their way.
 	sweepEvery = 2 * time.Second
 	sweepAge   = 2 * time.Second
-	// reconcileEvery is how often the tasks that have not ended are compared with what the engine runs.
+	// reconcileEvery is how often the tasks that have not ended are compared with what the engine runs, and reconcilePause the time
+	// between two of them.
 	reconcileEvery = time.Minute
+	reconcilePause = 20 * time.Millisecond
 )
 
 // LocalTenant is whose everything is on a machine without logins.
@@ -297,7 +299,7 @@ func (n *Node) Sweep(ctx context.Context) {
 
 // reconcile compares the journal with the engine, at once and then every minute.
 func (n *Node) reconcile(ctx context.Context) {
-	r := &durable.Reconciler{Client: n.Client}
+	r := &durable.Reconciler{Client: n.Client, Pause: reconcilePause}
 	ticker := time.NewTicker(reconcileEvery)
 	defer ticker.Stop()
 	for {

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
+	"slices"
+	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -16,8 +17,8 @@ import (
 const (
 	// reconcileAge is how long ago a task must have been assigned: a younger one may be on its way to the engine.
 	reconcileAge = 10 * time.Second
-	// reconcileAtOnce is how many conversations are looked at at the same time.
-	reconcileAtOnce = 8
+	// listMost is how many workflows are named in one query for the engine's list.
+	listMost = 50
 	// restartPause is how long a run that was started again and is gone again is left alone. It doubles each time, up to
 	// restartMost.
 	restartPause, restartMost = time.Minute, time.Hour
@@ -27,8 +28,11 @@ const (
 // its database, a run that an operator terminated, a worker that broke.
 type Reconciler struct {
 	Client *Client
+	// Pause is the time between two questions about single runs.
+	Pause time.Duration
 
-	mu sync.Mutex
+	// seen are the workflows that are on the engine's list of what runs.
+	seen map[string]bool
 	// tried are the orchestrators that were started again and have not been seen at work since.
 	tried map[journal.Place]retry
 }
@@ -50,32 +54,86 @@ func (m Mended) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("restarted", m.Restarted), slog.Int("reported", m.Reported))
 }
 
-// Pass looks once at everything that has not ended. One conversation that fails does not hold up the others.
-func (r *Reconciler) Pass(ctx context.Context) (Mended, error) {
+// Pass looks once at everything that has not ended, one after the other. A conversation that cannot be mended does not hold up
+// the others; an engine that does not answer ends the pass.
+func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 	places, working, err := r.working(ctx)
 	if err != nil {
 		return Mended{}, err
 	}
 	r.forget(working)
-	var (
-		mu       sync.Mutex
-		all      Mended
-		failures error
-		wait     sync.WaitGroup
-		slots    = make(chan struct{}, reconcileAtOnce)
-	)
-	for _, place := range places {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			did, err := r.mend(ctx, place, working[place])
-			mu.Lock()
-			defer mu.Unlock()
-			all.Restarted, all.Reported, failures = all.Restarted+did.Restarted, all.Reported+did.Reported, errors.Join(failures, err)
-		})
+	if r.seen, err = r.listed(ctx, places, working); err != nil {
+		return Mended{}, err
 	}
-	wait.Wait()
+	for _, place := range places {
+		did, err := r.mend(ctx, place, working[place])
+		all.Restarted, all.Reported, failures = all.Restarted+did.Restarted, all.Reported+did.Reported, errors.Join(failures, err)
+		if errors.Is(err, errUnasked) {
+			break
+		}
+	}
 	return all, failures
+}
+
+// errUnasked says that the engine could not be asked.
+var errUnasked = errors.New("the engine does not say what it runs")
+
+// listed are the workflows of these tasks and of their orchestrators that are on the engine's list of what runs. The list can be a
+// little behind, but it costs one query for many: to ask about each run costs as much as to carry it on.
+func (r *Reconciler) listed(
+	ctx context.Context, places []journal.Place, working map[journal.Place][]journal.WorkingTask,
+) (map[string]bool, error) {
+	var ids []string
+	for _, place := range places {
+		ids = append(ids, WorkflowID(place, Root))
+		for _, t := range working[place] {
+			if t.Agent != Root {
+				ids = append(ids, WorkflowID(place, t.Agent))
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for some := range slices.Chunk(ids, listMost) {
+		for i, id := range some {
+			some[i] = "'" + strings.ReplaceAll(id, "'", "''") + "'"
+		}
+		running, err := r.Client.list(ctx, "ExecutionStatus = 'Running' and WorkflowId in ("+strings.Join(some, ", ")+")")
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range running {
+			seen[id] = true
+		}
+	}
+	return seen, nil
+}
+
+// runs reports whether the engine runs an agent. About one that is not on its list it is asked, after a pause.
+func (r *Reconciler) runs(ctx context.Context, place journal.Place, agent string) (bool, error) {
+	if r.seen[WorkflowID(place, agent)] {
+		return true, nil
+	}
+	if !wait(ctx, r.Pause) {
+		return false, errors.Join(errUnasked, ctx.Err())
+	}
+	runs, err := r.Client.Runs(ctx, place, agent)
+	if err != nil {
+		return false, errors.Join(errUnasked, err)
+	}
+	return runs, nil
+}
+
+// wait reports whether ctx lasts for a while.
+func wait(ctx context.Context, pause time.Duration) bool {
+	if pause <= 0 {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-time.After(pause):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // working reads the tasks that have not ended, by conversation. An imported conversation never ran here.
@@ -103,8 +161,6 @@ func (r *Reconciler) working(ctx context.Context) ([]journal.Place, map[journal.
 
 // forget drops the memory of conversations in which nothing works any more.
 func (r *Reconciler) forget(working map[journal.Place][]journal.WorkingTask) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for place := range r.tried {
 		if working[place] == nil {
 			delete(r.tried, place)
@@ -115,7 +171,7 @@ func (r *Reconciler) forget(working map[journal.Place][]journal.WorkingTask) {
 // mend looks at one conversation. An orchestrator that is lost is started again: it folds the journal and starts what is
 // below it. A sub-agent that is lost is reported to its parent, which closes its books.
 func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []journal.WorkingTask) (did Mended, err error) {
-	runs, err := r.Client.Runs(ctx, place, Root)
+	runs, err := r.runs(ctx, place, Root)
 	if err != nil {
 		return did, err
 	}
@@ -126,14 +182,12 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 		did.Restarted = 1
 		return did, r.Client.restart(ctx, place)
 	}
-	r.mu.Lock()
 	delete(r.tried, place)
-	r.mu.Unlock()
 	for _, t := range tasks {
 		if t.Agent == Root {
 			continue
 		}
-		runs, err := r.Client.Runs(ctx, place, t.Agent)
+		runs, err := r.runs(ctx, place, t.Agent)
 		if err != nil {
 			return did, err
 		}
@@ -151,8 +205,6 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 
 // mayRestart reports whether a run may be started again now, and counts that it is.
 func (r *Reconciler) mayRestart(place journal.Place) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	now, last := r.Client.now(), r.tried[place]
 	if now.Before(last.next) {
 		return false
