@@ -29,7 +29,7 @@ func (h *Host) ask(ctx, activityCtx context.Context, enough func(answer error) b
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(h.heartbeats.pause(onceSilence)):
+		case <-time.After(h.heartbeats.pause()):
 			if enough(h.Engine.RecordActivityHeartbeat(ctx, token)) {
 				return
 			}

@@ -85,7 +85,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	var leave func()
 	l.door, leave = h.doors.enter(in.Whose)
 	defer leave()
-	go h.keepAlive(work, legSilence)
+	go h.keepAlive(work)
 	free, err := l.takePlace(ctx)
 	if err != nil {
 		return LegResult{}, err

@@ -14,9 +14,6 @@ import (
 const (
 	// onceTimeout bounds a tool call that must not happen twice.
 	onceTimeout = time.Hour
-	// onceSilence is how long its worker may be silent. To give it up too early makes a known result
-	// an unknown one, so it is longer than a leg's.
-	onceSilence = 3 * time.Second
 	// chores are the short activities of the host itself.
 	choreTimeout = 30 * time.Second
 )
@@ -193,7 +190,7 @@ func (r *run) runOnce(ctx workflow.Context, e agent.RunTool) {
 		retry = &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: 5 * time.Second}
 	}
 	onceCtx, abort := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: r.in.at().queue(), StartToCloseTimeout: onceTimeout, HeartbeatTimeout: onceSilence,
+		TaskQueue: r.in.at().queue(), StartToCloseTimeout: onceTimeout, HeartbeatTimeout: silence,
 		WaitForCancellation: true, RetryPolicy: retry,
 	}))
 	r.aborts[e.Call] = abort

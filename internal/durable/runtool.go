@@ -221,7 +221,7 @@ func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 	l := h.newLeg(LegInput{Whose: in.Whose})
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go h.keepAlive(work, onceSilence)
+	go h.keepAlive(work)
 	l.point(PointOnceBegin)
 	began, running := h.Now(), l.untilUnwanted(ctx, work)
 	end, err := l.runOnce(work, running, in.Run)

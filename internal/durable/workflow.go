@@ -20,10 +20,6 @@ const (
 	historyEnd = 40_000
 	// legTimeout bounds one leg; whatever an agent may take is less.
 	legTimeout = 2 * time.Hour
-	// legSilence is how long a worker may be silent before its leg is given to another: long enough
-	// that one heartbeat may be lost, short enough that the work of a dead worker goes on within five
-	// seconds.
-	legSilence = 3 * time.Second
 	// taskTimeout is how long a worker may take to answer for a run before another is asked.
 	taskTimeout = 2 * time.Second
 )
@@ -395,7 +391,7 @@ func (r *run) startLeg(ctx workflow.Context) error {
 		queue = workflow.GetInfo(ctx).TaskQueueName
 	}
 	legCtx, flag := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: legSilence,
+		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: silence,
 		WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
