@@ -27,6 +27,7 @@ rules:
   - {name: again, when: {role: main, text: 'Once more', turn: 1}, reply: {text: 'Still here.'}}
   - {name: fetch, when: {role: main, turn: 0, text: 'Fetch'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: general, task: 'Fetch it.'}]}}]}}
   - {name: send, when: {role: main, turn: 0, text: 'Send'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: general, task: 'Fetch it.', background: true}]}}]}}
+  - {name: crowd, when: {role: main, turn: 0, text: 'Crowd'}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: general, task: a}, {role: general, task: b}, {role: general, task: c}, {role: general, task: d}, {role: general, task: e}]}}]}}
   - {name: look, when: {role: main, turn: 0, text: 'Look'}, reply: {calls: [{tool: read_file, args: {path: a.md}}]}}
   - {name: work, when: {role: general}, reply: {calls: [{tool: submit_result, args: {summary: 'Fetched.'}}]}}
   - {name: answer, when: {role: main}, reply: {text: 'Done.'}}
@@ -40,7 +41,9 @@ func TestLostRuns(t *testing.T) {
 	t.Parallel()
 	wall := measure.NewWall(t, "1.11")
 	var mu sync.Mutex
-	on := stacks(t, sqliteStack)[0]
+	on := newStack(t, sqliteStack)
+	on.adjust = func(o *app.NodeOptions) { o.ReconcileEvery = 2 * time.Second }
+	on.serve(t)
 	for name, play := range map[string]string{
 		"the orchestrator, while a model answers": "open; say m1: Hello; wait rule answer; lose main; wait found main; release answer; wait turn 1",
 		"the orchestrator, with its sub-agent":    "open; say m1: Fetch; wait rule work; lose main; wait found main; release work; wait turn 1",
@@ -51,6 +54,7 @@ func TestLostRuns(t *testing.T) {
 			"wait row finish/main/1.0.0; wait turn 2",
 		"a background task, and nobody remembers its start": "open; say m1: Send; wait turn 1; roll; lose main/1.0.0; " +
 			"wait row finish/main/1.0.0; release work",
+		"nothing: the fifth sub-agent waits until one of four has ended": "open; say m1: Crowd; wait rule work; report main/1.0.4; release work; wait turn 1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,6 +71,8 @@ func TestLostRuns(t *testing.T) {
 				switch verb, rest, _ := strings.Cut(line, " "); {
 				case verb == "lose":
 					st.lose(t, rest)
+				case verb == "report":
+					st.report(t, rest)
 				case verb == "roll":
 					st.roll(t)
 				case strings.HasPrefix(line, "wait found "):
@@ -75,7 +81,11 @@ func TestLostRuns(t *testing.T) {
 					st.do(t, line)
 				}
 			}
-			st.settle(t)
+			for _, e := range st.settle(t) {
+				if end, ok := e.Row.(journal.Finished); ok && end.Reason == "lost" && !strings.Contains(play, "lose "+end.Agent) {
+					t.Errorf("%s was not lost, and its books were closed", end.Agent)
+				}
+			}
 			stuck := st.stuck(t)
 			mu.Lock()
 			defer mu.Unlock()
@@ -106,6 +116,15 @@ func (st *stage) stuck(t *testing.T) (tasks string) {
 func (st *stage) lose(t *testing.T, agent string) {
 	t.Helper()
 	if err := st.node.Client.Engine.TerminateWorkflow(t.Context(), durable.WorkflowID(st.place, agent), "", "the engine lost it"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// report tells the orchestrator that the engine does not run a task.
+func (st *stage) report(t *testing.T, task string) {
+	t.Helper()
+	err := st.node.Client.Engine.SignalWorkflow(t.Context(), durable.WorkflowID(st.place, durable.Root), "", "lost", durable.Lost{Task: task})
+	if err != nil {
 		t.Fatal(err)
 	}
 }

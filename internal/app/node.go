@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,8 @@ const (
 	// must be: younger things are on their way.
 	sweepEvery = 2 * time.Second
 	sweepAge   = 2 * time.Second
-	// reconcileEvery is how often the tasks that have not ended are compared with what the engine runs, and reconcilePause the time
-	// between two of them.
+	// reconcileEvery is how often the reconciler compares the tasks that have not ended with what the engine runs, and reconcilePause
+	// the time between two questions about single runs.
 	reconcileEvery = time.Minute
 	reconcilePause = 20 * time.Millisecond
 )
@@ -62,6 +63,8 @@ type NodeOptions struct {
 	LegEffects int
 	// LegsOnly works in the workspaces and leaves the rest to other nodes.
 	LegsOnly bool
+	// ReconcileEvery is how often the reconciler looks for runs that the engine has lost; zero means every minute.
+	ReconcileEvery time.Duration
 	// Deployment and Build turn worker versioning on.
 	Deployment, Build string
 	// Codecs encode what crosses the engine. All nodes of an installation have the same.
@@ -297,10 +300,10 @@ func (n *Node) Sweep(ctx context.Context) {
 	}
 }
 
-// reconcile compares the journal with the engine, at once and then every minute.
+// reconcile has the reconciler look at once, and then again and again until ctx ends.
 func (n *Node) reconcile(ctx context.Context) {
 	r := &durable.Reconciler{Client: n.Client, Pause: reconcilePause}
-	ticker := time.NewTicker(reconcileEvery)
+	ticker := time.NewTicker(cmp.Or(n.options.ReconcileEvery, reconcileEvery))
 	defer ticker.Stop()
 	for {
 		did, err := r.Pass(ctx)

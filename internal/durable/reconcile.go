@@ -19,9 +19,8 @@ const (
 	reconcileAge = 10 * time.Second
 	// listMost is how many workflows are named in one query for the engine's list.
 	listMost = 50
-	// restartPause is how long a run that was started again and is gone again is left alone. It doubles each time, up to
-	// restartMost.
-	restartPause, restartMost = time.Minute, time.Hour
+	// retryPause is how long a run is left alone that was mended and does not run yet. It doubles each time, up to retryMost.
+	retryPause, retryMost = time.Minute, time.Hour
 )
 
 // Reconciler compares the tasks that have not ended with what the engine runs, and mends what differs: an engine that lost
@@ -33,11 +32,11 @@ type Reconciler struct {
 
 	// seen are the workflows that are on the engine's list of what runs.
 	seen map[string]bool
-	// tried are the orchestrators that were started again and have not been seen at work since.
-	tried map[journal.Place]retry
+	// tried are the workflows that were started again or reported, and have not been seen at work since.
+	tried map[string]retry
 }
 
-// retry is how often a run was started again, and from when on it may be once more.
+// retry is how often a run was mended, and from when on it may be once more.
 type retry struct {
 	times int
 	next  time.Time
@@ -61,8 +60,7 @@ func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 	if err != nil {
 		return Mended{}, err
 	}
-	r.forget(working)
-	if r.seen, err = r.listed(ctx, places, working); err != nil {
+	if err := r.look(ctx, places, working); err != nil {
 		return Mended{}, err
 	}
 	for _, place := range places {
@@ -78,11 +76,9 @@ func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 // errUnasked says that the engine could not be asked.
 var errUnasked = errors.New("the engine does not say what it runs")
 
-// listed are the workflows of these tasks and of their orchestrators that are on the engine's list of what runs. The list can be a
-// little behind, but it costs one query for many: to ask about each run costs as much as to carry it on.
-func (r *Reconciler) listed(
-	ctx context.Context, places []journal.Place, working map[journal.Place][]journal.WorkingTask,
-) (map[string]bool, error) {
+// look asks the engine for its list of what runs, of these tasks and their orchestrators. The list can be a little behind, but it
+// costs one query for many: to ask about each run costs as much as to carry it on. What has ended meanwhile is forgotten.
+func (r *Reconciler) look(ctx context.Context, places []journal.Place, working map[journal.Place][]journal.WorkingTask) error {
 	var ids []string
 	for _, place := range places {
 		ids = append(ids, WorkflowID(place, Root))
@@ -92,35 +88,55 @@ func (r *Reconciler) listed(
 			}
 		}
 	}
-	seen := map[string]bool{}
+	tried := map[string]retry{}
+	for _, id := range ids {
+		if last, ok := r.tried[id]; ok {
+			tried[id] = last
+		}
+	}
+	r.seen, r.tried = map[string]bool{}, tried
 	for some := range slices.Chunk(ids, listMost) {
 		for i, id := range some {
 			some[i] = "'" + strings.ReplaceAll(id, "'", "''") + "'"
 		}
 		running, err := r.Client.list(ctx, "ExecutionStatus = 'Running' and WorkflowId in ("+strings.Join(some, ", ")+")")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, id := range running {
-			seen[id] = true
+			r.seen[id] = true
+			delete(r.tried, id)
 		}
 	}
-	return seen, nil
+	return nil
 }
 
-// runs reports whether the engine runs an agent. About one that is not on its list it is asked, after a pause.
-func (r *Reconciler) runs(ctx context.Context, place journal.Place, agent string) (bool, error) {
-	if r.seen[WorkflowID(place, agent)] {
-		return true, nil
+// early reports whether a run that is not on the list was mended a moment ago.
+func (r *Reconciler) early(place journal.Place, agent string) bool {
+	return r.Client.now().Before(r.tried[WorkflowID(place, agent)].next)
+}
+
+// lost reports whether the engine does not run an agent, and counts that it is mended. About one that is not on its list the engine
+// is asked, after a pause.
+func (r *Reconciler) lost(ctx context.Context, place journal.Place, agent string) (bool, error) {
+	id := WorkflowID(place, agent)
+	if r.seen[id] {
+		return false, nil
 	}
 	if !wait(ctx, r.Pause) {
 		return false, errors.Join(errUnasked, ctx.Err())
 	}
 	runs, err := r.Client.Runs(ctx, place, agent)
-	if err != nil {
+	switch {
+	case err != nil:
 		return false, errors.Join(errUnasked, err)
+	case runs:
+		delete(r.tried, id)
+		return false, nil
 	}
-	return runs, nil
+	times := r.tried[id].times
+	r.tried[id] = retry{times: times + 1, next: r.Client.now().Add(min(retryPause<<min(times, 10), retryMost))}
+	return true, nil
 }
 
 // wait reports whether ctx lasts for a while.
@@ -159,39 +175,30 @@ func (r *Reconciler) working(ctx context.Context) ([]journal.Place, map[journal.
 	}
 }
 
-// forget drops the memory of conversations in which nothing works any more.
-func (r *Reconciler) forget(working map[journal.Place][]journal.WorkingTask) {
-	for place := range r.tried {
-		if working[place] == nil {
-			delete(r.tried, place)
-		}
-	}
-}
-
 // mend looks at one conversation. An orchestrator that is lost is started again: it folds the journal and starts what is
-// below it. A sub-agent that is lost is reported to its parent, which closes its books.
+// below it. A sub-agent that is lost is reported to its parent, which closes its books. One that waits for a place to run
+// looks lost too: its parent knows better and does nothing.
 func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []journal.WorkingTask) (did Mended, err error) {
-	runs, err := r.runs(ctx, place, Root)
+	if r.early(place, Root) {
+		return did, nil
+	}
+	lost, err := r.lost(ctx, place, Root)
 	if err != nil {
 		return did, err
 	}
-	if !runs {
-		if !r.mayRestart(place) {
-			return did, nil
-		}
+	if lost {
 		did.Restarted = 1
 		return did, r.Client.restart(ctx, place)
 	}
-	delete(r.tried, place)
 	for _, t := range tasks {
-		if t.Agent == Root {
+		if t.Agent == Root || r.early(place, t.Agent) {
 			continue
 		}
-		runs, err := r.runs(ctx, place, t.Agent)
+		lost, err := r.lost(ctx, place, t.Agent)
 		if err != nil {
 			return did, err
 		}
-		if runs {
+		if !lost {
 			continue
 		}
 		told, err := r.Client.reportLost(ctx, t)
@@ -201,20 +208,6 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 		did.Reported += told
 	}
 	return did, nil
-}
-
-// mayRestart reports whether a run may be started again now, and counts that it is.
-func (r *Reconciler) mayRestart(place journal.Place) bool {
-	now, last := r.Client.now(), r.tried[place]
-	if now.Before(last.next) {
-		return false
-	}
-	if r.tried == nil {
-		r.tried = map[journal.Place]retry{}
-	}
-	pause := min(restartPause<<min(last.times, 10), restartMost)
-	r.tried[place] = retry{times: last.times + 1, next: now.Add(pause)}
-	return true
 }
 
 // Runs reports whether the engine runs an agent.

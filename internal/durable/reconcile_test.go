@@ -132,17 +132,18 @@ func TestReconcile(t *testing.T) {
 	}
 	reports := []string{"lost t/half/main main/1.0.1", "lost t/half/main/1.0.0 main/1.0.0/1.0.0"}
 	starts := []string{"start t/ended/main", "start t/resting/main", "start t/unknown/main"}
-	pass(append(slices.Clone(reports), starts...)...)
-	pass(reports...) // what was started a moment ago is given time
-	now = now.Add(restartPause)
-	pass(slices.Concat(reports, starts, []string{"start t/young/main"})...)
-	now = now.Add(restartPause)
-	pass(append(slices.Clone(reports), "start t/young/main")...) // what is gone again is given more time each time
+	all := slices.Concat(reports, starts)
+	pass(all...)
+	pass() // what was mended a moment ago is given time
+	now = now.Add(retryPause)
+	pass(append(slices.Clone(all), "start t/young/main")...)
+	now = now.Add(retryPause)
+	pass("start t/young/main") // what is gone again is given more time each time
 	engine.running = append(engine.running, "t/young/main")
-	now = now.Add(restartPause)
-	pass(append(slices.Clone(reports), starts...)...)
+	now = now.Add(retryPause)
+	pass(all...)
 
-	engine.down = true
+	now, engine.down = now.Add(retryMost), true
 	if did, err := r.Pass(t.Context()); err == nil || did != (Mended{}) {
 		t.Errorf("with an engine that does not answer it did %v: %v", did, err)
 	}
