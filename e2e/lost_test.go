@@ -47,7 +47,7 @@ func TestLostRuns(t *testing.T) {
 	for name, play := range map[string]string{
 		"the orchestrator, while a model answers": "open; say m1: Hello; wait rule answer; lose main; wait found main; release answer; wait turn 1",
 		"the orchestrator, with its sub-agent":    "open; say m1: Fetch; wait rule work; lose main; wait found main; release work; wait turn 1",
-		"a sub-agent":                             "open; say m1: Fetch; wait rule work; lose main/1.0.0; wait turn 1",
+		"a sub-agent":                             "open; say m1: Fetch; wait rule work; lose main/1.0.0; wait turn 1; release work",
 		"the orchestrator, while a person is asked": "open; say m1: Look; wait row approval/main#1.0; lose main; wait found main; " +
 			"allow main 1.0; wait turn 1",
 		"the orchestrator, beside a background task": "open; say m1: Send; wait turn 1; lose main; wait found main; release work; " +
