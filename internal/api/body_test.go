@@ -135,7 +135,7 @@ func TestReleasesAreLetInAlways(t *testing.T) {
 	t.Parallel()
 	s, front := insideServer(t, journaltest.NewMemory(), func(o *Options) {
 		o.Limits = Limits{PersonStreams: 1, CommandRate: 1, TenantCommandRate: 1}
-		o.Pressed = func() (string, time.Duration) { return "the disk is full", time.Second }
+		o.Pressed = func(string) (string, time.Duration) { return "the disk is full", time.Second }
 	})
 	open(t, front, "/v1/events")
 	eventually(t, "the stream is open", func() bool { return s.gate.open() == 1 })

@@ -61,8 +61,9 @@ const (
 type gate struct {
 	limits Limits
 	now    func() time.Time
-	// pressed says why nothing more can be written just now, and how long that may last; nil if it can.
-	pressed func() (why string, wait time.Duration)
+	// pressed says why nothing more of a tenant can be written just now, and how long that may last; nil if it can. No name
+	// means any tenant.
+	pressed func(tenant string) (why string, wait time.Duration)
 	refused func(Refusal)
 
 	commands atomic.Int64
@@ -109,7 +110,7 @@ func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error)
 	}
 	g.others.saw(c.Tenant, g.now())
 	if k.writes() {
-		if err := g.pressure(); err != nil {
+		if err := g.pressure(c.Tenant); err != nil {
 			return nil, err
 		}
 	}
@@ -128,11 +129,11 @@ func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error)
 }
 
 // pressure refuses what could not be written now.
-func (g *gate) pressure() error {
+func (g *gate) pressure(tenant string) error {
 	if g.pressed == nil {
 		return nil
 	}
-	why, wait := g.pressed()
+	why, wait := g.pressed(tenant)
 	if wait <= 0 {
 		return nil
 	}

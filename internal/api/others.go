@@ -108,7 +108,7 @@ func (r *rester) rest(ctx context.Context) error {
 		pause = 0
 	}
 	for r.gate.pressed != nil {
-		if _, wait := r.gate.pressed(); wait <= 0 {
+		if _, wait := r.gate.pressed(""); wait <= 0 {
 			break
 		}
 		if err := r.sleep(ctx, importPause); err != nil {

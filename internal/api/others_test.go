@@ -54,7 +54,7 @@ func TestImportsRestBesideOthers(t *testing.T) {
 	t.Parallel()
 	now, slow := time.Unix(1_000_000, 0), 0
 	g := &gate{now: func() time.Time { return now }, held: map[string]int{}}
-	g.pressed = func() (string, time.Duration) {
+	g.pressed = func(string) (string, time.Duration) {
 		if slow == 0 {
 			return "", 0
 		}

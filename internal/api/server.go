@@ -68,7 +68,7 @@ type Options struct {
 	Limits Limits
 	// Pressed says why nothing can be written just now and how long that may last, zero if it can; nil
 	// means always.
-	Pressed func() (why string, wait time.Duration)
+	Pressed func(tenant string) (why string, wait time.Duration)
 	// Answered and Refused are told of requests, for metrics; nil means nobody is.
 	Answered func(operation string, status int, took time.Duration)
 	Refused  func(Refusal)

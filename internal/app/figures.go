@@ -34,7 +34,7 @@ func (n *Node) figures(m *telemetry.Metrics, server *api.Server) {
 		return age.Seconds()
 	})
 	m.Gauge("retinue_journal_append_oldest_seconds", "How long the oldest append has been under way.", func() float64 {
-		return n.pressure.slowest().Seconds()
+		return n.pressure.slowest("").Seconds()
 	})
 }
 

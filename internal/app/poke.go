@@ -17,7 +17,7 @@ type poking struct {
 
 // Append implements journal.Writer.
 func (l poking) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
-	end := l.pressure.begin()
+	end := l.pressure.begin(place.Tenant)
 	written, err := l.Log.Append(ctx, place, at, rows...)
 	end(err)
 	last := int64(0)

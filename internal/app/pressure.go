@@ -19,20 +19,30 @@ const (
 	// behind.
 	slowWait   = 2 * time.Second
 	behindWait = 5 * time.Second
+	// standstill is how many times longer than it should another tenant's append must take before the journal counts as slow for
+	// everybody.
+	standstill = 5
 )
 
 // pressure knows how much more can be written: how long the oldest append has been under way, and how
-// much waits for the engine.
+// much waits for the engine. It knows whose they are: what one tenant does must not keep out another.
 type pressure struct {
 	limits config.ServeLimits
 	// told is called with every append that ended; nil means nobody is.
 	told func(took time.Duration, err error)
 
 	mu    sync.Mutex
-	under *list.List // when each append began, the oldest first
-	// posts wait for the engine, the first of them since oldest.
+	under *list.List // of appending, the oldest first
+	// posts wait for the engine, the first of them since oldest, and of counts them by tenant.
 	posts  int
+	of     map[string]int
 	oldest time.Time
+}
+
+// appending is an append that is under way: whose, and since when.
+type appending struct {
+	tenant string
+	began  time.Time
 }
 
 func newPressure(limits config.ServeLimits) *pressure {
@@ -40,10 +50,10 @@ func newPressure(limits config.ServeLimits) *pressure {
 }
 
 // begin notes that an append is under way; the returned func notes its end.
-func (p *pressure) begin() func(error) {
+func (p *pressure) begin(tenant string) func(error) {
 	began := time.Now()
 	p.mu.Lock()
-	at := p.under.PushBack(began)
+	at := p.under.PushBack(appending{tenant, began})
 	p.mu.Unlock()
 	return func(err error) {
 		p.mu.Lock()
@@ -63,16 +73,16 @@ func (p *pressure) tell(told func(time.Duration, error)) {
 	p.told = told
 }
 
-// slowest is how long the oldest append has been under way.
-func (p *pressure) slowest() time.Duration {
+// slowest is how long the oldest append of a tenant has been under way; no name means any tenant.
+func (p *pressure) slowest(tenant string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	first := p.under.Front()
-	if first == nil {
-		return 0
+	for at := p.under.Front(); at != nil; at = at.Next() {
+		if a, _ := at.Value.(appending); tenant == "" || a.tenant == tenant {
+			return time.Since(a.began)
+		}
 	}
-	began, _ := first.Value.(time.Time)
-	return time.Since(began)
+	return 0
 }
 
 // waiting is how many posts wait for the engine, and for how long the oldest has.
@@ -85,15 +95,26 @@ func (p *pressure) waiting() (int, time.Duration) {
 	return p.posts, time.Since(p.oldest)
 }
 
-// pressed says why nothing more is taken on just now, and how long that may last.
-func (p *pressure) pressed() (string, time.Duration) {
-	if most := time.Duration(p.limits.Delay) * time.Millisecond; most > 0 && p.slowest() > most {
+// pressed says why nothing more is taken on from a tenant just now, and how long that may last. No name means any tenant.
+func (p *pressure) pressed(tenant string) (string, time.Duration) {
+	most := time.Duration(p.limits.Delay) * time.Millisecond
+	if most > 0 && (p.slowest(tenant) > most || p.slowest("") > standstill*most) {
 		return "the journal takes long to write", slowWait
 	}
-	if posts, _ := p.waiting(); p.limits.Backlog > 0 && posts >= min(p.limits.Backlog, journal.PageMaxLimit) {
+	if p.behind(tenant) {
 		return "much that was said before still waits for the engine", behindWait
 	}
 	return "", 0
+}
+
+// behind reports whether too much waits for the engine, and a tenant has its share in that.
+func (p *pressure) behind(tenant string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limits.Backlog <= 0 || p.posts < min(p.limits.Backlog, journal.PageMaxLimit) {
+		return false
+	}
+	return tenant == "" || p.of[tenant]*len(p.of) >= p.posts
 }
 
 // watch looks how much waits for the engine, until ctx ends.
@@ -110,10 +131,19 @@ func (p *pressure) watch(ctx context.Context, log journal.Lists) {
 		if err != nil {
 			continue // readiness tells of it, and so does the next append
 		}
-		p.mu.Lock()
-		if p.posts = len(posts); p.posts > 0 {
-			p.oldest = posts[0].At
-		}
-		p.mu.Unlock()
+		p.count(posts)
+	}
+}
+
+// count takes in what waits for the engine.
+func (p *pressure) count(posts []journal.Post) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.posts, p.of = len(posts), map[string]int{}
+	for _, post := range posts {
+		p.of[post.Tenant]++
+	}
+	if p.posts > 0 {
+		p.oldest = posts[0].At
 	}
 }

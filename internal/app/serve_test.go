@@ -136,7 +136,7 @@ func TestStreamsAreCounted(t *testing.T) {
 func TestASlowJournalIsGivenTime(t *testing.T) {
 	f, n := localFront(t, "serve.limits.delay", "50ms")
 	v := newVisitor(t, f)
-	end := n.pressure.begin()
+	end := n.pressure.begin(LocalTenant)
 	time.Sleep(80 * time.Millisecond)
 	if status, _, wait := v.begin(); status != http.StatusServiceUnavailable || wait == "" {
 		t.Errorf("%d, Retry-After %q", status, wait)
