@@ -3,9 +3,12 @@ package api
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
 // TestSearchesRestBesideOthers has one tenant search without end. Alone it may. Beside another tenant its searches take an
@@ -102,5 +105,31 @@ func TestImportsRestBesideOthers(t *testing.T) {
 	watch()
 	if g.beside("loud", now) {
 		t.Error("who watched a stream counts as there")
+	}
+}
+
+// TestPressureOfOneTenant has a journal that is slow for one tenant. The server refuses that tenant's commands. It takes its reads
+// and another tenant's commands.
+func TestPressureOfOneTenant(t *testing.T) {
+	t.Parallel()
+	_, front := insideServer(t, journaltest.NewMemory(), func(o *Options) {
+		o.Pressed = func(tenant string) (string, time.Duration) {
+			if tenant == "quiet" {
+				return "", 0
+			}
+			return "the journal takes long to write", time.Second
+		}
+	})
+	for _, c := range []struct {
+		who, method, path string
+		want              int
+	}{
+		{"loud/ann", http.MethodPost, "/v1/conversations", http.StatusServiceUnavailable},
+		{"loud/ann", http.MethodGet, "/v1/conversations", http.StatusOK},
+		{"quiet/bob", http.MethodPost, "/v1/conversations", http.StatusCreated},
+	} {
+		if status, body := ask(t, front, c.who, c.method, c.path, "some-12345678", `{"title":"x"}`); status != c.want {
+			t.Errorf("%s of %s: status %d, want %d: %s", c.method, c.who, status, c.want, body)
+		}
 	}
 }
