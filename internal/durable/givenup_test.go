@@ -23,6 +23,8 @@ type slowEngine struct {
 	silent       int64
 	says         error
 	beats, mails atomic.Int64
+	// atMail is called when somebody asks for mail.
+	atMail func()
 }
 
 func (e *slowEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error {
@@ -34,17 +36,16 @@ func (e *slowEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) er
 
 func (e *slowEngine) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
 	e.mails.Add(1)
+	e.atMail()
 	return nil, context.DeadlineExceeded
 }
 
-// inActivity runs something as an activity whose context has ended because the engine was slow.
+// inActivity runs something as an activity.
 func inActivity(t *testing.T, do func(activityCtx context.Context)) {
 	t.Helper()
 	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
 	one := func(ctx context.Context) error {
-		slow, end := context.WithCancelCause(ctx)
-		end(context.DeadlineExceeded)
-		do(slow)
+		do(ctx)
 		return nil
 	}
 	env.RegisterActivity(one)
@@ -53,27 +54,44 @@ func inActivity(t *testing.T, do func(activityCtx context.Context)) {
 	}
 }
 
-// TestALegThatWasGivenUpEnds has a leg meet an engine that is slow first and then has given it up. The leg ends, although
-// its call is still under way. Until then it asks for its mail less and less often.
-func TestALegThatWasGivenUpEnds(t *testing.T) {
+// TestALegOutlastsASlowEngine has a leg meet an engine that is slow, and then gives the leg up or calls it back. While the engine is
+// slow, the leg does not ask for mail and goes on to begin what is next. When it is given up, it ends although its call is still
+// under way. When it is called back, it asks for its mail.
+func TestALegOutlastsASlowEngine(t *testing.T) {
 	t.Parallel()
-	engine := &slowEngine{silent: 11, says: serviceerror.NewNotFound("activity already timed out")}
-	h := NewHost(Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
-	inActivity(t, func(activityCtx context.Context) {
-		work, stop := context.WithCancel(t.Context())
-		defer stop()
-		l := h.newLeg(LegInput{})
-		l.flights["call"] = &flight{cancel: func() {}}
-		if err := l.carryOn(activityCtx, work); err == nil || !strings.Contains(err.Error(), "given this leg up") {
-			t.Errorf("the leg ends with %v", err)
-		}
-	})
-	if beats, mails := engine.beats.Load(), engine.mails.Load(); beats != 12 || mails > beats/2 {
-		t.Errorf("%d heartbeats, and %d questions for mail that nobody answers", beats, mails)
+	for name, c := range map[string]struct {
+		says  error
+		ends  string
+		mails bool
+	}{
+		"given up":    {says: serviceerror.NewNotFound("activity already timed out"), ends: "already timed out"},
+		"called back": {says: temporal.NewCanceledError(), ends: "context canceled", mails: true},
+	} {
+		engine := &slowEngine{silent: 4, says: c.says}
+		h := NewHost(Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+		inActivity(t, func(activityCtx context.Context) {
+			work, stop := context.WithCancel(t.Context())
+			defer stop()
+			l := h.newLeg(LegInput{})
+			l.flights["call"] = &flight{cancel: func() {}}
+			wish := h.keepAlive(work, activityCtx)
+			context.AfterFunc(wish.called, func() {
+				if beats, mails := engine.beats.Load(), engine.mails.Load(); beats != 5 || mails > 0 {
+					t.Errorf("%s: the engine was heard after %d heartbeats, want 5, and %d questions for mail, want none", name, beats, mails)
+				}
+			})
+			engine.atMail = stop
+			if err := l.carryOn(work, wish, nil); err == nil || !strings.Contains(err.Error(), c.ends) {
+				t.Errorf("%s: the leg ends with %v", name, err)
+			}
+			if l.yield != c.mails || (engine.mails.Load() > 0) != c.mails {
+				t.Errorf("%s: it begins nothing more: %v, questions for mail: %d", name, l.yield, engine.mails.Load())
+			}
+		})
 	}
 }
 
-// TestACallEndsWhenItIsUnwanted has calls meet a slow engine, which then says that it wants the call no more, or says nothing.
+// TestACallEndsWhenItIsUnwanted has calls meet a slow engine, which then says that it wants the call no more.
 func TestACallEndsWhenItIsUnwanted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -85,11 +103,12 @@ func TestACallEndsWhenItIsUnwanted(t *testing.T) {
 		engine := &slowEngine{silent: 2, says: c.says}
 		h := NewHost(Options{Engine: engine})
 		inActivity(t, func(activityCtx context.Context) {
-			running := h.untilUnwanted(activityCtx, t.Context())
+			work, stop := context.WithCancel(t.Context())
+			defer stop()
+			running := h.keepAlive(work, activityCtx).untilUnwanted(work)
 			<-running.Done()
 			cause := context.Cause(running)
-			var asked *temporal.CanceledError
-			if errors.Is(c.want, tool.ErrGivenUp) != errors.Is(cause, tool.ErrGivenUp) || errors.As(c.want, &asked) != errors.As(cause, &asked) {
+			if errors.Is(c.want, tool.ErrGivenUp) != errors.Is(cause, tool.ErrGivenUp) || isCalled(c.want) != isCalled(cause) {
 				t.Errorf("%s: the call ends with %v", name, cause)
 			}
 			if n := engine.beats.Load(); n != 3 {

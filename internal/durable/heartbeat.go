@@ -32,16 +32,44 @@ func (b *heartbeats) pause() time.Duration {
 	return min(max(beat, time.Duration(b.running.Load())*beatEach), silence/beatParts)
 }
 
-// keepAlive sends heartbeats of an activity until ctx ends. The engine answers them with its request to cancel.
-func (h *Host) keepAlive(ctx context.Context) {
-	h.heartbeats.running.Add(1)
-	defer h.heartbeats.running.Add(-1)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(h.heartbeats.pause()):
-			activity.RecordHeartbeat(ctx)
+// wish is what the engine wants of an activity, as it answers heartbeats. Each context ends with the answer as its cause.
+type wish struct {
+	// called ends when the engine calls the activity back, and whenever gone does.
+	called context.Context
+	// gone ends when the engine no longer waits for the activity.
+	gone context.Context
+}
+
+// keepAlive sends heartbeats of an activity until ctx ends. The SDK's own would not do: when the engine takes longer than a second
+// to answer one, the SDK ends the activity's context, as if the engine had called it back, and hears of nothing after that. Here a
+// heartbeat that the engine was slow to take is followed by the next.
+func (h *Host) keepAlive(ctx, activityCtx context.Context) wish {
+	token := activity.GetInfo(activityCtx).TaskToken
+	gone, giveUp := context.WithCancelCause(ctx)
+	called, callBack := context.WithCancelCause(gone)
+	go func() {
+		h.heartbeats.running.Add(1)
+		defer h.heartbeats.running.Add(-1)
+		for gone.Err() == nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(h.heartbeats.pause()):
+			}
+			switch answer := h.heartbeat(ctx, token); {
+			case isGone(answer):
+				giveUp(answer)
+			case isCalled(answer):
+				callBack(answer)
+			}
 		}
-	}
+	}()
+	return wish{called: called, gone: gone}
+}
+
+// heartbeat sends one, and returns what the engine answers. After so long a silence the engine has given the activity up.
+func (h *Host) heartbeat(ctx context.Context, token []byte) error {
+	sending, stop := context.WithTimeout(ctx, silence)
+	defer stop()
+	return h.Engine.RecordActivityHeartbeat(sending, token)
 }

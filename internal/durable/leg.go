@@ -85,8 +85,8 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	var leave func()
 	l.door, leave = h.doors.enter(in.Whose)
 	defer leave()
-	go h.keepAlive(work)
-	free, err := l.takePlace(ctx)
+	engine := h.keepAlive(work, ctx)
+	free, err := l.takePlace(engine.called)
 	if err != nil {
 		return LegResult{}, err
 	}
@@ -103,7 +103,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	}
 	err = l.start(work)
 	if err == nil {
-		err = l.carryOn(ctx, work)
+		err = l.carryOn(work, engine, activity.GetWorkerStopChannel(ctx))
 	}
 	ended(l.course.State.Brief.Role, err)
 	if err != nil {
@@ -268,10 +268,9 @@ func (l *leg) settleIn(ctx context.Context, recorded int) error {
 }
 
 // carryOn lands what was begun and takes in what it means, until nothing is left that a leg can do.
-func (l *leg) carryOn(activityCtx, ctx context.Context) error {
-	flagged, drained := activityCtx.Done(), activity.GetWorkerStopChannel(activityCtx)
+func (l *leg) carryOn(ctx context.Context, engine wish, drained <-chan struct{}) error {
+	called := engine.called.Done()
 	var poll, giveUp <-chan time.Time
-	var lost <-chan error
 	pause := mailPoll
 	if l.in.More {
 		poll = time.After(0)
@@ -290,14 +289,11 @@ func (l *leg) carryOn(activityCtx, ctx context.Context) error {
 			if err := l.take(ctx, landing{event: agent.Ticked{At: l.at()}}, 0); err != nil {
 				return err
 			}
-		case <-flagged:
-			if cause := context.Cause(activityCtx); gone(cause) {
-				return fmt.Errorf("the engine has given this leg up: %w", cause)
-			}
-			flagged, l.yield = nil, true
-			poll, lost = time.After(0), l.untilGone(ctx, activityCtx)
-		case cause := <-lost:
-			return fmt.Errorf("the engine has given this leg up: %w", cause)
+		case <-engine.gone.Done():
+			return fmt.Errorf("the engine has given this leg up: %w", context.Cause(engine.gone))
+		case <-called:
+			called, l.yield = nil, true
+			poll = time.After(0)
 		case mail := <-l.door:
 			l.yield = true
 			if err := l.readAll(ctx, mail); err != nil {

@@ -221,9 +221,9 @@ func (h *Host) Once(ctx context.Context, in OnceInput) (agent.ToolDone, error) {
 	l := h.newLeg(LegInput{Whose: in.Whose})
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go h.keepAlive(work)
+	engine := h.keepAlive(work, ctx)
 	l.point(PointOnceBegin)
-	began, running := h.Now(), l.untilUnwanted(ctx, work)
+	began, running := h.Now(), engine.untilUnwanted(work)
 	end, err := l.runOnce(work, running, in.Run)
 	if err != nil {
 		return done, err

@@ -123,8 +123,8 @@ func (o WorkerOptions) Engine() worker.Options {
 	})
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Legs, ActivityTaskPollerBehavior: pollers,
-		WorkflowTaskPollerBehavior: pollers, MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat,
-		StickyScheduleToStartTimeout: time.Second, WorkerStopTimeout: drainGrace + 5*time.Second,
+		WorkflowTaskPollerBehavior: pollers, StickyScheduleToStartTimeout: time.Second,
+		WorkerStopTimeout: drainGrace + 5*time.Second,
 	}
 	if o.Build != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{
