@@ -30,14 +30,7 @@ func (p permit) started(worker string) journal.Started {
 	return journal.Started{In: p.in(), Call: p.run.Call, Attempt: 1, Worker: worker, Class: string(p.run.Class)}
 }
 
-// authorise decides just before a call runs whether it may. The core decided so before, but a person
-// may have taken days to answer: files, programs, rules and links may be others by now.
-//
-// A call that has begun and not ended passes. That it began is recorded only after it passed here, so
-// the approval was good and this is still its one use: the worker that began it is lost, and what
-// differs may be its own doing. What becomes of it is for its class to say. One that is idempotent
-// gives the same again; one that can be reconciled is probed first, and comes here anew if it has not
-// happened; any other is never run again.
+// authorise gathers what agent.Authorise wants to know of a call that is about to run, and asks it.
 func (h *Host) authorise(ctx context.Context, p permit) (agent.DenialReason, error) {
 	if p.run.Tool == agent.ToolTranscript {
 		return "", nil
@@ -47,74 +40,65 @@ func (h *Host) authorise(ctx context.Context, p permit) (agent.DenialReason, err
 		return "", err
 	}
 	d, ok := set.Find(p.part.Tool)
-	switch {
-	case !ok:
+	if !ok {
 		return "", nil // running it says so
-	case d.Name != p.run.Tool, d.Class != p.run.Class, p.run.Hash != "" && agent.Digest(p.part.Tool, p.part.Args).Hash != p.run.Hash:
-		return agent.DeniedChanged, nil
 	}
-	reason, err := h.objection(ctx, p, set, d)
-	if reason == "" || err != nil || p.probed {
-		return reason, err
+	f, err := h.facts(ctx, p, set, d)
+	if err != nil {
+		return "", err
 	}
+	reason := agent.Authorise(f)
+	if reason == "" || p.run.Approved {
+		return reason, nil
+	}
+	// Most calls need no approval and are fine. Whether others began before is looked up only now.
 	rows, err := h.Log.Find(ctx, p.Place, p.started("").Key(), p.result().Key())
 	if err != nil {
 		return "", fmt.Errorf("look whether call %s has begun: %w", p.run.Call, err)
 	}
-	if !recorded(rows, journal.KindStarted) || p.over(rows) {
-		return reason, nil
-	}
-	return "", nil
-}
-
-// over reports whether the rows hold a result that ends the call for good: it never began, or it is one
-// that would be run again. Others that began are answered with the result on record.
-func (p permit) over(rows []journal.Entry) bool {
-	return recorded(rows, journal.KindResulted) && (p.run.Class.Repeatable() || !recorded(rows, journal.KindStarted))
+	f.Began, f.Ended = recorded(rows, journal.KindStarted), recorded(rows, journal.KindResulted)
+	return agent.Authorise(f), nil
 }
 
 func recorded(rows []journal.Entry, kind journal.Kind) bool {
 	return slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Row.Kind() == kind })
 }
 
-// objection is why a call may not run as things are, or nothing.
-func (h *Host) objection(ctx context.Context, p permit, set *tool.Set, d tool.Definition) (agent.DenialReason, error) {
-	if !p.brief.Permits(d.Name, d.Writes, d.Network) {
-		return agent.DeniedByPolicy, nil
-	}
+// facts are what is known of a call.
+func (h *Host) facts(ctx context.Context, p permit, set *tool.Set, d tool.Definition) (f agent.Facts, err error) {
 	call := h.toolCall(ctx, p.Whose, p.part)
 	about := set.About(call)
-	policy, err := h.verdict(ctx, p.Place, p.brief.RoleHash, d, about)
-	if err != nil {
-		return "", err
+	f = agent.Facts{
+		Run: p.run, Task: p.Task, Tool: d.Name, Class: d.Class, Writes: d.Writes, Network: d.Network, Args: p.part.Args,
+		Hash: agent.Digest(p.part.Tool, p.part.Args).Hash, Pattern: about.Pattern,
+		Permitted: p.brief.Permits(d.Name, d.Writes, d.Network), Probed: p.probed,
 	}
-	barred, err := h.barred(ctx, p, d, about)
-	switch {
-	case err != nil:
-		return "", err
-	case policy == agent.PolicyDeny:
-		return agent.DeniedByPolicy, nil
-	case p.run.Approved:
-		return h.unapproved(ctx, p, set, call, about, barred)
-	case barred, asks(policy, d):
-		return agent.DeniedUnapproved, nil
+	if f.Policy, err = h.verdict(ctx, p.Place, p.brief.RoleHash, d, about); err != nil {
+		return f, err
 	}
-	return "", nil
+	if f.Barred, err = h.barred(ctx, p, d, about); err != nil || !p.run.Approved {
+		return f, err
+	}
+	if err = h.approval(ctx, p, &f); err != nil {
+		return f, err
+	}
+	if p.run.Bound != "" && p.run.By == "" {
+		f.Bound, err = h.bound(ctx, p.brief, set, p.run.Tool, call)
+		if err != nil && ctx.Err() == nil {
+			f.Bound, err = "", nil // what the call would do cannot be found out, so it is not what was approved
+		}
+	}
+	return f, err
 }
 
-// unapproved says what is wrong with the approval of a call, or nothing. One for this call alone is for
-// exactly what the person was shown, or for the arguments that they gave it instead; a wider one is for
-// whatever fits the pattern that they were shown, unless the call is barred: then it is for the call that was shown. An
-// approval that the core closed before the person decided was closed by somebody else.
-func (h *Host) unapproved(
-	ctx context.Context, p permit, set *tool.Set, call tool.Call, about tool.About, barred bool,
-) (agent.DenialReason, error) {
+// approval looks for what is on record of the approval of a call, and whether the call began and ended.
+func (h *Host) approval(ctx context.Context, p permit, f *agent.Facts) error {
 	wanted := journal.Wanted{In: p.in(), Call: cmp.Or(p.run.By, p.run.Call)}
 	decided := journal.Decided{In: p.in(), Call: wanted.Call}
 	closed := journal.Closed{In: p.in(), Call: wanted.Call}
 	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), decided.Key(), closed.Key(), p.started("").Key(), p.result().Key())
 	if err != nil {
-		return "", fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
+		return fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
 	}
 	var said, heard int64 // when the person decided, and when the core heard of it
 	for _, e := range entries {
@@ -125,38 +109,20 @@ func (h *Host) unapproved(
 			decided, said = row, e.Seq
 		case journal.Closed:
 			closed, heard = row, e.Seq
-		default: // nothing else was asked for
+		default: // whether the call began and ended
 		}
 	}
-	allowed, err := h.allows(ctx, p.Place, decided, wanted.Hash)
-	if err != nil {
-		return "", err
+	f.Began, f.Ended = recorded(entries, journal.KindStarted), recorded(entries, journal.KindResulted)
+	f.Approval = agent.Approval{
+		Task: wanted.Task, Tool: wanted.Tool, Hash: wanted.Hash, Pattern: wanted.Pattern,
+		Scope: agent.Scope(decided.Scope), By: decided.By, Heard: heard > said, Args: decided.Args,
+		Status: agent.ApprovalStatus(closed.Status), ClosedScope: agent.Scope(closed.Scope), ClosedBy: closed.By, ClosedTask: closed.Task,
 	}
-	wide := !barred && (agent.Scope(decided.Scope) == agent.ScopeTask || agent.Scope(decided.Scope) == agent.ScopeChat)
-	switch {
-	case !allowed, heard < said, agent.ApprovalStatus(closed.Status) != agent.ApprovalApproved, closed.Scope != decided.Scope, closed.By != decided.By,
-		closed.Task != p.Task, wanted.Task != p.Task,
-		wanted.Tool != p.run.Tool, p.run.By != "" && !wide, p.over(entries), p.run.Edited && wide, !wide && !gives(decided, p):
-		return agent.DeniedUnapproved, nil
-	case wide && wanted.Pattern != "" && wanted.Pattern == about.Pattern:
-		return "", nil
-	case p.run.By != "" || wide:
-		return agent.DeniedChanged, nil
-	case !p.run.Edited && wanted.Hash != cmp.Or(p.run.Bound, p.run.Hash):
-		return agent.DeniedUnapproved, nil
-	case p.run.Bound == "" && barred:
-		return agent.DeniedUnapproved, nil
-	case p.run.Bound == "":
-		return "", nil // asked about by a build that bound nothing
+	if f.Approval.Edited, err = edited(decided); err != nil {
+		f.Approval.Edited = nil // a decision that nobody can read gives no arguments
 	}
-	bound, err := h.bound(ctx, p.brief, set, p.run.Tool, call)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil || bound != p.run.Bound:
-		return agent.DeniedChanged, nil
-	}
-	return "", nil
+	f.Approval.Allowed, err = h.allows(ctx, p.Place, decided, wanted.Hash)
+	return err
 }
 
 // allows reports whether a row is a person's decision to allow what they were shown, and is on the audit trail. That the

@@ -22,5 +22,6 @@
 //
 // Engine history holds ids, counts and events of the core, never text.
 //
-// There are no decisions here: who may do what, when to stop and what to try again is the core's.
+// There are no decisions here: who may do what, when to stop and what to try again is the core's. Just before a call runs, the host
+// gathers what is known of it, and agent.Authorise says whether it may.
 package durable

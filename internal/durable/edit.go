@@ -177,16 +177,6 @@ func (l *leg) given(ctx context.Context, call string) (string, error) {
 	return d.Args, err
 }
 
-// gives reports whether the arguments that a call is about to run with are those of the decision: its
-// own, or the model's if it has none.
-func gives(d journal.Decided, p permit) bool {
-	edited, err := edited(d)
-	if edited == nil || err != nil {
-		return err == nil && !p.run.Edited
-	}
-	return d.Allow && p.run.Edited && d.Args == p.part.Args && edited.Bound == p.run.Bound && edited.Hash == p.run.Hash
-}
-
 // edited is what a decision says of the call with other arguments, nil if it gives none.
 func edited(d journal.Decided) (*agent.Call, error) {
 	if d.Args == "" {

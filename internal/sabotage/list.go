@@ -89,7 +89,7 @@ var agents = []Break{
 	},
 	{
 		Name: "what changed since the yes runs all the same", Area: "approvals",
-		Edits: []Edit{{"internal/durable/authorise.go", "case err != nil || bound != p.run.Bound:", "case err != nil || bound == \"\":"}},
+		Edits: []Edit{{"internal/agent/authorise.go", "case run.Bound != \"\" && run.Bound != f.Bound:", "case run.Bound != \"\" && f.Bound == \"\":"}},
 		Suite: "approvals", Says: `ran without leave: `,
 	},
 	{

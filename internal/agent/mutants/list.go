@@ -435,4 +435,44 @@ var List = []Mutant{
 		Name: "taint: the person is not told", File: "approval.go",
 		Old: "ask.Pattern, ask.Taint = \"\", \"\", m.s.Taint", New: "ask.Pattern = \"\", \"\"",
 	},
+	{
+		Name: "authorise: no decision on record", File: "authorise.go",
+		Old: "!a.Allowed, a.Task", New: "a.Task",
+	},
+	{
+		Name: "authorise: a closed approval counts for another task", File: "authorise.go",
+		Old: "&& a.ClosedTask == task", New: "&& task != \"\"",
+	},
+	{
+		Name: "authorise: the core closed it before the person decided", File: "authorise.go",
+		Old: "return a.Heard && a.Status", New: "return a.Status",
+	},
+	{
+		Name: "authorise: a wide yes covers what a tainted agent does", File: "authorise.go",
+		Old: "wide := !f.Barred && (a.Scope", New: "wide := (a.Scope",
+	},
+	{
+		Name: "authorise: a pattern that is no longer the same", File: "authorise.go",
+		Old: "a.Pattern != \"\" && a.Pattern == f.Pattern", New: "a.Pattern != \"\"",
+	},
+	{
+		Name: "authorise: what it would do has changed", File: "authorise.go",
+		Old: "case run.Bound != \"\" && run.Bound != f.Bound:", New: "case false:",
+	},
+	{
+		Name: "authorise: other arguments than the person gave", File: "authorise.go",
+		Old: "a.Args == f.Args && a.Edited.Bound", New: "a.Edited.Bound",
+	},
+	{
+		Name: "authorise: an approval is used twice", File: "authorise.go",
+		Old: "!a.closed(f.Task), f.over():", New: "!a.closed(f.Task):",
+	},
+	{
+		Name: "authorise: a call that has not happened passes as one that began", File: "authorise.go",
+		Old: "if f.Began && !f.Probed && !f.over() {", New: "if f.Began && !f.over() {",
+	},
+	{
+		Name: "authorise: another tool under the same name", File: "authorise.go",
+		Old: "if f.Tool != f.Run.Tool || f.Class", New: "if f.Class",
+	},
 }

@@ -29,6 +29,7 @@ var suites = []struct {
 	{"receipts", "receipt", nil},
 	{"scripts", "agent", []string{"-test.run=^TestScripts$"}},
 	{"trees", "agent", []string{"-test.run=^(TestWhereAChildWorks|TestIsolationIsPartOfATask|TestMergingIsForThoseWhoWrite)$"}},
+	{"approvals", "agent", []string{"-test.run=^(TestAuthorise|TestAnApprovalNeedsEachOfItsFacts)$"}},
 	{"table", "agent", []string{"-test.run=^TestPhaseByEvent$"}},
 	{"properties", "agent", []string{"-test.run=^TestProperties$", "-rapid.checks=1500", "-rapid.nofailfile", "-rapid.shrinktime=1ms"}},
 	{"sim", "sim", []string{"-test.run=^TestHistories$", "-seeds=6000"}},
