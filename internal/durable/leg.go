@@ -292,8 +292,10 @@ func (l *leg) carryOn(ctx context.Context, engine wish, drained <-chan struct{})
 		case <-engine.gone.Done():
 			return fmt.Errorf("the engine has given this leg up: %w", context.Cause(engine.gone))
 		case <-called:
-			called, l.yield = nil, true
-			poll = time.After(0)
+			called = nil
+			if engine.gone.Err() == nil { // else the next round sees to it
+				l.yield, poll = true, time.After(0)
+			}
 		case mail := <-l.door:
 			l.yield = true
 			if err := l.readAll(ctx, mail); err != nil {

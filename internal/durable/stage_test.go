@@ -1,0 +1,331 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/model/anthropic"
+	"github.com/retinue-dev/retinue/internal/model/scripted"
+	"github.com/retinue-dev/retinue/internal/tool"
+	"github.com/retinue-dev/retinue/internal/tool/builtin"
+)
+
+// stage runs agents without an engine. The SDK's test suite carries the workflows, the journal lies in memory, and the model is
+// the scripted one behind a provider's real SDK. Waiting for a person takes no time: the suite's clock jumps.
+type stage struct {
+	*testing.T
+	env    *testsuite.TestWorkflowEnvironment
+	host   *Host
+	client *Client
+	log    journal.Log
+	model  *scripted.Model
+	place  journal.Place
+	// window is how much the model takes.
+	window int64
+	// rung are the arguments that the bell was rung with.
+	rung []string
+}
+
+// newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
+func newStage(t *testing.T, script string, fault Fault) *stage {
+	t.Helper()
+	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
+	quiet := slog.New(slog.DiscardHandler)
+	suite := &testsuite.WorkflowTestSuite{}
+	suite.SetLogger(log.NewStructuredLogger(quiet))
+	s.env = suite.NewTestWorkflowEnvironment()
+	s.env.SetTestTimeout(time.Minute)
+	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: WorkflowID(s.place, Root), TaskQueue: controlQueue})
+	s.host = NewHost(Options{
+		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
+		Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now, Fault: fault,
+	})
+	s.client = &Client{Log: s.log, Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now}
+	s.env.RegisterActivityWithOptions(s.host.Leg, activity.RegisterOptions{Name: activityLeg})
+	s.env.RegisterActivityWithOptions(s.host.Once, activity.RegisterOptions{Name: activityOnce})
+	s.env.RegisterActivityWithOptions(s.host.Close, activity.RegisterOptions{Name: activityClose})
+	s.env.RegisterActivityWithOptions(s.host.Kill, activity.RegisterOptions{Name: activityKill})
+	s.env.RegisterActivityWithOptions(s.host.Confess, activity.RegisterOptions{Name: activityConfess})
+	s.env.RegisterWorkflowWithOptions(s.host.Agent, workflow.RegisterOptions{Name: workflowAgent})
+	return s
+}
+
+// models is the scripted model, as a provider's SDK reaches it.
+func (s *stage) models(script string) model.Client {
+	s.Helper()
+	parsed, err := scripted.Parse("script", []byte(script))
+	s.must(err)
+	s.model, err = scripted.New(parsed, scripted.Options{})
+	s.must(err)
+	server, err := scripted.Listen("127.0.0.1:0", s.model)
+	s.must(err)
+	s.Cleanup(func() { _ = server.Close() })
+	client, err := anthropic.New(anthropic.Options{Key: "key", BaseURL: server.AnthropicURL()})
+	s.must(err)
+	return client
+}
+
+// shelf has the tools for files, in a folder with two of them.
+func (s *stage) shelf() Toolbox {
+	s.Helper()
+	dir := s.TempDir()
+	for _, name := range []string{"plums.md", "pears.md"} {
+		s.must(os.WriteFile(filepath.Join(dir, name), []byte("All about "+name+".\n"), 0o600))
+	}
+	s.must(os.WriteFile(filepath.Join(dir, "long.md"), []byte(strings.Repeat("All about everything.\n", 500)), 0o600))
+	w, err := builtin.Open(dir)
+	s.must(err)
+	s.Cleanup(func() { _ = w.Close() })
+	set, err := tool.NewSet(tool.Options{}, append(append(w.Tools(), w.Writing()...), bell{s})...)
+	s.must(err)
+	return oneShelf{set}
+}
+
+func (s *stage) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// play runs a conversation to its end.
+func (s *stage) play(message string, later map[time.Duration]func()) {
+	s.Helper()
+	s.must(s.run(message, later))
+}
+
+// run opens a conversation, has the person do something at some times after its begin, and closes it after two days. It returns how
+// the orchestrator's workflow ended.
+func (s *stage) run(message string, later map[time.Duration]func()) error {
+	s.Helper()
+	cast, err := company{s}.Cast(Workspace{}, "lead")
+	s.must(err)
+	brief := agent.Brief{
+		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
+		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
+	}
+	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Brief: brief, Snapshot: cast.Snapshot}))
+	at := func(when time.Duration, do func()) { s.env.RegisterDelayedCallback(do, when) }
+	at(0, func() { s.say("m1", message, "") })
+	for when, do := range later {
+		at(when, do)
+	}
+	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.place, "ann")) })
+	_, begin, err := s.client.beginning(s.Context(), s.place)
+	s.must(err)
+	s.env.ExecuteWorkflow(workflowAgent, begin)
+	return s.env.GetWorkflowError()
+}
+
+// allow has the person allow all that is asked about, with other arguments if there are any.
+func (s *stage) allow(args string) {
+	s.Helper()
+	for _, w := range rowsOf[journal.Wanted](s) {
+		s.must(s.client.Decide(s.Context(), s.place, journal.Decided{
+			In: w.In, Call: w.Call, Hash: w.Hash, Allow: true, Scope: string(agent.ScopeOnce), By: "ann", Args: args,
+		}))
+	}
+}
+
+// ends is how a call ended, as often as it did.
+func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
+	s.Helper()
+	for _, r := range rowsOf[journal.Resulted](s) {
+		if r.Agent == agent && r.Call == call {
+			out = append(out, r.Status)
+		}
+	}
+	return out
+}
+
+// say has the person say something, in reply to a question if one is named.
+func (s *stage) say(id, text, question string) {
+	s.Helper()
+	_, err := s.client.Say(s.Context(), s.place, Message{
+		ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}, InReplyTo: question,
+	})
+	s.must(err)
+}
+
+// says complains if the orchestrator has answered otherwise. Replies that only call tools are no answers.
+func (s *stage) says(want ...string) {
+	s.Helper()
+	messages, err := s.log.Chat(s.Context(), s.place, journal.Page{})
+	s.must(err)
+	var got []string
+	for _, m := range messages {
+		if text := journal.Words(m.Parts); m.Speaker == chat.Assistant && text != "" {
+			got = append(got, text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("the orchestrator says %q, want %q", got, want)
+	}
+}
+
+// rowsOf are the rows of a kind, in order.
+func rowsOf[R journal.Row](s *stage) (out []R) {
+	s.Helper()
+	for after := int64(0); ; {
+		page, err := s.log.Entries(s.Context(), s.place, after, journal.PageMaxLimit)
+		s.must(err)
+		if len(page) == 0 {
+			return out
+		}
+		for _, e := range page {
+			after = e.Seq
+			if row, ok := e.Row.(R); ok {
+				out = append(out, row)
+			}
+		}
+	}
+}
+
+// playedEngine is the suite as an engine's client.
+type playedEngine struct {
+	client.Client
+	stage *stage
+}
+
+func (e playedEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error { return nil }
+
+func (e playedEngine) QueryWorkflow(_ context.Context, id, _, query string, args ...any) (converter.EncodedValue, error) {
+	return e.stage.env.QueryWorkflowByID(id, query, args...)
+}
+
+func (e playedEngine) SignalWorkflow(_ context.Context, id, _, signal string, arg any) error {
+	return e.stage.env.SignalWorkflowByID(id, signal, arg)
+}
+
+func (e playedEngine) SignalWithStartWorkflow(
+	_ context.Context, _, signal string, arg any, _ client.StartWorkflowOptions, _ any, _ ...any,
+) (client.WorkflowRun, error) {
+	e.stage.env.SignalWorkflow(signal, arg)
+	return nil, nil //nolint:nilnil // nobody looks at it
+}
+
+// ExecuteWorkflow has arguments looked at, which is all that a client starts by itself.
+func (e playedEngine) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
+	in, _ := args[0].(ReviewInput)
+	out, err := e.stage.host.Review(ctx, in)
+	return reviewRun{out: out}, err
+}
+
+func (e playedEngine) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if e.stage.env.IsWorkflowCompleted() {
+		return nil, serviceerror.NewNotFound("it has ended")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING},
+	}, nil
+}
+
+type reviewRun struct {
+	client.WorkflowRun
+	out Reviewed
+}
+
+func (r reviewRun) Get(_ context.Context, into any) error {
+	out, _ := into.(*Reviewed)
+	*out = r.out
+	return nil
+}
+
+// bell is a tool whose calls must not happen twice.
+type bell struct{ stage *stage }
+
+func (bell) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "ring", Description: "Rings a bell.", Class: chat.ClassOnce, Writes: true,
+		Schema: json.RawMessage(`{"type": "object", "properties": {"tone": {"type": "string"}}, "required": ["tone"]}`),
+	}
+}
+
+func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
+	b.stage.rung = append(b.stage.rung, string(call.Args))
+	return tool.Result{Text: "rung", End: tool.EndOK}, nil
+}
+
+// oneShelf has the same tools for everybody.
+type oneShelf struct{ set *tool.Set }
+
+func (o oneShelf) Tools(Workspace, string) (*tool.Set, error) { return o.set, nil }
+
+// company has two roles: lead, who hands work out, and helper, who reads and writes.
+type company struct{ stage *stage }
+
+func (company) role(name string) config.Role {
+	tools := []string{"read_file", "ring", "write_file"}
+	return config.Role{
+		Name: name, Description: name, Prompt: "You are " + name + ".", Tools: tools,
+		Authority: agent.Authority{Tools: tools, Write: true}, Limits: agent.DefaultLimits(), CanAsk: true,
+	}
+}
+
+func (c company) Cast(_ Workspace, name string) (Casting, error) {
+	if !slices.Contains([]string{"lead", "helper"}, name) {
+		return Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+	}
+	role := c.role(name)
+	snapshot, err := role.Snapshot()
+	spec := role.Spec()
+	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
+	return Casting{Spec: spec, Snapshot: string(snapshot)}, err
+}
+
+func (company) Script(s Scene) (Script, error) {
+	return Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+}
+
+func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
+	return rules{on: &grounds{}}.Verdict(snapshot, name, matters)
+}
+
+func (company) Output(string) (*Output, error)            { return nil, nil } //nolint:nilnil // anything goes
+func (company) Sink(string, []tool.Matter) bool           { return false }
+func (company) Strange(string) bool                       { return false }
+func (company) Compaction([]string) (string, error)       { return "Sum it up.", nil }
+func (company) Resolution(i Inquiry) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []Inquiry) (string, error) { return "Whose is it?", nil }
+
+// visits counts how often points are come to, from any goroutine.
+type visits struct {
+	mu sync.Mutex
+	n  map[Point]int
+}
+
+func (v *visits) count(p Point) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.n == nil {
+		v.n = map[Point]int{}
+	}
+	v.n[p]++
+	return v.n[p]
+}
