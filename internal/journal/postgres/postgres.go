@@ -85,10 +85,12 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if opts.Connections > 0 {
 		cfg.MaxConns = int32(opts.Connections)
 	}
+	// Plans are kept, and some are made while the tables are nearly empty: every statement has to go by keys then too, or a conversation
+	// that grows by a thousand sub-agents within a minute reads its tables whole for each row. To compile a plan costs more than it saves.
 	for name, value := range map[string]string{
 		"application_name": "retinue", "timezone": "UTC", "statement_timeout": statementTimeout,
 		"lock_timeout": lockTimeout, "idle_in_transaction_session_timeout": idleTimeout,
-		"plan_cache_mode": "force_generic_plan",
+		"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off",
 	} {
 		cfg.ConnConfig.RuntimeParams[name] = value
 	}

@@ -1,0 +1,104 @@
+//go:build services
+
+package postgres_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/postgres"
+)
+
+// TestYoungTablesAreNotReadWhole has connections plan on tables of a few rows, which Postgres has looked at: it thinks that to read
+// them whole is cheapest. The plans stay when a conversation grows to a thousand sub-agents within the minute, so they must go by keys.
+func TestYoungTablesAreNotReadWhole(t *testing.T) {
+	t.Parallel()
+	dsn := database(t)
+	admin := connect(t, dsn, "")
+	work := func(from, to int) {
+		log := open(t, dsn)
+		defer log.Close()
+		for i := range to - from {
+			sibling(t, log, from+i)
+		}
+	}
+	work(0, 1)
+	query(t, admin, "analyze")
+	before := wholeReads(t, admin)
+	work(1, 40)
+	if after := wholeReads(t, admin); after != before {
+		t.Errorf("tables were read whole:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// sibling writes and reads what a sub-agent of a conversation does.
+func sibling(t *testing.T, log *postgres.Log, n int) {
+	t.Helper()
+	ctx, place, now := t.Context(), journal.Place{Tenant: "acme", Conversation: "c"}, time.Now()
+	task := fmt.Sprintf("main/1.0.%d", n)
+	in, root := journal.In{Agent: task, Task: task}, journal.In{Agent: "main", Task: "main"}
+	call := "1.0"
+	for _, rows := range [][]journal.Row{
+		{journal.Opened{By: "ann"}, journal.Assigned{In: root, Role: "main"}},
+		{
+			journal.Assigned{In: in, Parent: "main", Depth: 1, Role: "helper", Call: "1.0", Item: n},
+			journal.Spoke{In: in, Message: chat.Message{ID: "a", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: "Go."}}}},
+		},
+		{
+			journal.Moved{In: in, Serial: 1, Status: chat.StatusRunning},
+			journal.Stepped{In: in, N: 1, Event: []byte(`{}`)},
+			journal.Requested{In: in, Call: "1.1", Turn: 1, Attempt: 1, Model: "m"},
+		},
+		{
+			journal.Responded{In: in, Call: "1.1", Status: chat.StatusCompleted},
+			journal.Stepped{In: in, N: 2, Event: []byte(`{}`)},
+			journal.Spoke{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
+				{Kind: chat.PartToolUse, Call: call, Tool: "read_file", Args: "{}"},
+			}}},
+			journal.Started{In: in, Call: call, Attempt: 1, Worker: "w"},
+		},
+		{journal.Resulted{In: in, Call: call, Status: journal.CallCompleted, Text: "x"}, journal.Stepped{In: in, N: 3, Event: []byte(`{}`)}},
+		{journal.Finished{In: in, Status: chat.StatusCompleted}},
+	} {
+		if _, err := log.Append(ctx, place, now, rows...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Keep(ctx, place, "prompt of "+task); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Find(ctx, place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Steps(ctx, place, task, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Transcript(ctx, place, task, journal.Page{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.ModelCalls(ctx, place, task, journal.Page{Limit: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wholeReads is how often each table was read from one end to the other. The server counts what a connection did when that has left.
+func wholeReads(t *testing.T, admin *pgx.Conn) string {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		others := query(t, admin, "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'")
+		if others[0] == "0" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s connections have not left", others[0])
+		}
+	}
+	return strings.Join(query(t, admin, `select relname || ' ' || seq_scan from pg_stat_user_tables
+		where relname not like 'goose%' order by relname`), ", ")
+}
