@@ -320,8 +320,9 @@ gate/sabotage: ## break the repository on purpose, one way at a time: the gate m
 
 ##@ Measure: on a quiet machine
 
-measure: ## the tests that hold time and memory against bounds, one package at a time (needs Postgres, NATS, bubblewrap)
-	TEST_RETINUE_MEASURE=1 $(GO) test -tags services -count=1 -v -p 1 -timeout 30m $(MEASURING)
+measure: ## the tests that hold time and memory against bounds, one package at a time (needs Postgres, NATS, node, bubblewrap)
+	servers=$$(bash .ci/mcp-servers.sh) && TEST_RETINUE_MCP_SERVERS=$$servers TEST_RETINUE_MEASURE=1 \
+		$(GO) test -tags services -count=1 -v -p 1 -timeout 30m $(MEASURING)
 
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \

@@ -178,7 +178,7 @@ func (l *load) judgeCommands(t *testing.T, conv string, v *verdict) {
 			case journal.Decided:
 				found["decision"]++
 			case journal.Posted:
-				if strings.HasPrefix(r.ID, "cancel:") {
+				if r.Stops() {
 					found["cancel"]++
 				}
 			}

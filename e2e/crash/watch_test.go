@@ -164,7 +164,7 @@ func (c *crowd) events(ctx context.Context, conv string) (out []int64, err error
 			case journal.Stepped:
 				shown = false
 			case journal.Posted:
-				shown = strings.HasPrefix(r.ID, "cancel:")
+				shown = r.Stops()
 			case journal.Delivered:
 				shown = strings.HasPrefix(r.ID, "said:")
 			}

@@ -288,29 +288,21 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 		return nil, err
 	}
 	id := "x" + in.id(caller, place.Conversation)
-	if err := s.sameCancel(ctx, place, journal.StopPost(id, caller.Name, ""), in.Body.Task); err != nil {
-		return nil, err
+	err := s.options.Commands.Cancel(ctx, place, id, caller.Name, in.Body.Task)
+	if other := s.sameCancel(ctx, place, journal.Stop(id, caller.Name, in.Body.Task)); other != nil {
+		return nil, other
 	}
-	if err := s.options.Commands.Cancel(ctx, place, id, caller.Name, in.Body.Task); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &acceptedOutput{Body: Accepted{ID: id}}, nil
 }
 
-// sameCancel refuses a key under which something else was to stop. All that can be is a task that there is, or
-// everything.
-func (s *Server) sameCancel(ctx context.Context, place journal.Place, all, task string) error {
-	state, err := s.options.Log.Snapshot(ctx, place)
-	if err != nil {
-		return err
-	}
-	keys := []string{journal.Posted{ID: all}.Key()}
-	for _, t := range state.Tasks {
-		keys = append(keys, journal.Posted{ID: all + t.ID}.Key())
-	}
-	entries, err := s.options.Log.Find(ctx, place, keys...)
+// sameCancel refuses a key under which something else was to stop. The first command with a key is the one on record.
+func (s *Server) sameCancel(ctx context.Context, place journal.Place, post journal.Posted) error {
+	entries, err := s.options.Log.Find(ctx, place, post.Key())
 	for _, e := range entries {
-		if e.Row.Key() != (journal.Posted{ID: all + task}).Key() {
+		if before, _ := e.Row.(journal.Posted); before.Task != post.Task {
 			return keyReused()
 		}
 	}

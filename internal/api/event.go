@@ -314,9 +314,8 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 
 // stopping is the event of a request to stop. Other posts only say that the engine must be told.
 func stopping(e Event, r journal.Posted) (Event, bool) {
-	_, by, task, ok := journal.StopOf(r.ID)
-	e.Type, e.Data = EventStopping, StoppingData{By: by, Task: task}
-	return e, ok
+	e.Type, e.Data = EventStopping, StoppingData{By: r.By, Task: r.Task}
+	return e, r.Stops()
 }
 
 func spawned(r journal.Assigned) SpawnedData {

@@ -346,7 +346,7 @@ func (p *plot) row() journal.Row {
 	case 8:
 		return journal.Responded{In: in, Call: strconv.Itoa(n), Status: chat.StatusCompleted, Usage: chat.Usage{Input: int64(n), Output: 1, Cost: 3}}
 	case 9:
-		return journal.Posted{ID: fmt.Sprint("cancel:", n, "|ann|"), Topic: "cancel"}
+		return journal.Stop(fmt.Sprint(n), "ann", "")
 	case 10:
 		return p.question(in, n)
 	case 11:

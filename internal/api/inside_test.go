@@ -36,7 +36,7 @@ func (d writer) Decide(ctx context.Context, p journal.Place, x journal.Decided) 
 }
 
 func (d writer) Cancel(ctx context.Context, p journal.Place, id, _, _ string) error {
-	return d.write(ctx, p, journal.Posted{ID: "cancel:" + id, Topic: "cancel"})
+	return d.write(ctx, p, journal.Stop(id, "", ""))
 }
 
 func (d writer) Share(ctx context.Context, p journal.Place, by string) error {

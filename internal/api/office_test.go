@@ -59,7 +59,7 @@ func (s clerk) Decide(ctx context.Context, place journal.Place, d journal.Decide
 }
 
 func (s clerk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Posted{ID: journal.StopPost(id, by, task), Topic: "cancel"})
+	_, err := s.log.Append(ctx, place, s.now(), journal.Stop(id, by, task))
 	return err
 }
 

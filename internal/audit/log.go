@@ -182,8 +182,7 @@ func ordered(r journal.Posted) (Record, bool) {
 	_, rest, _ := strings.Cut(r.ID, ":")
 	switch r.Topic {
 	case "cancel":
-		_, by, task, _ := journal.StopOf(r.ID)
-		return Record{Action: ActionCancel, Actor: Actor{User: by}, Object: task}, true
+		return Record{Action: ActionCancel, Actor: Actor{User: r.By}, Object: r.Task}, true
 	case "erase":
 		return Record{Action: ActionDelete, Actor: Actor{User: rest}}, true
 	}

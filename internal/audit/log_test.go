@@ -75,7 +75,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 			{journal.Decided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
 			{journal.Proposed{In: root, Call: "1.3", Edit: "e", Args: `{"path":"a"}`, By: "ann"}},
 			{journal.Decided{In: root, Call: "1.3", Hash: "d1", Allow: true, Scope: "once", By: "ann", Args: `{"path":"a"}`}},
-			{journal.Posted{ID: "cancel:x1|ann|main", Topic: "cancel"}},
+			{journal.Stop("x1", "ann", "main")},
 		} {
 			if _, err := log.Append(ann, place, now, rows...); err != nil {
 				t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 		"effect.begin|accepted|||node|c1|main#1.1||class=once attempt=1 worker=w",
 		"conversation.archive|accepted|ann||node|c1|||",
 		"conversation.delete|accepted|ann||node|c1|||",
-		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=912",
+		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=928",
 	}
 	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
 		t.Errorf("the trail (-want +got):\n%s", diff)

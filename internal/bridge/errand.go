@@ -301,7 +301,7 @@ func (x *Errand) note(row journal.Row) {
 	case journal.Decided:
 		x.settled[api.ApprovalID(r.Agent, r.Call)] = true
 	case journal.Posted:
-		if _, _, task, ok := journal.StopOf(r.ID); ok && task == "" {
+		if r.Stops() && r.Task == "" {
 			x.stopping = true
 		}
 	case journal.TurnEnded:

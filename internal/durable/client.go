@@ -93,7 +93,7 @@ type Message struct {
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
 func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64, error) {
-	written, err := c.post(ctx, place, topicSaid, m.ID, journal.Said{
+	written, err := c.post(ctx, place, journal.Posted{ID: topicSaid + ":" + m.ID, Topic: topicSaid}, journal.Said{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
@@ -107,7 +107,7 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 			return err
 		}
 	}
-	written, err := c.post(ctx, place, topicDecided, d.Agent+"#"+d.Call, d)
+	written, err := c.post(ctx, place, journal.Posted{ID: topicDecided + ":" + d.Agent + "#" + d.Call, Topic: topicDecided}, d)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
@@ -124,17 +124,21 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	_, stop, _ := strings.Cut(journal.StopPost(id, by, task), ":")
-	written, err := c.post(ctx, place, topicCancel, stop)
-	if written.Existed && chat.CodeOf(err) == chat.CodeConflict {
-		return nil // what was to stop has stopped since
+	written, err := c.post(ctx, place, journal.Stop(id, by, task))
+	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
+		return err
+	}
+	// It was said before. That what was to stop has stopped since changes nothing about it.
+	before, err := c.posted(ctx, place, journal.Stop(id, by, task).ID)
+	if err == nil && before.Task != task {
+		return &chat.Error{Code: chat.CodeConflict, Message: "cancel " + id + " was for something else before: send this one under an id of its own"}
 	}
 	return err
 }
 
 // Close ends a conversation for good, once everything in it has stopped.
 func (c *Client) Close(ctx context.Context, place journal.Place, by string) error {
-	_, err := c.post(ctx, place, topicClose, by)
+	_, err := c.post(ctx, place, journal.Posted{ID: topicClose + ":" + by, Topic: topicClose})
 	return err
 }
 
@@ -178,12 +182,11 @@ func (c *Client) erase(ctx context.Context, place journal.Place) error {
 // post records that the engine must be told of something, and tells it. It returns what the first
 // row came to.
 func (c *Client) post(
-	ctx context.Context, place journal.Place, topic, id string, rows ...journal.Row,
+	ctx context.Context, place journal.Place, post journal.Posted, rows ...journal.Row,
 ) (journal.Written, error) {
-	if journal.Imported(place.Conversation) && topic != topicClose && topic != topicErase {
+	if journal.Imported(place.Conversation) && post.Topic != topicClose && post.Topic != topicErase {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
 	}
-	post := journal.Posted{ID: topic + ":" + id, Topic: topic}
 	c.Fault.at(PointPost, place, Root)
 	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
 	if err != nil {
@@ -194,7 +197,7 @@ func (c *Client) post(
 	if written[0].Existed {
 		deliver = c.redeliver // somebody sends it again, who knows how much later
 	}
-	err = deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: topic})
+	err = deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: post.Topic})
 	if chat.CodeOf(err) == chat.CodeConflict {
 		return written[0], err
 	}
@@ -283,15 +286,25 @@ func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event
 			At: at, Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
 		}, err
 	case topicCancel:
-		id, by, task, _ := journal.StopOf(p.ID)
-		if task != "" && task != Root {
-			return task[:max(0, strings.LastIndexByte(task, '/'))], agent.ChildCancelRequested{At: at, Task: task, By: by}, nil
+		stop, err := c.posted(ctx, p.Place, p.ID)
+		if task := stop.Task; task != "" && task != Root {
+			return task[:max(0, strings.LastIndexByte(task, '/'))], agent.ChildCancelRequested{At: at, Task: task, By: stop.By}, err
 		}
-		return Root, agent.CancelRequested{At: at, ID: id, Reason: agent.CancelUser, By: by}, nil
+		return Root, agent.CancelRequested{At: at, ID: id, Reason: agent.CancelUser, By: stop.By}, err
 	case topicClose:
 		return Root, agent.CloseRequested{At: at, By: id}, nil
 	}
 	return "", nil, fmt.Errorf("post %s has the unknown topic %q", p.ID, p.Topic)
+}
+
+// posted reads a post.
+func (c *Client) posted(ctx context.Context, place journal.Place, id string) (journal.Posted, error) {
+	entries, err := c.Log.Find(ctx, place, journal.Posted{ID: id}.Key())
+	if err != nil || len(entries) == 0 {
+		return journal.Posted{}, fmt.Errorf("read post %s: %w", id, errors.Join(err, journal.NotFound()))
+	}
+	post, _ := entries[0].Row.(journal.Posted) // nothing else has this key
+	return post, nil
 }
 
 // said is what the orchestrator is told of a message. In a conversation that is being removed it is told

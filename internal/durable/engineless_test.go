@@ -184,3 +184,23 @@ func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 		t.Error("the second message was not read with the report")
 	}
 }
+
+// TestTwoCancelsWithOneID has somebody stop two things under one id: the first is what is stopped.
+func TestTwoCancelsWithOneID(t *testing.T) {
+	t.Parallel()
+	script := strings.ReplaceAll(one, "MORE", "") + `
+  - {name: write, when: {tools: [submit_result]}, reply: {calls: [{tool: write_file, args: {path: new.md, content: 'new'}}]}}
+`
+	s := newStage(t, script, nil)
+	s.play("write", map[time.Duration]func(){time.Minute: func() {
+		s.must(s.client.Cancel(t.Context(), s.place, "x1", "o|neil@example.com", "main/1.0.0"))
+		if err := s.client.Cancel(t.Context(), s.place, "x1", "o|neil@example.com", ""); chat.CodeOf(err) != chat.CodeConflict {
+			t.Errorf("the same id for everything: %v, want a conflict", err)
+		}
+		s.must(s.client.Cancel(t.Context(), s.place, "x1", "o|neil@example.com", "main/1.0.0"))
+	}})
+	s.says("It is cancelled.")
+	if posts := rowsOf[journal.Posted](s); !slices.ContainsFunc(posts, func(p journal.Posted) bool { return p.Stops() && p.By == "o|neil@example.com" }) {
+		t.Errorf("nobody stopped it: %+v", posts)
+	}
+}

@@ -87,6 +87,9 @@ type (
 		Topic string `json:"topic"`
 		// Command is who asked: the id of the command, where the answer to it outlives the conversation.
 		Command string `json:"command,omitempty"`
+		// By and Task are of a command to stop: who gave it, and what is to stop. Without a task that is everything.
+		By   string `json:"by,omitempty"`
+		Task string `json:"task,omitempty"`
 	}
 
 	// Delivered says that the engine was told.

@@ -1,27 +1,12 @@
 package journal
 
-import (
-	"net/url"
-	"strings"
-)
+// topicStop is the topic of commands to stop, and the beginning of their ids.
+const topicStop = "cancel"
 
-const stopPrefix = "cancel:"
-
-// StopPost is the id of the post that a person's command to stop makes. Names may have any letters in them.
-func StopPost(id, by, task string) string {
-	return stopPrefix + url.PathEscape(id) + "|" + url.PathEscape(by) + "|" + task
+// Stop is a person's command to stop a task, or everything if none is named. The same id is the same command.
+func Stop(id, by, task string) Posted {
+	return Posted{ID: topicStop + ":" + id, Topic: topicStop, By: by, Task: task}
 }
 
-// StopOf is what such an id says; ok is false for that of another post.
-func StopOf(post string) (id, by, task string, ok bool) {
-	rest, ok := strings.CutPrefix(post, stopPrefix)
-	parts := append(strings.SplitN(rest, "|", 3), "", "")
-	return unescaped(parts[0]), unescaped(parts[1]), parts[2], ok
-}
-
-func unescaped(part string) string {
-	if plain, err := url.PathUnescape(part); err == nil {
-		return plain
-	}
-	return part
-}
+// Stops reports whether a post is a command to stop.
+func (r Posted) Stops() bool { return r.Topic == topicStop }

@@ -129,8 +129,8 @@ func (d Desk) Decide(ctx context.Context, place journal.Place, decided journal.D
 
 // Cancel implements api.Commands.
 func (d Desk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	post := journal.StopPost(id, by, task)
-	return d.write(ctx, place, journal.Posted{ID: post, Topic: "cancel"}, journal.Delivered{ID: post})
+	post := journal.Stop(id, by, task)
+	return d.write(ctx, place, post, journal.Delivered{ID: post.ID})
 }
 
 // Share implements api.Commands.
