@@ -38,7 +38,7 @@ TENANCY    := ^Test(Tenancy|Login|Key|Session|Member|Tenant|Catalogue|Route|Gues
 tagged      = ^($(shell grep -l '^//go:build services' $(1)/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func //' | paste -sd '|'))$$
 ENGINE     := cd standalone &&
 # The race detector needs C. Nothing else that runs our code does.
-RACE       := CGO_ENABLED=1 $(GO) test -race
+RACE       := CGO_ENABLED=1 $(GO) test -race -timeout 30m
 # What runs under the race detector: all but the core, which `make core` runs, what is long by itself and the tree checks.
 RACE_PKGS   = $(shell $(GO) list ./... | grep -vE '/(internal/agent.*|chaos|archtest.*|tiers.*)$$')
 # The packages with tests that hold figures against bounds.
@@ -191,25 +191,25 @@ vulns/update: ## take the snapshot in VULNDB anew: FROM= a copy of github.com/go
 ##@ Services: needs Postgres and NATS, most also make engine lean
 
 test/engine: ## the engine on SQLite and Postgres: kill -9, restart, upgrade (TEST_RETINUE_POSTGRES)
-	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -v -timeout 20m -p 1 ./...
+	$(ENGINE) $(GO) test -ldflags "-s -w" -tags services -count=1 -v -timeout 30m -p 1 ./...
 
 test/services: ## what needs Postgres and NATS, beside tenancy (TEST_RETINUE_POSTGRES, TEST_RETINUE_NATS)
-	$(GO) test -tags services -count=1 -timeout 20m ./internal/journal/postgres ./internal/live/nats ./internal/api/apitest
-	$(GO) test -tags services -count=1 -timeout 20m -run '$(call tagged,internal/api)' -skip '$(TENANCY)' ./internal/api
+	$(GO) test -tags services -count=1 -timeout 30m ./internal/journal/postgres ./internal/live/nats ./internal/api/apitest
+	$(GO) test -tags services -count=1 -timeout 30m -run '$(call tagged,internal/api)' -skip '$(TENANCY)' ./internal/api
 
 test/bridges: ## OpenAI's and A2A's own clients against the server, on both stacks (needs make engine)
-	$(GO) test -count=1 -timeout 2m ./internal/bridge/...
-	$(GO) test -tags services -count=1 -timeout 9m -run '^TestBridge' -v ./e2e
+	$(GO) test -count=1 -timeout 30m ./internal/bridge/...
+	$(GO) test -tags services -count=1 -timeout 30m -run '^TestBridge' -v ./e2e
 
 test/mcp: ## MCP servers from npm and hostile ones, in the sandbox and over HTTP (needs node, npm, bubblewrap)
 	servers=$$(bash .ci/mcp-servers.sh) && TEST_RETINUE_MCP_SERVERS=$$servers \
-		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 10m -v
+		$(GO) test ./internal/tool/mcp -tags services -count=1 -timeout 30m -v
 
 e2e: ## scenarios on the whole program, both stacks, short and long legs (needs make engine lean)
-	bash .ci/with-postgres.sh $(GO) test -C e2e -tags services -count=1 -timeout 20m -parallel 3 -skip '^TestBridge' $(SHORT)
+	bash .ci/with-postgres.sh $(GO) test -C e2e -tags services -count=1 -timeout 30m -parallel 3 -skip '^TestBridge' $(SHORT)
 
 docs/api: ## run the walk of docs/api.md as it is written (needs make engine, curl, jq)
-	$(GO) test ./e2e/docs -tags services -count=1 -v -timeout 5m
+	$(GO) test ./e2e/docs -tags services -count=1 -v -timeout 30m
 
 # Two files of scenarios at a time, each with a server and a browser of its own, and then alone those that hold the time
 # of the page's thread against a budget. SCENARIOS= names files; SCENARIOS=gate is one scenario per screen.
@@ -229,29 +229,29 @@ pictures: $(NODE) ## take the pictures of the README again, from the running pro
 	cd web && npm run --silent pictures
 
 histories: ## add the engine's histories of scenarios that RELEASE has none of; what is stored stays
-	$(GO) test -tags services -count=1 -timeout 20m -parallel 6 ./e2e \
+	$(GO) test -tags services -count=1 -timeout 30m -parallel 6 ./e2e \
 		-histories $(CURDIR)/internal/durable/testdata/histories/$(RELEASE)
 
 test/webhook: ## webhooks against receivers that fail, and through kills, on both stores (needs Postgres)
 	$(GO) test ./internal/webhook -count=1
-	$(GO) test ./internal/webhook/store -tags services -count=1 -v -timeout 5m -seed=$(or $(SEED),0)
+	$(GO) test ./internal/webhook/store -tags services -count=1 -v -timeout 30m -seed=$(or $(SEED),0)
 
 ##@ Attack: what must never happen, tried
 
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
-	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 10m \
+	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 30m \
 		-run '$(TENANCY)' $(SHORT)
-	$(GO) test ./internal/app -tags services -count=1 -v -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
+	$(GO) test ./internal/app -tags services -count=1 -v -timeout 30m -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
 
 hostile: ## the local server against hostile pages, odd requests and another user (as root)
-	$(GO) test ./internal/app -count=1 -v -timeout 5m \
+	$(GO) test ./internal/app -count=1 -v -timeout 30m \
 		-run '^Test(Hostile|ThePerson|AnotherUser|WhatIsNoSocket|LocalMode|MoreThan|Streams|ASlow|AnEngine|Bodies|Health|Servers|Who|TLS)'
 
 escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblewrap; as root also the user retinue-test)
-	$(GO) test ./internal/sandbox -tags services -count=1 -v -timeout 20m -cancels=$(CANCELS) -kills=$(KILLS) \
+	$(GO) test ./internal/sandbox -tags services -count=1 -v -timeout 30m -cancels=$(CANCELS) -kills=$(KILLS) \
 		-seed=$(or $(SEED),0)
 	$(GO) test ./internal/tool/shell -tags services -count=1 -v -run '$(call tagged,internal/tool/shell)'
-	$(GO) test ./internal/app -tags services -count=1 -v -run '$(call tagged,internal/app)'
+	$(GO) test ./internal/app -tags services -count=1 -v -timeout 30m -run '$(call tagged,internal/app)'
 	$(GO) test ./internal/tool/builtin -count=1 -v -races=$(RACES) \
 		-run '^Test(NoPath|Hostile|Devices|ALinkSwapped|AFolderSwapped|ProtectedPaths)'
 	$(GO) test ./internal/egress -count=1 -v -run '^TestNoAddress'
@@ -263,8 +263,8 @@ cost: ## TASKS random tasks with a cap, and a provider that bills what it got: n
 	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestCost$$' -cost $(TASKS) -cost-seed=$(or $(SEED),1)
 
 approvals: ## what was approved is what runs: SEQUENCES random ones, and 500 that wait through kills (needs make engine)
-	$(GO) test ./internal/durable -count=1 -v -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestPending$$' -pending -seed=$(or $(SEED),0) $(SHORT)
+	$(GO) test ./internal/durable -count=1 -v -timeout 30m -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestPending$$' -pending -seed=$(or $(SEED),0) $(SHORT)
 
 injection: ## hostile documents, DOCUMENTS for each of three sets of roles, and a model that obeys them: nothing happens that nobody approved (needs make engine, bubblewrap)
 	$(GO) test ./e2e -tags services -count=1 -v -timeout 60m -run '^TestInjection$$' -injection -documents=$(DOCUMENTS) \
@@ -272,7 +272,7 @@ injection: ## hostile documents, DOCUMENTS for each of three sets of roles, and 
 
 audit: ## the audit trail: MUTATIONS random mutations on each store, all found (needs Postgres)
 	$(GO) test ./internal/audit -count=1
-	$(GO) test ./internal/audit/store -tags services -count=1 -v -timeout 5m -mutations=$(or $(MUTATIONS),1000) -seed=$(or $(SEED),0)
+	$(GO) test ./internal/audit/store -tags services -count=1 -v -timeout 30m -mutations=$(or $(MUTATIONS),1000) -seed=$(or $(SEED),0)
 
 crash: ## work over HTTP while servers, workers, clients, engine and database are killed: SEED= to play one again, MINUTES= of faults
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) \
@@ -282,13 +282,13 @@ crash/points: ## die at every named point of a run, EACH times, and compare what
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestPoints$$' -each=$(EACH) -seed=$(or $(SEED),0)
 
 crash/ledger: ## kill workers in the middle of 400 calls that must not run twice and 120 that can be reconciled
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 20m -run '^TestLedger$$' -ledger $(SHORT)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestLedger$$' -ledger $(SHORT)
 
 paused: ## stop a worker for 10 seconds while 50 approved commands run: none runs on, everybody is told (needs make engine lean, bubblewrap)
-	$(GO) test ./e2e -tags services -count=1 -v -timeout 10m -run '^TestPaused$$' -paused $(SHORT)
+	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestPaused$$' -paused $(SHORT)
 
 crash/delete: ## delete conversations in every state, twice, in the middle of a talk and under kills (needs make engine)
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 10m -run '^TestDelete$$' -deletion
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestDelete$$' -deletion
 
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \
@@ -298,10 +298,10 @@ mutants: ## break the core on purpose, one way at a time: the tests must notice 
 	$(GO) test $(CORE)/mutants -run '^TestMutants$$' -count=1 -v -timeout 30m -mutants
 
 streams: ## cut, starve and kill 200 streams, 0 gaps and 0 duplicates; 5,000 on one server (needs make engine lean)
-	$(GO) test ./e2e/streams -tags services -count=1 -v -timeout 10m -seed=$(or $(SEED),0) $(SHORT)
+	$(GO) test ./e2e/streams -tags services -count=1 -v -timeout 30m -seed=$(or $(SEED),0) $(SHORT)
 
 overload: ## three times what a server can take, for LOAD (needs make engine lean)
-	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 10m -overload -for $(LOAD)
+	$(GO) test ./e2e/overload -tags services -count=1 -v -timeout 30m -overload -for $(LOAD)
 
 neighbours: ## one tenant's turns beside 500 slow turns, 40 searches and 8 imports of another (needs make engine lean)
 	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestNeighbours$$' -neighbours
@@ -326,14 +326,14 @@ measure: ## the tests that hold time and memory against bounds, one package at a
 
 bench/journal: ## the journal next to its bare drivers, in one run
 	$(GO) test ./internal/journal/postgres ./internal/journal/sqlite -tags services -count=1 -v -p 1 \
-		-timeout 20m -run '^TestFigures$$' -figures
+		-timeout 30m -run '^TestFigures$$' -figures
 
 bench/engine: ## agents next to the bare engine on both stores, growth, cancel; SIZE=small is CI's
 	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 90m -rounds $(ROUNDS) \
 		$(if $(filter small,$(SIZE)),,-full -plots $(CURDIR)/docs)
 
 bench/api: ## messages, events and snapshots over HTTP, next to a bare handler; SIZE=small is CI's (needs make engine)
-	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 20m -run '^TestAPI$$' -api \
+	$(GO) test ./e2e/bench -tags services -count=1 -v -timeout 30m -run '^TestAPI$$' -api \
 		$(if $(filter small,$(SIZE)),,-full)
 
 report/binaries: lean engine ## size, start time and memory of both programs
