@@ -229,7 +229,7 @@ pictures: $(NODE) ## take the pictures of the README again, from the running pro
 	cd web && npm run --silent pictures
 
 histories: ## add the engine's histories of scenarios that RELEASE has none of; what is stored stays
-	$(GO) test -tags services -count=1 -timeout 30m -parallel 6 ./e2e \
+	bash .ci/with-postgres.sh $(GO) test -tags services -count=1 -timeout 30m -parallel 3 ./e2e \
 		-histories $(CURDIR)/internal/durable/testdata/histories/$(RELEASE)
 
 test/webhook: ## webhooks against receivers that fail, and through kills, on both stores (needs Postgres)

@@ -20,9 +20,9 @@ mkdir -p "$seeded"
 for file in internal/durable/*.go; do
   case $file in *_test.go) ;; *) cp "$file" "$seeded/" ;; esac
 done
-place='func at(ctx workflow.Context) agent.At { return agent.At{At: workflow.Now(ctx).UnixMilli()} }'
+place='time.UnixMilli(want).Sub(workflow.Now(ctx))'
 grep -qF "$place" "$seeded/workflow.go" || { echo "workflowcheck: the place for the seeded fault has gone"; exit 1; }
-sed -i 's|return agent.At{At: workflow.Now(ctx).UnixMilli()}|return agent.At{At: time.Now().UnixMilli()}|' "$seeded/workflow.go"
+sed -i "s|$place|time.UnixMilli(want).Sub(time.Now())|" "$seeded/workflow.go"
 found=$(check "./$seeded" || true)
 case $found in
   *time.Now*) echo "proof: a seeded time.Now is found" ;;

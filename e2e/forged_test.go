@@ -30,7 +30,7 @@ rules:
 `
 
 // TestForgedDecisions has somebody who reaches the engine, with its certificates and all, say yes in the place of a
-// person. The core takes that for a decision, nothing runs on it, and whoever verifies the audit trail is told.
+// person. The agent looks at its mail, where there is nothing.
 //
 // Covers: P23, P32.
 func TestForgedDecisions(t *testing.T) {
@@ -53,6 +53,7 @@ func TestForgedDecisions(t *testing.T) {
 			st.do(t, line)
 		}
 		st.forge(t, "1.1", forge)
+		st.do(t, "deny main 1.1: no")
 		st.do(t, "wait turn 1")
 		entries := st.settle(t)
 		for file, want := range map[string]bool{"fine": true, "pwned": false} {
@@ -88,7 +89,7 @@ func (st *stage) forge(t *testing.T, call, how string) {
 	}
 	wanted, _ := entries[0].Row.(journal.Wanted)
 	event := fmt.Sprintf(`{"name":"Decided","event":{"at":%d,"call":%q,"hash":%q,"allow":true,%s}}`, time.Now().UnixMilli(), call, wanted.Hash, how)
-	err = st.node.Client.Engine.SignalWorkflow(ctx, durable.WorkflowID(st.place, durable.Root), "", "mail", durable.Mail{Event: json.RawMessage(event)})
+	err = st.node.Client.Engine.SignalWorkflow(ctx, durable.WorkflowID(st.place, durable.Root), "", "look", json.RawMessage(event))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
-	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
@@ -47,7 +47,7 @@ func TestLostRuns(t *testing.T) {
 	for name, play := range map[string]string{
 		"the orchestrator, while a model answers": "open; say m1: Hello; wait rule answer; lose main; wait found main; release answer; wait turn 1",
 		"the orchestrator, with its sub-agent":    "open; say m1: Fetch; wait rule work; lose main; wait found main; release work; wait turn 1",
-		"a sub-agent":                             "open; say m1: Fetch; wait rule work; lose main/1.0.0; wait turn 1; release work",
+		"a background task":                       "open; say m1: Send; wait rule work; lose main/1.0.0; wait row finish/main/1.0.0; wait turn 2; release work",
 		"the orchestrator, while a person is asked": "open; say m1: Look; wait row approval/main#1.0; lose main; wait found main; " +
 			"allow main 1.0; wait turn 1",
 		"the orchestrator, beside a background task": "open; say m1: Send; wait turn 1; lose main; wait found main; release work; " +
@@ -157,14 +157,16 @@ func (st *stage) roll(t *testing.T) {
 	t.Fatal("the orchestrator keeps its history")
 }
 
-// TestNewerEvents sends a run an event that this build does not know, as a newer part of the installation does while it is being
+// TestNewerEvents leaves an agent mail that this build cannot read, as a newer part of the installation does while it is being
 // upgraded. The run waits for a worker of the newer build, and goes on there.
 func TestNewerEvents(t *testing.T) {
 	t.Parallel()
 	wall := measure.NewWall(t, "1.12")
 	on := newStack(t, sqliteStack)
 	on.connect(t)
-	older, newer := on.builder(t, nil), on.builder(t, func(o *app.NodeOptions) { o.Codecs = []durable.Codec{future{}} })
+	upgraded := &upgrade{Log: on.control.Log}
+	on.control.Log = upgraded
+	older, newer := on.builder(t), on.builder(t)
 	serveAs(t, older)
 	s := newScenario(t, "newer", lostModel)
 	s.settings, s.work["a.md"] = "permissions: {ask: [read_file]}\n", "canary\n"
@@ -173,21 +175,30 @@ func TestNewerEvents(t *testing.T) {
 		st.do(t, line)
 	}
 	event := fmt.Sprintf(`{"name":"CancelRequestedAnew","event":{"at":%d,"id":"c","reason":"user","by":%q}}`, time.Now().UnixMilli(), person)
-	err := st.node.Client.Engine.SignalWorkflow(t.Context(), durable.WorkflowID(st.place, durable.Root), "", "mail",
-		durable.Mail{Event: json.RawMessage(event)})
-	if err != nil {
+	post := journal.Posted{ID: "anew", Topic: "told", To: durable.Root, Event: json.RawMessage(event)}
+	if _, err := on.control.Log.Append(t.Context(), st.place, time.Now(), post); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	err = st.until(ctx, func() (bool, error) {
-		runs, err := history.Read(ctx, st.node.Client.Engine, durable.WorkflowID(st.place, durable.Root))
-		return err == nil && len(runs) > 0 && len(runs[0].Failures()) > 0, err
+	workflow := durable.WorkflowID(st.place, durable.Root)
+	if err := st.node.Client.Rouse(ctx, workflow); err != nil {
+		t.Fatal(err)
+	}
+	err := st.until(ctx, func() (bool, error) {
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(ctx, workflow, "")
+		for _, leg := range run.GetPendingActivities() {
+			if leg.GetAttempt() > 2 {
+				return true, nil
+			}
+		}
+		return false, err
 	})
 	if err != nil {
-		t.Fatalf("the task did not fail: %v", err)
+		t.Fatalf("no leg failed: %v", err)
 	}
 	closeNode(t, older)
+	upgraded.done.Store(true)
 	serveAs(t, newer)
 	st.do(t, "wait turn 1")
 	for _, e := range st.settle(t) {
@@ -198,10 +209,10 @@ func TestNewerEvents(t *testing.T) {
 }
 
 // builder is a node that can serve workflows.
-func (s *stack) builder(t *testing.T, adjust func(*app.NodeOptions)) *app.Node {
+func (s *stack) builder(t *testing.T) *app.Node {
 	t.Helper()
 	spec := s.spec()
-	spec.Home, spec.Model, spec.adjust = s.dir, "http://127.0.0.1:1", adjust
+	spec.Home, spec.Model = s.dir, "http://127.0.0.1:1"
 	node, err := spec.open(t.Context(), &logs{}, s.control.Log)
 	if err != nil {
 		t.Fatal(err)
@@ -217,16 +228,20 @@ func serveAs(t *testing.T, node *app.Node) {
 	}
 }
 
-// future is a build that knows one event more.
-type future struct{}
+// upgrade is a journal as a build reads it that knows one event more, once the upgrade is done.
+type upgrade struct {
+	journal.Log
+	done atomic.Bool
+}
 
-// Encode implements durable.Codec.
-func (future) Encode(payloads []*durable.Payload) ([]*durable.Payload, error) { return payloads, nil }
-
-// Decode implements durable.Codec.
-func (future) Decode(payloads []*durable.Payload) ([]*durable.Payload, error) {
-	for _, p := range payloads {
-		p.Data = bytes.ReplaceAll(p.GetData(), []byte(`"CancelRequestedAnew"`), []byte(`"CancelRequested"`))
+// Mail implements journal.Reader.
+func (u *upgrade) Mail(ctx context.Context, place journal.Place, agent string) ([]journal.Entry, error) {
+	entries, err := u.Log.Mail(ctx, place, agent)
+	for i, e := range entries {
+		if p, ok := e.Row.(journal.Posted); ok && u.done.Load() {
+			p.Event = bytes.ReplaceAll(p.Event, []byte(`"CancelRequestedAnew"`), []byte(`"CancelRequested"`))
+			entries[i].Row = p
+		}
 	}
-	return payloads, nil
+	return entries, err
 }

@@ -96,8 +96,8 @@ func TestTelemetry(t *testing.T) {
 	slices.Sort(below)
 	below = slices.Compact(below)
 	want := []string{
-		" > invoke_agent main", "invoke_agent main > chat strong", "invoke_agent main > invoke_agent main",
-		"invoke_agent main > invoke_agent researcher", "invoke_agent researcher > chat balanced",
+		" > invoke_agent main", "invoke_agent main > chat strong", "invoke_agent main > invoke_agent researcher",
+		"invoke_agent researcher > chat balanced",
 		"invoke_agent researcher > execute_tool read_file",
 	}
 	if diff := cmp.Diff(want, below); diff != "" || len(trails) != 1 {

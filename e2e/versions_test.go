@@ -73,7 +73,6 @@ func TestVersions(t *testing.T) {
 	a.served(t, map[string]int{"greet": 1, "send": 1, "read": 1, "report": 1, "answer": 1})
 	b.served(t, map[string]int{"greet": 1})
 	fresh.builds(t, durable.Root, []string{buildB})
-	busy.builds(t, "main/1.0.0", []string{buildA})
 	idle.builds(t, durable.Root, []string{buildA})
 
 	goOver(t, on, idle)

@@ -154,10 +154,10 @@ func (p part) carriedBy(pid int) []string {
 // fault notes which legs a process carries, and ends it at the point where it is to die.
 func (p part) fault() durable.Fault {
 	return func(point durable.Point, place journal.Place, task string) {
-		if point == durable.PointLegBegin || point == durable.PointOnceBegin {
+		if point == durable.PointLegBegin {
 			note(p.carried(os.Getpid()), "begin "+place.Conversation+" "+task)
 		}
-		if point == durable.PointLegEnd || point == durable.PointOnceEnd {
+		if point == durable.PointLegEnd {
 			note(p.carried(os.Getpid()), "end "+place.Conversation+" "+task)
 		}
 		if point == durable.PointMailFlagged { // when it is reached is by chance, so that it is none to die at

@@ -40,15 +40,12 @@ var mutants = []mutant{
 		}},
 	},
 	{
-		Name: "outbox not swept", Seen: "engine away",
-		Edits: []edit{{"client.go", "		err := c.redeliver(ctx, p)\n", "		_, err := p, error(nil)\n"}},
+		Name: "mail not swept", Seen: "engine away",
+		Edits: []edit{{"sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"}},
 	},
 	{
-		Name: "child id not deterministic", Seen: "undisturbed",
-		Edits: []edit{{
-			"order.go", "WorkflowID: WorkflowID(r.in.Place, e.Agent), ParentClosePolicy",
-			"WorkflowID: WorkflowID(r.in.Place, e.Agent) + time.Now().String(), ParentClosePolicy",
-		}},
+		Name: "carried children forgotten by the next leg", Seen: "die after an append",
+		Edits: []edit{{"leg.go", "range l.carried() {", "range l.carried()[:0] {"}},
 	},
 	{
 		Name: "result recorded twice", Seen: "sleeper",
@@ -57,45 +54,58 @@ var mutants = []mutant{
 	{
 		Name: "step recorded without its rows", Seen: "die after an append",
 		Edits: []edit{{
-			"leg.go", "	rows := append(slices.Clone(end.rows), journal.Stepped{In: l.in.in(), N: s.N, Event: body, Mail: mail})\n",
-			"	rows := slices.Clone(end.rows)\n" +
-				"	if err := l.record(ctx, []journal.Row{journal.Stepped{In: l.in.in(), N: s.N, Event: body, Mail: mail}}); err != nil {\n" +
-				"		return err\n	}\n",
+			"leg.go", "	rows := append(slices.Clone(end.rows), step)\n",
+			"	rows := slices.Clone(end.rows)\n	if err := l.record(ctx, []journal.Row{step}); err != nil {\n		return err\n	}\n",
 		}},
 	},
 	{
-		Name: "leg does not fold on retry", Seen: "die after an append",
-		Edits: []edit{{"leg.go", "if l.again || l.in.N == 0 || l.course.N < from {", "if l.course.N < from {"}},
+		Name: "mail delivered before its step", Seen: "die after an append",
+		Edits: []edit{{
+			"leg.go", "		rows = append(rows, journal.Delivered{ID: end.mail.ID})\n",
+			"		if err := l.record(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}}); err != nil {\n			return err\n		}\n",
+		}},
+	},
+	{
+		Name: "what is left to do is not folded", Seen: "die after an append",
+		Edits: []edit{{"leg.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
+	},
+	{
+		Name: "fence dropped", Seen: "lost leg lives on",
+		Edits: []edit{{"leg.go", "	return l.fenced(ctx, rows, written, tries > 1)\n", "	_ = written\n	return nil\n"}},
 	},
 	{
 		Name: "once tool retried", Seen: "die after a once tool",
-		Edits: []edit{
-			{"order.go", "MaximumAttempts: 1}", "MaximumAttempts: 3}"},
-			{"runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"},
-		},
+		Edits: []edit{{"runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"}},
 	},
 	{
 		Name: "probe not heeded", Seen: "die in a tool that can tell",
 		Edits: []edit{{"runtool.go", "	case happened == tool.HappenedYes:\n", "	case happened == tool.HappenedYes && p.Agent == \"\":\n"}},
 	},
 	{
-		Name: "mail dropped at the end of a leg", Seen: "chatter",
+		Name: "mail that has to wait is thrown away", Seen: "chatter",
+		Edits: []edit{{"mail.go", "		l.held = true\n		return nil\n", "		return []journal.Row{journal.Delivered{ID: post.ID}}\n"}},
+	},
+	{
+		Name: "a look at a leg under way is forgotten", Seen: "workflow task fails",
+		Edits: []edit{
+			{"workflow.go", "		r.look = true\n		r.flagLeg(ctx)\n", "		r.look = r.leg == nil\n"},
+			{"sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"},
+		},
+	},
+	{
+		Name: "who speaks starts no run", Seen: "run ended from outside",
+		Edits: []edit{{"client.go", "	if to != Root {\n		return c.Engine.Signal", "	if to != \"\" {\n		return c.Engine.Signal"}},
+	},
+	{
+		Name: "background end told to nobody", Seen: "undisturbed",
+		Edits: []edit{{"post.go", "	if l.in.Background {\n", "	if l.in.Background && l.in.Parent == \"\" {\n"}},
+	},
+	{
+		Name: "a family leaves a child's end behind", Seen: "undisturbed",
 		Edits: []edit{{
-			"workflow.go", "r.inbox = slices.DeleteFunc(r.inbox, func(m Envelope) bool { return slices.Contains(out.Took, m.Index) })",
-			"r.inbox = nil",
+			"family.go", "		end, err := l.endOf(work, task)\n		return landing{event: end, err: err}\n",
+			"		return landing{rests: &LegResult{}}\n",
 		}},
-	},
-	{
-		Name: "all mail numbered as it comes", Seen: "workflow task fails",
-		Edits: []edit{{"workflow.go", "	case !r.in.Apart:\n", "	case r.in.Apart:\n"}},
-	},
-	{
-		Name: "mail of a run numbered as that of the last", Seen: "run ended from outside",
-		Edits: []edit{{"client.go", "number := int(c.now().UnixMilli())", "number := 0"}},
-	},
-	{
-		Name: "mail taken in before a lost leg is fenced", Seen: "lost leg lives on",
-		Edits: []edit{{"workflow.go", "r.bytes < tailBytes && !r.dropped:\n", "r.bytes < tailBytes:\n"}},
 	},
 }
 

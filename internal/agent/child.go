@@ -54,6 +54,17 @@ func (s *State) Runs(task string) bool {
 	return slices.ContainsFunc(s.Children, func(c Child) bool { return c.State == ChildRunning && s.taskID(c.ID) == task })
 }
 
+// Open is the tasks of children that have been started and have not ended, with the agents that do them.
+func (s *State) Open() map[string]string {
+	out := map[string]string{}
+	for i := range s.Children {
+		if c := &s.Children[i]; c.started() {
+			out[s.taskID(c.ID)] = s.childAgent(c)
+		}
+	}
+	return out
+}
+
 // child finds an open child by its short id.
 func (s *State) child(short string) *Child {
 	for i := range s.Children {

@@ -148,8 +148,8 @@ type ServeLimits struct {
 
 // Worker is what one worker takes on.
 type Worker struct {
-	Slots       int `json:"slots,omitempty" jsonschema:"agents that work at the same time, for each workspace and for those without one"`
-	TenantSlots int `json:"tenant_slots,omitempty" jsonschema:"agents of one tenant that work at the same time, on an installation where people log in"`
+	Slots       int `json:"slots,omitempty" jsonschema:"orchestrators and background tasks that work at the same time, each with its sub-agents, for each workspace and for those without one"`
+	TenantSlots int `json:"tenant_slots,omitempty" jsonschema:"orchestrators and background tasks of one tenant that work at the same time, on an installation where people log in"`
 }
 
 // usualWorker is what it is when nothing is said.

@@ -97,7 +97,8 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 	}
 	g.ran = tr.ran
 	tr.h = NewHost(Options{
-		Log: journaltest.NewMemory(), Live: live.NewLocal(1), Catalog: rules{on: g}, Tools: g, Name: "w",
+		Engine: &slowEngine{},
+		Log:    journaltest.NewMemory(), Live: live.NewLocal(1), Catalog: rules{on: g}, Tools: g, Name: "w",
 		Now: func() time.Time { return time.UnixMilli(tr.clock) },
 		Fault: func(p Point, place journal.Place, task string) {
 			if tr.crash == p {
@@ -144,16 +145,17 @@ func (tr *trial) begin(conv, id, role string) *tour {
 		journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
 		journal.Assigned{In: whose.in(), Parent: Root, Depth: 1, Role: "coder", RoleHash: role, Brief: body})
 	tr.must(err)
-	to := &tour{leg: tr.h.newLeg(LegInput{Whose: whose, Detour: true})}
+	to := &tour{leg: tr.h.newLeg(LegInput{Whose: whose, Parent: Root, Mode: ModeDetour})}
+	to.family = newFamily(tr.h.Now(), wish{}, nil, false)
 	tr.take(to, landing{event: agent.Begun{At: tr.h.at(), Brief: brief}})
 	return to
 }
 
 func (tr *trial) take(to *tour, end landing) {
 	tr.Helper()
-	tr.must(to.take(tr.Context(), end, 0))
+	tr.must(to.take(tr.Context(), end))
 	for len(to.landed) > 0 { // what was given up before it began
-		tr.must(to.take(tr.Context(), <-to.landed, 0))
+		tr.must(to.take(tr.Context(), <-to.landed))
 	}
 }
 
@@ -502,8 +504,8 @@ func (tr *trial) perform(to *tour, run agent.RunTool) (end landing, lost bool) {
 	}
 	switch {
 	case !run.Class.Repeatable():
-		end, err = to.runOnce(ctx, ctx, run)
-		tr.must(err)
+		end = to.runOnce(ctx, p)
+		tr.must(end.err)
 	case run.Approved:
 		end = tr.h.runApproved(ctx, p)
 	default:

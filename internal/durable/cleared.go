@@ -4,10 +4,11 @@ import "github.com/retinue-dev/retinue/internal/agent"
 
 // cleared is the desk of a leg that has ended, as the next leg of the same task finds it if it runs
 // here and nobody else has carried the task on: what was on it is what the journal holds up to the
-// course's last step. The course is kept too, since one that is too large to travel would have to be
-// folded from all the steps before.
+// course's last step.
 type cleared struct {
 	course course
+	todo   []agent.Effect
+	base   int
 	desk   desk
 	bytes  int
 }
@@ -19,17 +20,21 @@ const (
 	allDesksBytes   = 64 << 20
 )
 
-// resume takes up the desk that the last leg of the task left.
-func (d *desk) resume(in LegInput) {
+// resume takes up the desk that the last leg of the task left, and reports whether it was there.
+func (d *desk) resume(in LegInput) bool {
 	h, key := d.leg.Host, deskKey(in.Whose)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old, ok := h.desks[key]
 	h.forgetDesk(key)
-	if ok && old.course.N == in.N-len(in.Tail) {
-		d.leg.course = old.course
-		d.messages, d.read, d.task = old.desk.messages, old.desk.read, old.desk.task
+	// Nobody knows how far a carried sub-agent has come elsewhere. One that has nothing left to do finds out with its next step, before
+	// it begins anything.
+	if !ok || in.N == 0 || in.N > 0 && old.course.N != in.N || in.N < 0 && len(old.todo) > 0 {
+		return false
 	}
+	d.leg.course, d.leg.todo, d.leg.base = old.course, old.todo, old.base
+	d.messages, d.read, d.task = old.desk.messages, old.desk.read, old.desk.task
+	return true
 }
 
 // clear leaves the desk to the next leg of the task. All that was learnt is recorded by now.
@@ -55,7 +60,7 @@ func (d *desk) clear() {
 		}
 		l.forgetDesk(other)
 	}
-	l.desks[key] = cleared{course: l.course, desk: desk{messages: d.messages, read: d.read, task: d.task}, bytes: size}
+	l.desks[key] = cleared{course: l.course, todo: l.todo, base: l.base, desk: desk{messages: d.messages, read: d.read, task: d.task}, bytes: size}
 	l.deskBytes += size
 }
 

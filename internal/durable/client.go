@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Client brings what people want to the agents: a row first, then the engine. What has its row is
+// Client brings what people want to the agents: mail in the journal, and then the engine has the agent look. What has its row is
 // never lost: when the engine cannot be told at once, Sweep tells it later.
 type Client struct {
 	Log    journal.Log
@@ -38,15 +39,6 @@ type Client struct {
 // tellTimeout is how long the engine may take to hear of something before it is left to Sweep. Whoever
 // waits has been promised the row, not the engine.
 const tellTimeout = 3 * time.Second
-
-// The topics of posts.
-const (
-	topicSaid    = "said"
-	topicDecided = "decided"
-	topicCancel  = "cancel"
-	topicClose   = "close"
-	topicErase   = "erase"
-)
 
 // New is a conversation to be opened.
 type New struct {
@@ -93,7 +85,7 @@ type Message struct {
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
 func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64, error) {
-	written, err := c.post(ctx, place, journal.Posted{ID: topicSaid + ":" + m.ID, Topic: topicSaid}, journal.Said{
+	written, err := c.post(ctx, place, journal.Posted{ID: topicSaid + ":" + m.ID, Topic: topicSaid, To: Root}, journal.Said{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
@@ -107,7 +99,8 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 			return err
 		}
 	}
-	written, err := c.post(ctx, place, journal.Posted{ID: topicDecided + ":" + d.Agent + "#" + d.Call, Topic: topicDecided}, d)
+	post := journal.Posted{ID: topicDecided + ":" + d.Agent + "#" + d.Call, Topic: topicDecided, To: d.Agent}
+	written, err := c.post(ctx, place, post, d)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
@@ -124,29 +117,38 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	written, err := c.post(ctx, place, journal.Stop(id, by, task))
+	stop := journal.Stop(id, by, task)
+	stop.To = Root
+	if i := strings.LastIndexByte(task, '/'); i > 0 {
+		stop.To = task[:i]
+	}
+	written, err := c.post(ctx, place, stop)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
 	// It was said before. That what was to stop has stopped since changes nothing about it.
-	before, err := c.posted(ctx, place, journal.Stop(id, by, task).ID)
+	before, err := c.posted(ctx, place, stop.ID)
 	if err == nil && before.Task != task {
 		return &chat.Error{Code: chat.CodeConflict, Message: "cancel " + id + " was for something else before: send this one under an id of its own"}
 	}
 	return err
 }
 
+// closing asks the orchestrator to end the conversation for good.
+func closing(by string) journal.Posted {
+	return journal.Posted{ID: topicClose + ":" + by, Topic: topicClose, To: Root}
+}
+
 // Close ends a conversation for good, once everything in it has stopped.
 func (c *Client) Close(ctx context.Context, place journal.Place, by string) error {
-	_, err := c.post(ctx, place, journal.Posted{ID: topicClose + ":" + by, Topic: topicClose})
+	_, err := c.post(ctx, place, closing(by))
 	return err
 }
 
 // Delete stops everything in a conversation, then removes it. It returns when that is on record. ID is the
 // client's own, and is remembered.
 func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string) error {
-	closing := journal.Posted{ID: topicClose + ":" + by, Topic: topicClose}
-	_, err := c.Log.Append(ctx, place, c.now(), journal.Archived{By: by}, closing,
+	_, err := c.Log.Append(ctx, place, c.now(), journal.Archived{By: by}, closing(by),
 		journal.Posted{ID: journal.Erasure, Topic: topicErase, Command: id})
 	if err != nil {
 		return err
@@ -154,7 +156,7 @@ func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string)
 	c.Fault.at(PointPosted, place, Root)
 	err = c.erase(ctx, place) // what never ran needs nobody to stop it
 	if errors.Is(err, errRunning) {
-		err = c.deliver(ctx, journal.Post{Place: place, ID: closing.ID, Topic: topicClose})
+		err = c.tell(ctx, place, Root)
 	}
 	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
 		c.Logger.WarnContext(ctx, "it will be removed later", "conversation", place.Conversation, "error", err)
@@ -179,12 +181,9 @@ func (c *Client) erase(ctx context.Context, place journal.Place) error {
 	return c.Log.Erase(ctx, place)
 }
 
-// post records that the engine must be told of something, and tells it. It returns what the first
-// row came to.
-func (c *Client) post(
-	ctx context.Context, place journal.Place, post journal.Posted, rows ...journal.Row,
-) (journal.Written, error) {
-	if journal.Imported(place.Conversation) && post.Topic != topicClose && post.Topic != topicErase {
+// post records mail for an agent and has the agent look. It returns what the first row came to.
+func (c *Client) post(ctx context.Context, place journal.Place, post journal.Posted, rows ...journal.Row) (journal.Written, error) {
+	if journal.Imported(place.Conversation) && post.Topic != topicClose {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
 	}
 	c.Fault.at(PointPost, place, Root)
@@ -193,11 +192,14 @@ func (c *Client) post(
 		return journal.Written{}, err
 	}
 	c.Fault.at(PointPosted, place, Root)
-	deliver := c.deliver
 	if written[0].Existed {
-		deliver = c.redeliver // somebody sends it again, who knows how much later
+		// Somebody sends it again, who knows how much later. The agent may have read it long since.
+		waiting, err := c.waiting(ctx, place, post)
+		if err != nil || !waiting {
+			return written[0], err
+		}
 	}
-	err = deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: post.Topic})
+	err = c.deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: post.Topic, To: post.To})
 	if chat.CodeOf(err) == chat.CodeConflict {
 		return written[0], err
 	}
@@ -207,94 +209,78 @@ func (c *Client) post(
 	return written[0], nil
 }
 
-// redeliver delivers a post that may have been delivered before. A cancel that the person has talked
-// past is not: it would stop what they asked for since.
-func (c *Client) redeliver(ctx context.Context, p journal.Post) error {
-	if journal.Imported(p.Conversation) && p.Topic != topicErase {
-		return nil // it is being imported, and was told elsewhere
-	}
-	if p.Topic != topicCancel {
-		return c.deliver(ctx, p)
-	}
-	posted, err := c.Log.Find(ctx, p.Place, journal.Posted{ID: p.ID}.Key())
-	if err != nil || len(posted) == 0 {
-		return errors.Join(err, journal.NotFound())
-	}
-	const recent = 16
-	last, err := c.Log.Chat(ctx, p.Place, journal.Page{Limit: recent})
-	if err != nil {
-		return err
-	}
-	for _, m := range last {
-		if m.Number > 0 && m.Seq > posted[0].Seq {
-			_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
-			return err
-		}
-	}
-	return c.deliver(ctx, p)
+// waiting reports whether mail waits to be read.
+func (c *Client) waiting(ctx context.Context, place journal.Place, post journal.Posted) (bool, error) {
+	mail, err := c.Log.Mail(ctx, place, post.To)
+	return slices.ContainsFunc(mail, func(e journal.Entry) bool { return e.Row.Key() == post.Key() }), err
 }
 
-// deliver tells the engine of a post and records that it did.
+// deliver has an agent look at its mail, or carries out what is for the server itself.
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
-	if p.Topic == topicErase {
+	switch {
+	case p.Topic == topicErase:
 		return c.erase(ctx, p.Place)
-	}
-	if journal.Imported(p.Conversation) { // nothing of it was ever begun here
+	case journal.Imported(p.Conversation): // nothing of it was ever begun here
 		_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
 		return err
 	}
-	to, event, err := c.event(ctx, p)
-	if err != nil {
+	if err := c.erasing(ctx, p); err != nil {
 		return err
 	}
-	body, err := agent.MarshalEvent(event)
-	if err != nil {
-		return err
-	}
-	told := c.tell(ctx, p.Place, to, body)
-	if told != nil && !notFound(told) {
-		return fmt.Errorf("tell the engine: %w", told)
-	}
+	err := c.tell(ctx, p.Place, p.To)
 	c.Fault.at(PointTold, p.Place, Root)
-	if _, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID}); err != nil {
-		return err
+	if notFound(err) {
+		if err = c.takeBack(ctx, p); err != nil {
+			return err
+		}
+		err = c.tellAbove(ctx, p.Place, p.To)
 	}
-	c.Fault.at(PointDelivered, p.Place, Root)
-	if told != nil {
-		return &chat.Error{Code: chat.CodeConflict, Message: "the agent has finished"}
+	if err != nil {
+		return fmt.Errorf("tell the engine: %w", err)
 	}
 	return nil
 }
 
-// event makes what an agent is told out of what was recorded, and says which agent.
-func (c *Client) event(ctx context.Context, p journal.Post) (string, agent.Event, error) {
-	_, id, _ := strings.Cut(p.ID, ":")
-	at := agent.At{At: c.now().UnixMilli()}
-	switch p.Topic {
-	case topicSaid:
-		said, err := c.said(ctx, p.Place, id)
-		said.At = at
-		return Root, said, err
-	case topicDecided:
-		entries, err := c.Log.Find(ctx, p.Place, "decide/"+id)
-		if err != nil || len(entries) == 0 {
-			return "", nil, fmt.Errorf("read decision %s: %w", id, errors.Join(err, journal.NotFound()))
-		}
-		d, _ := entries[0].Row.(journal.Decided)
-		call, err := edited(d)
-		return d.Agent, agent.Decided{
-			At: at, Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
-		}, err
-	case topicCancel:
-		stop, err := c.posted(ctx, p.Place, p.ID)
-		if task := stop.Task; task != "" && task != Root {
-			return task[:max(0, strings.LastIndexByte(task, '/'))], agent.ChildCancelRequested{At: at, Task: task, By: stop.By}, err
-		}
-		return Root, agent.CancelRequested{At: at, ID: id, Reason: agent.CancelUser, By: stop.By}, err
-	case topicClose:
-		return Root, agent.CloseRequested{At: at, By: id}, nil
+// erasing refuses messages in a conversation that is being removed: each would begin a run that has to be stopped again.
+func (c *Client) erasing(ctx context.Context, p journal.Post) error {
+	if p.Topic != topicSaid {
+		return nil
 	}
-	return "", nil, fmt.Errorf("post %s has the unknown topic %q", p.ID, p.Topic)
+	entries, err := c.Log.Find(ctx, p.Place, journal.ErasureKey())
+	if err == nil && len(entries) > 0 {
+		err = &chat.Error{Code: chat.CodeConflict, Message: "the conversation is being deleted"}
+	}
+	return err
+}
+
+// tellAbove has the nearest agent above another look that has a run: its leg carries the other.
+func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) error {
+	for to != Root {
+		to = to[:max(strings.LastIndexByte(to, '/'), len(Root))]
+		if err := c.tell(ctx, place, to); !notFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBack takes mail out of a mailbox that nobody reads any more. One of an agent that the engine has not started yet stays.
+func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
+	if gone, err := gone(ctx, c.Log, p.Place, p.To); err != nil || !gone {
+		return err
+	}
+	posted, err := c.posted(ctx, p.Place, p.ID)
+	if err != nil {
+		return err
+	}
+	rows := takenBack(posted, agent.At{At: c.now().UnixMilli()})
+	if _, err := c.Log.Append(ctx, p.Place, c.now(), rows...); err != nil {
+		return err
+	}
+	if len(rows) > 1 {
+		err = c.tell(ctx, p.Place, Root)
+	}
+	return errors.Join(errGone, err)
 }
 
 // posted reads a post.
@@ -307,40 +293,18 @@ func (c *Client) posted(ctx context.Context, place journal.Place, id string) (jo
 	return post, nil
 }
 
-// said is what the orchestrator is told of a message. In a conversation that is being removed it is told
-// of none: each would begin a run that has to be stopped again.
-func (c *Client) said(ctx context.Context, place journal.Place, id string) (agent.Said, error) {
-	var out agent.Said
-	entries, err := c.Log.Find(ctx, place, journal.Said{ID: id}.Key(), journal.ErasureKey())
-	for _, e := range entries {
-		switch r := e.Row.(type) {
-		case journal.Posted:
-			return out, &chat.Error{Code: chat.CodeConflict, Message: "the conversation is being deleted"}
-		case journal.Said:
-			out = agent.Said{
-				Seq: e.Number, InReplyTo: r.InReplyTo, Decline: r.Decline, Tokens: tokens(journal.Words(r.Parts)),
-			}
-		default: // nothing else was asked for
-		}
-	}
-	if err != nil || out.Seq == 0 {
-		return out, fmt.Errorf("read message %s: %w", id, errors.Join(err, journal.NotFound()))
-	}
-	return out, nil
-}
-
-// tell signals an agent. The orchestrator's run is started if there is none.
-func (c *Client) tell(ctx context.Context, place journal.Place, to string, event json.RawMessage) error {
+// tell has an agent look at its mail. The orchestrator's run is started if there is none.
+func (c *Client) tell(ctx context.Context, place journal.Place, to string) error {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
 	if to != Root {
-		return c.Engine.SignalWorkflow(ctx, WorkflowID(place, to), "", signalMail, Mail{Event: event})
+		return c.Engine.SignalWorkflow(ctx, WorkflowID(place, to), "", signalLook, nil)
 	}
 	options, begin, err := c.beginning(ctx, place)
 	if err != nil {
 		return err
 	}
-	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalMail, Mail{Event: event}, options, workflowAgent, begin)
+	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalLook, nil, options, workflowAgent, begin)
 	return err
 }
 
@@ -350,14 +314,12 @@ func (c *Client) beginning(ctx context.Context, place journal.Place) (client.Sta
 	if err != nil {
 		return client.StartWorkflowOptions{}, Begin{}, err
 	}
-	// The mail of a run has other numbers than that of an earlier one, which are on record.
-	number := int(c.now().UnixMilli())
 	return client.StartWorkflowOptions{
 		TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
 	}, Begin{
 		Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
-		LegEffects: c.LegEffects, Apart: true, Posted: number, Told: number,
+		LegEffects: c.LegEffects,
 	}, nil
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// course is an agent on its way: its state, and how many events led there. The workflow has it
-// between legs, a leg while it runs.
+// course is an agent on its way: its state, and how many events led there.
 type course struct {
 	State agent.State
 	N     int
@@ -20,7 +19,6 @@ type course struct {
 type stride struct {
 	N       int
 	Event   agent.Event
-	Mail    int
 	Effects []agent.Effect
 	Move    *Move
 }
@@ -63,29 +61,24 @@ func unsettled(err error) bool {
 	return errors.As(err, &r) && (r.Kind == agent.Gap || r.Kind == agent.Full)
 }
 
-// written reports whether carrying out an effect writes to the journal before anything else.
+// written reports whether an effect is carried out by writing to the journal: a record, or mail.
 func written(e agent.Effect) bool {
 	switch e.(type) {
-	case agent.Ask, agent.Finish:
+	case agent.StopChild, agent.TellParent, agent.Ask, agent.WithdrawQuestion, agent.Reply, agent.Correct, agent.Finish:
 		return true
 	default:
 		return e.Record()
 	}
 }
 
-// forEngine reports whether an effect is carried out by the workflow.
-func forEngine(e agent.Effect) bool { return !e.Record() && !e.Local() }
-
-func encodeEvents(events []agent.Event) ([]json.RawMessage, error) {
-	out := make([]json.RawMessage, 0, len(events))
-	for _, e := range events {
-		body, err := agent.MarshalEvent(e)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, body)
+// forEngine reports whether an effect is about another run.
+func forEngine(e agent.Effect) bool {
+	switch e.(type) {
+	case agent.StartChild, agent.KillChild:
+		return true
+	default:
+		return false
 	}
-	return out, nil
 }
 
 func encodeEffects(effects []agent.Effect) ([]json.RawMessage, error) {
@@ -96,18 +89,6 @@ func encodeEffects(effects []agent.Effect) ([]json.RawMessage, error) {
 			return nil, err
 		}
 		out = append(out, body)
-	}
-	return out, nil
-}
-
-func decodeEvents(bodies []json.RawMessage) ([]agent.Event, error) {
-	out := make([]agent.Event, 0, len(bodies))
-	for _, body := range bodies {
-		e, err := agent.UnmarshalEvent(body)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
 	}
 	return out, nil
 }

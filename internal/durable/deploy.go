@@ -11,8 +11,6 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-
-	"github.com/retinue-dev/retinue/internal/agent"
 )
 
 // promotePoll is how often is looked whether the workers of a new build are there.
@@ -78,14 +76,10 @@ func (c *Client) Behind(ctx context.Context, deployment, build string) ([]string
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// Rouse has a run look around. An idle one that is kept to an older build goes over to the current one;
-// to any other it is a tick that comes too early.
+// Rouse has a run look at its mail. An idle one that is kept to an older build goes over to the current one;
+// any other finds that there is none.
 func (c *Client) Rouse(ctx context.Context, workflow string) error {
-	body, err := agent.MarshalEvent(agent.Ticked{At: agent.At{At: c.now().UnixMilli()}})
-	if err != nil {
-		return err
-	}
-	err = c.Engine.SignalWorkflow(ctx, workflow, "", signalMail, Mail{Event: body})
+	err := c.Engine.SignalWorkflow(ctx, workflow, "", signalLook, nil)
 	if err != nil && !notFound(err) {
 		return fmt.Errorf("rouse %s: %w", workflow, err)
 	}

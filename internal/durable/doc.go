@@ -1,16 +1,22 @@
 // Package durable runs agents on Temporal. It is the only importer of its SDK.
 //
-// Each agent has a workflow, and a sub-agent's is a child of its parent's. The workflow hosts the
-// core: it takes events in, one after another, and carries out what needs the engine, one function
-// for each effect. What needs none (model calls, tools that may be run again, records) is done in
-// legs. A leg is one heartbeating activity that hosts the same core for as long as it finds such
-// work, and hands back the events that it took in. So a run is a chain of legs, and the engine's
-// history grows with what needs the engine, not with what an agent does.
+// The orchestrator has a workflow. The workflow supervises: it waits for a look, a timer, a child or the end of a leg, and starts legs
+// and children. It knows ids and numbers. A leg is one heartbeating activity that hosts the core (agent.Step) and carries out what it
+// orders: model calls, tools, records, mail, sub-agents. A leg ends when nothing of that is left: everybody waits for a person or for a
+// time, or has finished. So a run is a chain of legs, and the engine's history grows with what needs the engine, not with what agents
+// do.
 //
-// # Who hosts
+// # Families
 //
-// One of the two at a time. While a leg runs, whatever arrives for the agent waits in the workflow
-// as mail; the leg is flagged, by a request to cancel it, asks for its mail and takes it in.
+// A sub-agent runs in the leg of its parent, and so on down: one leg carries a family (family.go). Each agent has its own steps and
+// its own fence. A sub-agent has a workflow of its own if it is in the background, or if the family is too large. Whoever has no run
+// of its own and has not ended is carried by the next leg of its parent.
+//
+// # Mail
+//
+// Whatever reaches an agent from outside is a Posted row in the journal, written in the transaction of what causes it: a person's
+// command, or the step of another agent. The engine's signal says "look" and nothing else. A leg reads what waits for its agent; the
+// append that records the step takes the mail out of the mailbox. Mail that nobody looks at is found by Sweep.
 //
 // # What is recorded
 //
@@ -18,9 +24,9 @@
 // records that the core orders because of it. Steps are numbered, and the journal takes a step only
 // once and with it what belongs to it. So a leg that was given up for dead and lives cannot undo
 // what its successor did, and a successor finds everything its predecessor recorded: it folds those
-// steps and goes on from there.
+// steps, finds out what was ordered and not answered, and goes on from there.
 //
-// Engine history holds ids, counts and events of the core, never text.
+// Engine history holds ids and counts, never events or text.
 //
 // There are no decisions here: who may do what, when to stop and what to try again is the core's. Just before a call runs, the host
 // gathers what is known of it, and agent.Authorise says whether it may.

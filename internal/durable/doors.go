@@ -1,43 +1,56 @@
 package durable
 
-import "sync"
+import (
+	"sync"
 
-// doors are those of the legs that run in this process, by whose they are. Mail for one of them need
-// not wait for its next heartbeat: the workflow, if it runs here too, puts it through the door.
-// It is a hint and no more. What is lost of it the leg learns from the engine, and what comes twice
-// it takes in once.
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// doors are those of the legs that run in this process, by agent. Who has mail for one of them rings, and need not ask the engine
+// to have the agent look.
 type doors struct {
 	mu   sync.Mutex
-	open map[string]chan []Envelope
+	open map[string]*door
 }
 
-// doorDepth is how often mail may come before a leg has looked.
-const doorDepth = 8
+// door is that of one leg.
+type door struct {
+	bell chan struct{}
+	// rouse is called when somebody rings.
+	rouse func()
+}
 
-// enter opens a leg's door. It is shut by the function returned.
-func (d *doors) enter(whose Whose) (mail <-chan []Envelope, leave func()) {
-	key, door := deskKey(whose), make(chan []Envelope, doorDepth)
+// enter opens a leg's door. It is shut by the function returned. Whoever has rung before that can rely on the leg to look at its
+// mail once more after it.
+func (d *doors) enter(place journal.Place, agent string, rouse func()) (bell <-chan struct{}, leave func()) {
+	key, own := WorkflowID(place, agent), &door{bell: make(chan struct{}, 1), rouse: rouse}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
-		d.open = map[string]chan []Envelope{}
+		d.open = map[string]*door{}
 	}
-	d.open[key] = door
-	return door, func() {
+	d.open[key] = own
+	return own.bell, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.open[key] == door { // a later attempt may have come
+		if d.open[key] == own { // a later attempt may have come
 			delete(d.open, key)
 		}
 	}
 }
 
-// slip puts mail through a door, if there is one.
-func (d *doors) slip(whose Whose, mail []Envelope) {
+// ring has a leg of an agent look at its mail, and reports whether there is one.
+func (d *doors) ring(place journal.Place, agent string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	select {
-	case d.open[deskKey(whose)] <- mail:
-	default:
+	door, ok := d.open[WorkflowID(place, agent)]
+	if !ok {
+		return false
 	}
+	door.rouse()
+	select {
+	case door.bell <- struct{}{}:
+	default: // it has been rung already
+	}
+	return true
 }

@@ -3,44 +3,44 @@ package durable
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestMailComesThroughTheDoorOfTheLegThatIsThere has legs come and go while mail is brought.
-func TestMailComesThroughTheDoorOfTheLegThatIsThere(t *testing.T) {
+// TestTheBellOfTheLegThatIsThere has legs come and go while somebody rings.
+func TestTheBellOfTheLegThatIsThere(t *testing.T) {
+	t.Parallel()
 	var d doors
-	ada, bob := Whose{Agent: "ada", Task: "ada"}, Whose{Agent: "bob", Task: "bob"}
-	mail := []Envelope{{Index: 1}}
-	received := func(door <-chan []Envelope) []Envelope {
+	place := journal.Place{Tenant: "t", Conversation: "c"}
+	rung := func(bell <-chan struct{}) bool {
 		select {
-		case m := <-door:
-			return m
+		case <-bell:
+			return true
 		default:
-			return nil
+			return false
 		}
 	}
-	d.slip(ada, mail) // nobody is there
-	first, leaveFirst := d.enter(ada)
-	d.slip(bob, mail)
-	if got := received(first); got != nil {
-		t.Errorf("got what was not for it: %v", got)
+	if d.ring(place, "ada") {
+		t.Error("somebody heard, and nobody is there")
 	}
-	d.slip(ada, mail)
-	if diff := cmp.Diff(mail, received(first)); diff != "" {
-		t.Errorf("mail (-want +got):\n%s", diff)
+	first, leaveFirst := d.enter(place, "ada", func() {})
+	if d.ring(place, "bob") || d.ring(journal.Place{Tenant: "t", Conversation: "d"}, "ada") || rung(first) {
+		t.Error("the bell of somebody else was heard")
 	}
-	second, leaveSecond := d.enter(ada) // a second attempt, while the first is not yet gone
+	for range 2 {
+		if !d.ring(place, "ada") {
+			t.Error("nobody heard")
+		}
+	}
+	if once, twice := rung(first), rung(first); !once || twice {
+		t.Error("who was rung for twice has one look to do")
+	}
+	second, leaveSecond := d.enter(place, "ada", func() {}) // a second attempt, while the first is not yet gone
 	leaveFirst()
-	d.slip(ada, mail)
-	if received(first) != nil || received(second) == nil {
-		t.Error("mail came to the attempt that has ended")
-	}
-	for range doorDepth + 3 {
-		d.slip(ada, mail) // nobody looks: nothing waits for it
+	if !d.ring(place, "ada") || rung(first) || !rung(second) {
+		t.Error("the bell was heard by the attempt that has ended")
 	}
 	leaveSecond()
-	d.slip(ada, mail)
-	if len(d.open) != 0 {
+	if d.ring(place, "ada") || len(d.open) != 0 {
 		t.Errorf("%d doors are open", len(d.open))
 	}
 }

@@ -99,6 +99,22 @@ func (c *Client) review(ctx context.Context, place journal.Place, row journal.Pr
 	return out, nil
 }
 
+// permit gathers what says whether a call may run.
+func (l *leg) permit(ctx context.Context, run agent.RunTool) (permit, error) {
+	p := permit{Whose: l.in.Whose, run: run}
+	err := l.patiently(ctx, func() (err error) {
+		if p.part, err = l.called(ctx, run); err != nil {
+			return err
+		}
+		task, err := l.desk.assignment(ctx)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(task.Brief, &p.brief)
+	})
+	return p, err
+}
+
 // Review looks at arguments as at those of a call that a model makes.
 func (h *Host) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
 	if err := h.known(in.Whose); err != nil {

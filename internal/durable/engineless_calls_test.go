@@ -31,10 +31,8 @@ func TestACallThatMustNotRunTwiceWithoutAnEngine(t *testing.T) {
 	}{
 		{want: journal.CallCompleted, rung: []string{`{"tone":"low"}`}},
 		{args: `{"tone":"high"}`, want: journal.CallCompleted, rung: []string{`{"tone":"high"}`}},
-		{lost: PointOnceBegin, want: journal.CallIndeterminate},
 		{lost: PointOnceStarted, want: journal.CallIndeterminate},
 		{lost: PointOnceRan, want: journal.CallIndeterminate, rung: []string{`{"tone":"low"}`}},
-		{lost: PointOnceEnd, want: journal.CallCompleted, rung: []string{`{"tone":"low"}`}},
 	} {
 		var seen visits
 		s := newStage(t, ringing, func(p Point, _ journal.Place, _ string) {

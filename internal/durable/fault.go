@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -12,35 +11,30 @@ type Fault func(point Point, place journal.Place, task string)
 // Point is a place in the host at which a process can die.
 type Point string
 
-// The points. What an order does is a point as well: OrderPoint.
+// The points.
 const (
-	PointLegBegin     Point = "leg/begin"
-	PointLegFolded    Point = "leg/folded"
-	PointLegAppend    Point = "leg/append"
-	PointLegAppended  Point = "leg/appended"
-	PointLegEnd       Point = "leg/end"
-	PointModelCall    Point = "model/call"
-	PointModelCalled  Point = "model/called"
-	PointToolRun      Point = "tool/run"
-	PointToolRan      Point = "tool/ran"
-	PointOnceBegin    Point = "once/begin"
-	PointOnceStarted  Point = "once/started"
-	PointOnceRan      Point = "once/ran"
-	PointOnceEnd      Point = "once/end"
-	PointLegStart     Point = "workflow/leg-start"
-	PointLegDone      Point = "workflow/leg-done"
-	PointMailRead     Point = "workflow/mail-read"
-	PointMailFlagged  Point = "workflow/mail-flagged"
-	PointEnded        Point = "workflow/ended"
-	PointPost         Point = "client/post"
-	PointPosted       Point = "client/posted"
-	PointTold         Point = "client/told"
-	PointDelivered    Point = "client/delivered"
-	orderPointsPrefix       = "order/"
+	PointLegBegin    Point = "leg/begin"
+	PointLegFolded   Point = "leg/folded"
+	PointLegAppend   Point = "leg/append"
+	PointLegAppended Point = "leg/appended"
+	PointLegEnd      Point = "leg/end"
+	PointModelCall   Point = "model/call"
+	PointModelCalled Point = "model/called"
+	PointToolRun     Point = "tool/run"
+	PointToolRan     Point = "tool/ran"
+	PointOnceStarted Point = "once/started"
+	PointOnceRan     Point = "once/ran"
+	PointOnceEnd     Point = "once/end"
+	PointLegStart    Point = "workflow/leg-start"
+	PointLegDone     Point = "workflow/leg-done"
+	PointMailFlagged Point = "workflow/mail-flagged"
+	PointEnded       Point = "workflow/ended"
+	PointPost        Point = "client/post"
+	PointPosted      Point = "client/posted"
+	PointTold        Point = "client/told"
+	PointStartChild  Point = "order/StartChild"
+	PointKillChild   Point = "order/KillChild"
 )
-
-// OrderPoint is the point before the workflow carries out an effect.
-func OrderPoint(e agent.Effect) Point { return Point(orderPointsPrefix + agent.EffectName(e)) }
 
 // at tells of a point, if anybody wants to know.
 func (f Fault) at(point Point, place journal.Place, task string) {

@@ -7,41 +7,46 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// slowEngine does not answer for a while. Then it says what it says.
+// slowEngine does not answer for a while, and then says for a while that the activity is paused. Then it says what it says.
 type slowEngine struct {
 	client.Client
-	silent       int64
-	says         error
-	beats, mails atomic.Int64
-	// early is how often somebody asked for mail before it answered.
-	early atomic.Int64
-	// atMail is called when somebody asks for mail.
-	atMail func()
+	silent, paused int64
+	says           error
+	beats          atomic.Int64
+	// answers is called with each answer.
+	answers func(error)
 }
 
 func (e *slowEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error {
-	if e.beats.Add(1) <= e.silent {
-		e.early.Store(e.mails.Load())
-		return context.DeadlineExceeded
+	n := e.beats.Add(1)
+	answer := e.says
+	switch {
+	case n <= e.silent:
+		answer = context.DeadlineExceeded
+	case n <= e.silent+e.paused:
+		answer = activity.ErrActivityPaused
 	}
-	return e.says
+	if e.answers != nil {
+		e.answers(answer)
+	}
+	return answer
 }
 
-func (e *slowEngine) QueryWorkflow(context.Context, string, string, string, ...any) (converter.EncodedValue, error) {
-	e.mails.Add(1)
-	e.atMail()
-	return nil, context.DeadlineExceeded
-}
+func (e *slowEngine) SignalWorkflow(context.Context, string, string, string, any) error { return nil }
 
 // inActivity runs something as an activity.
 func inActivity(t *testing.T, do func(activityCtx context.Context)) {
@@ -57,63 +62,60 @@ func inActivity(t *testing.T, do func(activityCtx context.Context)) {
 	}
 }
 
-// TestALegOutlastsASlowEngine has a leg meet an engine that is slow, and then gives the leg up or calls it back. While the engine is
-// slow, the leg does not ask for mail and goes on to begin what is next. When it is given up, it ends although its call is still
-// under way. When it is called back, it asks for its mail.
+// countingMail counts how often somebody looks for mail.
+type countingMail struct {
+	journal.Log
+	looks  atomic.Int64
+	looked func()
+}
+
+func (c *countingMail) Mail(context.Context, journal.Place, string) ([]journal.Entry, error) {
+	c.looks.Add(1)
+	c.looked()
+	return nil, nil
+}
+
+// TestALegOutlastsASlowEngine has a leg meet an engine that is slow, and an operator who pauses it, and then gives the leg up or calls
+// it back. While the engine is slow, and when it is paused, the leg goes on. When it is given up, it ends although its call is still
+// under way, and the call is told why. When it is called back, it looks at its mail.
 func TestALegOutlastsASlowEngine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		says  error
-		ends  string
-		mails bool
+		paused int64
+		says   error
+		ends   string
+		mails  bool
 	}{
-		"given up":    {says: serviceerror.NewNotFound("activity already timed out"), ends: "already timed out"},
-		"called back": {says: temporal.NewCanceledError(), ends: "context canceled", mails: true},
+		"given up":         {says: serviceerror.NewNotFound("activity already timed out"), ends: "already timed out"},
+		"called back":      {says: temporal.NewCanceledError(), ends: "", mails: true},
+		"paused, given up": {paused: 1, says: serviceerror.NewNotFound("activity already timed out"), ends: "already timed out"},
+		"paused, called":   {paused: 1, says: temporal.NewCanceledError(), ends: "", mails: true},
 	} {
-		engine := &slowEngine{silent: 4, says: c.says}
-		h := NewHost(Options{Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+		var early atomic.Int64
+		mail := &countingMail{Log: journaltest.NewMemory()}
+		engine := &slowEngine{silent: 4, paused: c.paused, says: c.says, answers: func(answer error) {
+			if !errors.Is(answer, c.says) {
+				early.Store(mail.looks.Load())
+			}
+		}}
+		h := NewHost(Options{Engine: engine, Log: mail, Logger: slog.New(slog.DiscardHandler)})
 		inActivity(t, func(activityCtx context.Context) {
 			work, stop := context.WithCancel(t.Context())
 			defer stop()
 			l := h.newLeg(LegInput{})
-			l.flights["call"] = &flight{cancel: func() {}}
-			wish := h.keepAlive(work, activityCtx)
-			engine.atMail = stop
-			if err := l.carryOn(work, wish, nil); err == nil || !strings.Contains(err.Error(), c.ends) {
-				t.Errorf("%s: the leg ends with %v", name, err)
+			call, cancel := context.WithCancelCause(work)
+			l.flights["call"] = &flight{cancel: cancel}
+			mail.looked = func() { l.landed <- landing{key: "call", event: agent.Ticked{}} }
+			l.family = newFamily(time.Now(), h.keepAlive(work, activityCtx), nil, false)
+			err := l.carryOn(work, nil)
+			if c.ends == "" && err != nil || c.ends != "" && (err == nil || !strings.Contains(err.Error(), c.ends)) {
+				t.Errorf("%s: the leg ends with %v, want %q", name, err, c.ends)
 			}
-			if beats, early := engine.beats.Load(), engine.early.Load(); beats < 5 || early > 0 {
-				t.Errorf("%s: the leg ends after %d heartbeats, want 5, and asked for mail %d times before, want none", name, beats, early)
+			if beats := engine.beats.Load(); beats < 5+c.paused || early.Load() > 0 {
+				t.Errorf("%s: the leg ends after %d heartbeats, and looked for mail %d times before it was told", name, beats, early.Load())
 			}
-			if l.yield != c.mails || (engine.mails.Load() > 0) != c.mails {
-				t.Errorf("%s: it begins nothing more: %v, questions for mail: %d", name, l.yield, engine.mails.Load())
-			}
-		})
-	}
-}
-
-// TestACallEndsWhenItIsUnwanted has calls meet a slow engine, which then says that it wants the call no more.
-func TestACallEndsWhenItIsUnwanted(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		says, want error
-	}{
-		"given up":  {serviceerror.NewNotFound("activity already timed out"), tool.ErrGivenUp},
-		"cancelled": {temporal.NewCanceledError(), temporal.NewCanceledError()},
-	} {
-		engine := &slowEngine{silent: 2, says: c.says}
-		h := NewHost(Options{Engine: engine})
-		inActivity(t, func(activityCtx context.Context) {
-			work, stop := context.WithCancel(t.Context())
-			defer stop()
-			running := h.keepAlive(work, activityCtx).untilUnwanted(work)
-			<-running.Done()
-			cause := context.Cause(running)
-			if errors.Is(c.want, tool.ErrGivenUp) != errors.Is(cause, tool.ErrGivenUp) || isCalled(c.want) != isCalled(cause) {
-				t.Errorf("%s: the call ends with %v", name, cause)
-			}
-			if n := engine.beats.Load(); n != 3 {
-				t.Errorf("%s: the call ended after %d answers, want 3", name, n)
+			if (mail.looks.Load() > 0) != c.mails || errors.Is(context.Cause(call), tool.ErrGivenUp) == c.mails {
+				t.Errorf("%s: %d looks for mail, and the call is told %v", name, mail.looks.Load(), context.Cause(call))
 			}
 		})
 	}

@@ -40,7 +40,7 @@ type wish struct {
 	gone context.Context
 }
 
-// keepAlive sends heartbeats of an activity until ctx ends. The SDK's own would not do: when the engine takes longer than a second
+// keepAlive sends heartbeats of an activity until ctx ends or an answer makes it gone. The SDK's own would not do: when the engine takes longer than a second
 // to answer one, the SDK ends the activity's context, as if the engine had called it back, and hears of nothing after that. Here a
 // heartbeat that the engine was slow to take is followed by the next.
 func (h *Host) keepAlive(ctx, activityCtx context.Context) wish {
@@ -57,7 +57,7 @@ func (h *Host) keepAlive(ctx, activityCtx context.Context) wish {
 			case <-time.After(h.heartbeats.pause()):
 			}
 			switch answer := h.heartbeat(ctx, token); {
-			case isGone(answer):
+			case givenUp(answer):
 				giveUp(answer)
 			case isCalled(answer):
 				callBack(answer)

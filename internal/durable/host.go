@@ -109,7 +109,7 @@ type Options struct {
 	Serves func(Workspace) bool
 	// Trees is nil where no agent can have a tree of its own.
 	Trees Trees
-	// Engine is used to read mail and to end runs that do not let go.
+	// Engine is told of mail for agents that do not run here, and ends runs that do not let go.
 	Engine Engine
 	// Name says which worker did something.
 	Name   string
@@ -126,6 +126,8 @@ type Options struct {
 	Observer Observer
 	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
 	TenantLegs int
+	// Family is how many sub-agents one leg carries; zero means 1,024, and less than zero none. Others get runs of their own.
+	Family int
 	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
 	// any amount.
 	Budget func(tenant string) int64
@@ -152,6 +154,9 @@ type Host struct {
 // rememberedTexts bounds what a host remembers of kept texts.
 const rememberedTexts = 4096
 
+// usualFamily is how many sub-agents one leg carries. What is more goes to other workers.
+const usualFamily = 1024
+
 // NewHost makes a host.
 func NewHost(o Options) *Host {
 	if o.Now == nil {
@@ -165,6 +170,9 @@ func NewHost(o Options) *Host {
 	}
 	if o.Observer == nil {
 		o.Observer = unobserved{}
+	}
+	if o.Family == 0 {
+		o.Family = usualFamily
 	}
 	return &Host{
 		Options: o, kept: map[string]bool{}, texts: map[string]string{}, counts: map[string]*model.Counted{},

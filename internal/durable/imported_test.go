@@ -21,7 +21,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 		journal.Opened{By: "ann"},
 		journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
 		journal.Said{ID: "m", By: "ann"},
-		journal.Posted{ID: "said:m", Topic: topicSaid},
+		journal.Posted{ID: "said:m", Topic: topicSaid, To: Root},
 	}
 	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)

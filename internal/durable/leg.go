@@ -2,31 +2,32 @@ package durable
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/retinue-dev/retinue/internal/agent"
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/tool"
 )
 
 const (
-	// mailPoll is how often a leg that knows of mail looks for more. While the engine does not answer, it looks less and
-	// less often, up to mailSlow: an engine that is slow has enough to do.
-	mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
-	// mailTimeout is how long it waits for an answer: what lands meanwhile waits to be recorded.
-	mailTimeout = time.Second
 	// drainGrace is how long a worker that stops waits for what its legs have under way.
 	drainGrace = 10 * time.Second
 	// recordPatience is how long a leg tries to record what it has in hand.
 	recordPatience = 30 * time.Second
+	// legSpan is how long a leg begins new things.
+	legSpan = 30 * time.Minute
+	// courseEvery is how often a step is recorded together with the course, so that nobody has to fold more steps than so many.
+	courseEvery = 200
 )
 
 // errBehind means that another leg has carried the task on.
@@ -37,24 +38,33 @@ type leg struct {
 	*Host
 	in     LegInput
 	course course
-	// todo is what is left to do and has not begun.
+	// todo is what is left to do and has not begun, base the last step that has a course.
 	todo    []agent.Effect
+	base    int
 	flights map[string]*flight
 	landed  chan landing
-	// door is where mail comes in that need not be asked for.
-	door  <-chan []Envelope
-	begun int
+	// doubtful are the effects that another leg may have begun.
+	doubtful map[string]bool
+	begun    int
 	// yield means that nothing more is begun, and dropped that something was begun and given up.
 	yield, dropped bool
-	// again means that another leg was lost before this one, and may live on; ours that a step of this one
-	// is on record, which is the fence between the two.
-	again, ours bool
+	// hold means that more is about to be taken in, before which nothing is begun.
+	hold bool
+	// full means that the leg carries no more children.
+	full bool
+	// family is shared with the legs of the children that this one carries, rests are those that have come back and have not ended.
+	family  *family
+	resting bool
+	rests   []LegResult
+	// begunHook is called when the first step of the task is on record; nil if nobody waits for that.
+	begunHook func()
+	// unread means that there may be mail, and held that there is some which the core does not take yet.
+	unread, held bool
 
-	events []agent.Event
-	bytes  int
-	took   []int
-	tokens int64
-	desk   desk
+	// telling are the calls that have others look at their mail.
+	telling sync.WaitGroup
+
+	desk desk
 	// images are those that the leg has read, by hash.
 	images map[string]model.Image
 	// pays is for the last model call.
@@ -64,27 +74,31 @@ type leg struct {
 // flight is a local effect under way.
 type flight struct {
 	effect agent.Effect
-	cancel context.CancelFunc
+	began  time.Time
+	cancel context.CancelCauseFunc
 }
 
-// landing is the end of a local effect: an event, and the facts to record with it.
+// landing is the end of a local effect, or something that has arrived: an event, and the facts to record with it.
 type landing struct {
 	key   string
 	event agent.Event
 	rows  []journal.Row
+	// mail is the post that brought it, nil for all else.
+	mail *journal.Posted
+	// rests is how a child stands that has come back and has not ended.
+	rests *LegResult
+	// err says why the effect could not be carried out by this leg.
+	err error
 }
 
-// Leg carries a task on until the engine is needed.
+// Leg carries a task on until there is nothing that a leg can do.
 func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
-	if err := h.known(in.Whose); err != nil && !in.Detour { // a detour reads no files
+	if err := h.known(in.Whose); err != nil && in.Mode != ModeDetour { // a detour reads no files
 		return LegResult{}, err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	l := h.newLeg(in)
-	var leave func()
-	l.door, leave = h.doors.enter(in.Whose)
-	defer leave()
 	engine := h.keepAlive(work, ctx)
 	free, err := l.takePlace(engine.called)
 	if err != nil {
@@ -92,19 +106,15 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	}
 	defer free()
 	l.point(PointLegBegin)
-	l.again = in.Again || activity.GetInfo(ctx).Attempt > 1
+	again := in.Mode == ModeAgain || activity.GetInfo(ctx).Attempt > 1
 	stage := StageLater
-	if !l.again && in.N == 0 {
+	if !again && in.N == 0 {
 		stage = StageFirst
 	}
 	work, ended := h.Observer.Leg(work, in.Whose, stage)
-	if !l.again {
-		l.desk.resume(in)
-	}
-	err = l.start(work)
-	if err == nil {
-		err = l.carryOn(work, engine, activity.GetWorkerStopChannel(ctx))
-	}
+	l.family = newFamily(h.Now(), engine, activity.GetWorkerStopChannel(ctx), again)
+	err = l.carry(work)
+	l.telling.Wait()
 	ended(l.course.State.Brief.Role, err)
 	if err != nil {
 		return LegResult{}, final(err)
@@ -112,210 +122,269 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	l.clearTree(work)
 	l.point(PointLegEnd)
 	l.desk.clear()
-	return l.result()
+	return l.result(), nil
 }
 
 func (h *Host) newLeg(in LegInput) *leg {
-	l := &leg{Host: h, in: in, course: in.Base, flights: map[string]*flight{}, landed: make(chan landing, 64), yield: in.Detour}
+	l := &leg{
+		Host: h, in: in, flights: map[string]*flight{}, landed: make(chan landing, 64), doubtful: map[string]bool{}, yield: in.Mode == ModeDetour,
+	}
 	l.desk = desk{leg: l, rows: map[string]journal.Row{}}
 	return l
 }
 
-// start brings the leg to where the task is, and records what the workflow took in.
-func (l *leg) start(ctx context.Context) error {
-	tail, err := decodeEvents(l.in.Tail)
-	if err != nil {
-		return err
-	}
-	if l.todo, err = decodeEffects(l.in.Owed); err != nil {
-		return err
-	}
-	from := l.in.N - len(tail)
-	var steps []journal.Stepped
-	if l.again || l.in.N == 0 || l.course.N < from {
-		if steps, err = l.Log.Steps(ctx, l.in.Place, l.in.Task, l.course.N); err != nil {
-			return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
-		}
-	}
-	recorded := l.course.N + len(steps)
-	if recorded > from && len(steps) > 0 {
-		if err := l.agree(steps[from-l.course.N:], tail); err != nil {
+// carry takes the task from where it is to where nothing more can be done.
+func (l *leg) carry(ctx context.Context) error {
+	if l.family.again || !l.desk.resume(l.in) {
+		if err := l.fold(ctx); err != nil {
 			return err
 		}
 	}
-	for _, e := range tail[min(max(recorded-from, 0), len(tail)):] {
-		body, err := agent.MarshalEvent(e)
-		if err != nil {
-			return err
-		}
-		steps = append(steps, journal.Stepped{Event: body})
-	}
-	if err := l.fold(steps); err != nil {
-		return err
+	for _, e := range l.todo {
+		l.doubtful[e.Key()] = l.family.again
 	}
 	l.point(PointLegFolded)
-	if recorded >= l.in.N && len(tail) > 0 {
-		l.todo = slices.DeleteFunc(l.todo, agent.Effect.Record)
+	if err := l.start(ctx); err != nil {
+		return err
 	}
-	return l.settleIn(ctx, recorded)
-}
-
-// agree complains when the journal has other steps than the workflow has taken in. Nothing leads there; if
-// something did, whoever waits is told rather than kept waiting.
-func (l *leg) agree(steps []journal.Stepped, tail []agent.Event) error {
-	for i := range min(len(steps), len(tail)) {
-		e, err := agent.UnmarshalEvent(steps[i].Event)
+	for {
+		bell, leave := l.doors.enter(l.in.Place, l.in.Agent, l.rouse)
+		err := l.carryOn(ctx, bell)
+		leave()
 		if err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(e, tail[i]) {
-			return &chat.Error{Code: chat.CodeConflict, Message: fmt.Sprintf("step %d of %s is %s in the journal and %s in the engine",
-				l.in.N-len(tail)+i+1, l.in.Task, agent.EventName(e), agent.EventName(tail[i]))}
+		// Who rang before the door was shut relies on this look.
+		if err := l.readMail(ctx); err != nil || len(l.flights) == 0 && !l.unread {
+			return err
 		}
 	}
-	return nil
 }
 
-// fold takes in what was taken in before. What lies beyond the workflow's own knowledge is told to
-// it again.
-func (l *leg) fold(steps []journal.Stepped) error {
+// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do.
+func (l *leg) fold(ctx context.Context) error {
+	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, max(0, l.in.Base-1))
+	if err != nil {
+		return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
+	}
 	for _, step := range steps {
+		if len(step.Course) > 0 {
+			if err := l.restore(step); err != nil {
+				return err
+			}
+			continue
+		}
 		e, err := agent.UnmarshalEvent(step.Event)
 		if err != nil {
-			return err
+			return fmt.Errorf("a newer build has to carry this task on: %w", err)
 		}
 		s, err := l.course.retake(e)
 		if err != nil {
 			return err
 		}
-		if s.N > l.in.N {
-			l.tell(e, step.Mail)
-			l.forget(e)
-			for _, effect := range s.Effects {
-				if !effect.Record() {
-					l.todo = append(l.todo, effect)
-				}
-			}
-		}
+		l.forget(e)
+		l.owe(s.Effects)
 	}
 	return nil
 }
 
+// saved is a course as a step keeps it, with what is left to do.
+type saved struct {
+	Course course            `json:"course"`
+	Todo   []json.RawMessage `json:"todo,omitempty"`
+}
+
+// save is the course as it is now.
+func (l *leg) save() (json.RawMessage, error) {
+	todo, err := encodeEffects(l.outstanding())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(saved{Course: l.course, Todo: todo})
+}
+
+// outstanding is what is left to do, with what is under way.
+func (l *leg) outstanding() []agent.Effect {
+	out := slices.Clone(l.todo)
+	for _, f := range l.flights {
+		child, ok := f.effect.(agent.StartChild)
+		if f.effect != nil && (!ok || !l.course.State.Runs(child.Task)) {
+			out = append(out, f.effect)
+		}
+	}
+	return out
+}
+
+// restore takes up the course that a step has.
+func (l *leg) restore(step journal.Stepped) error {
+	var s saved
+	if err := json.Unmarshal(step.Course, &s); err != nil {
+		return fmt.Errorf("read the course of %s at step %d: %w", l.in.Task, step.N, err)
+	}
+	todo, err := decodeEffects(s.Todo)
+	if err != nil {
+		return fmt.Errorf("read what is left to do of %s at step %d: %w", l.in.Task, step.N, err)
+	}
+	l.course, l.todo, l.base = s.Course, todo, step.N
+	return nil
+}
+
+// owe adds to what is left to do. Records and mail are written with the step, and an ended child is not started any more.
+func (l *leg) owe(effects []agent.Effect) {
+	for _, e := range effects {
+		if end, ok := e.(agent.EndTask); ok {
+			l.drop(agent.StartChild{Task: end.Task}.Key())
+		}
+		if !written(e) {
+			l.todo = append(l.todo, e)
+		}
+	}
+}
+
+// drop takes an effect off the list, and reports whether it was there.
+func (l *leg) drop(key string) bool {
+	before := len(l.todo)
+	l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == key })
+	return len(l.todo) < before
+}
+
 // forget takes an effect off the list that an event answers.
 func (l *leg) forget(e agent.Event) {
-	key := ""
 	switch e := e.(type) {
 	case agent.Replied:
-		key = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
+		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
 	case agent.ModelFailed:
-		key = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
+		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
 	case agent.Compacted:
-		key = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
+		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
 	case agent.ToolDone:
-		key = agent.RunTool{Call: e.Call}.Key()
+		l.drop(agent.RunTool{Call: e.Call}.Key())
 	case agent.Resolved:
-		key = agent.CallSide{Side: e.Side}.Key()
+		l.drop(agent.CallSide{Side: e.Side}.Key())
 	case agent.Routed:
-		key = agent.CallSide{Side: e.Side}.Key()
+		l.drop(agent.CallSide{Side: e.Side}.Key())
+	case agent.ChildStarted:
+		l.drop(agent.StartChild{Task: e.Task}.Key())
+	case agent.ChildEnded:
+		l.drop(agent.StartChild{Task: e.Task}.Key())
 	default:
-		return
-	}
-	l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == key })
-}
-
-// tell keeps an event for the workflow.
-func (l *leg) tell(e agent.Event, mail int) {
-	l.events = append(l.events, e)
-	if body, err := agent.MarshalEvent(e); err == nil {
-		l.bytes += len(body)
-	}
-	if mail != 0 {
-		l.took = append(l.took, mail)
 	}
 }
 
-// settleIn records the tail and everything that is owed, begins an agent that has not begun, and
-// reads the mail that came along.
-func (l *leg) settleIn(ctx context.Context, recorded int) error {
-	var rows []journal.Row
-	if recorded < l.in.N {
-		for i, body := range l.in.Tail {
-			n := l.in.N - len(l.in.Tail) + i + 1
-			rows = append(rows, journal.Stepped{In: l.in.in(), N: n, Event: body})
-		}
-		records, err := l.records(ctx, l.todo)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, records...)
-		for _, m := range l.in.Moves {
-			rows = append(rows, l.moved(m))
-		}
-	}
-	l.todo = slices.DeleteFunc(l.todo, agent.Effect.Record)
+// start begins an agent that has not begun, and takes in what has arrived before anything else is begun.
+func (l *leg) start(ctx context.Context) error {
+	var arrived []landing
 	if l.course.State.Phase == agent.Unborn {
 		begun, err := l.begin(ctx)
 		if err != nil {
 			return err
 		}
-		if err := l.take(ctx, landing{event: begun}, 0); err != nil {
-			return err
-		}
-	} else if err := l.commit(ctx, rows); err != nil {
+		arrived = append(arrived, landing{event: begun})
+	}
+	told, err := l.told(ctx)
+	if err != nil {
 		return err
 	}
-	return l.readAll(ctx, l.in.Mail)
+	mail, err := l.mail(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.takeAll(ctx, append(append(arrived, told...), mail...)); err != nil || l.yield {
+		return err
+	}
+	for _, e := range l.carried() {
+		if l.flights[e.Key()] == nil {
+			l.prepareChild(ctx, e)()
+		}
+	}
+	return nil
 }
 
-// carryOn lands what was begun and takes in what it means, until nothing is left that a leg can do.
-func (l *leg) carryOn(ctx context.Context, engine wish, drained <-chan struct{}) error {
-	called := engine.called.Done()
+// takeAll takes in what has arrived, in order, and then begins what is to be done.
+func (l *leg) takeAll(ctx context.Context, arrived []landing) error {
+	if len(arrived) == 0 {
+		return l.commit(ctx, nil)
+	}
+	for i, a := range arrived {
+		l.hold = i < len(arrived)-1
+		if err := l.take(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOn lands what was begun and takes in what it means, until nothing is under way.
+func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
+	called, quiet, drained := l.family.engine.called.Done(), l.family.quiet, l.family.drained
+	if l.in.N < 0 {
+		called = nil // the eldest is told
+	}
 	var poll, giveUp <-chan time.Time
 	pause := mailPoll
-	if l.in.More {
-		poll = time.After(0)
-	}
-	for len(l.flights) > 0 {
-		wake, stop := l.wake()
-		select {
-		case end := <-l.landed:
-			stop()
-			delete(l.flights, end.key)
-			if err := l.take(ctx, end, 0); err != nil {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if l.unread {
+			if err := l.readMail(ctx); err != nil {
 				return err
 			}
 			continue
-		case <-wake:
-			if err := l.take(ctx, landing{event: agent.Ticked{At: l.at()}}, 0); err != nil {
+		}
+		if l.own() == 0 {
+			if len(l.flights) == 0 && (l.in.N >= 0 || quiet == nil || l.course.State.Phase == agent.Done) {
+				return nil
+			}
+			l.rest()
+		}
+		wake, stop := l.wake()
+		select {
+		case <-ctx.Done():
+			stop()
+			return ctx.Err()
+		case <-quiet:
+			stop()
+			quiet = nil
+			continue
+		case end := <-l.landed:
+			if err := l.landFlight(ctx, end); err != nil {
+				stop()
 				return err
 			}
-		case <-engine.gone.Done():
-			return fmt.Errorf("the engine has given this leg up: %w", context.Cause(engine.gone))
-		case <-called:
-			called = nil
-			if engine.gone.Err() == nil { // else the next round sees to it
-				l.yield, poll = true, time.After(0)
+		case <-wake:
+			l.rouse()
+			if err := l.take(ctx, landing{event: agent.Ticked{At: l.at()}}); err != nil {
+				stop()
+				return err
 			}
-		case mail := <-l.door:
-			l.yield = true
-			if err := l.readAll(ctx, mail); err != nil {
+		case <-l.family.engine.gone.Done():
+			stop()
+			return l.abandon(ctx, context.Cause(l.family.engine.gone))
+		case <-called:
+			called, poll = nil, time.After(0)
+		case <-bell:
+			pause = mailPoll
+			if err := l.look(ctx); err != nil {
+				stop()
 				return err
 			}
 		case <-poll:
-			answered, err := l.fetchMail(ctx)
-			if err != nil {
+			pause = min(2*pause, mailSlow)
+			poll = time.After(pause)
+			if err := l.look(ctx); err != nil {
+				stop()
 				return err
 			}
-			if pause = min(2*pause, mailSlow); answered {
-				pause = mailPoll
-			}
-			poll = time.After(pause)
 		case <-drained:
 			drained, l.yield = nil, true
 			giveUp = time.After(drainGrace)
 		case <-giveUp:
 			for key, f := range l.flights {
-				f.cancel()
+				if _, child := f.effect.(agent.StartChild); child {
+					continue // it gives up by itself
+				}
+				f.cancel(nil)
 				delete(l.flights, key)
 				l.todo = append(l.todo, f.effect)
 				l.dropped = true
@@ -323,7 +392,80 @@ func (l *leg) carryOn(ctx context.Context, engine wish, drained <-chan struct{})
 		}
 		stop()
 	}
+}
+
+// landFlight takes in the end of a local effect.
+func (l *leg) landFlight(ctx context.Context, end landing) error {
+	f, flies := l.flights[end.key]
+	switch {
+	case end.key == "": // a child has begun
+		l.rouse()
+		return l.take(ctx, end)
+	case !flies:
+		return nil // it was given up
+	}
+	delete(l.flights, end.key)
+	if _, child := f.effect.(agent.StartChild); child {
+		l.takeOver()
+	}
+	switch {
+	case end.err != nil:
+		return end.err
+	case end.rests != nil:
+		l.rests = append(l.rests, *end.rests)
+		return nil
+	}
+	l.unread = l.unread || l.held
+	if err := l.take(ctx, end); err != nil {
+		return err
+	}
+	if run, ok := f.effect.(agent.RunTool); ok && !run.Local() {
+		l.point(PointOnceEnd)
+	}
 	return nil
+}
+
+// abandon ends a leg that the engine has given up: another carries the task on, and what this one runs is nobody's. Of a call that
+// must not be run twice it records what it knows.
+func (l *leg) abandon(ctx context.Context, why error) error {
+	waits := map[string]*flight{}
+	for key, f := range l.flights {
+		f.cancel(fmt.Errorf("%w: %w", tool.ErrGivenUp, why))
+		switch e := f.effect.(type) {
+		case agent.RunTool:
+			if !e.Local() {
+				waits[key] = f
+			}
+		case agent.StartChild: // it does the same
+			waits[key] = f
+		default:
+		}
+	}
+	late := time.After(drainGrace)
+	for len(waits) > 0 {
+		select {
+		case end := <-l.landed:
+			f, ok := waits[end.key]
+			delete(waits, end.key)
+			if !ok {
+				continue
+			}
+			rows := end.rows
+			if run, ok := f.effect.(agent.RunTool); ok && len(rows) == 0 && end.err == nil {
+				rows = l.cutOff(run.Call, f.began)
+			}
+			if len(rows) > 0 {
+				if err := l.record(ctx, rows); err != nil {
+					return err
+				}
+			}
+		case <-late:
+			waits = nil
+		}
+	}
+	// Somebody may have rung here who relies on a look at the mail.
+	l.tellEngine(ctx, l.in.Place, l.in.Agent)
+	return fmt.Errorf("the engine has given this leg up: %w", why)
 }
 
 // wake fires when the core wants to be woken.
@@ -336,54 +478,34 @@ func (l *leg) wake() (<-chan time.Time, func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// fetchMail asks the workflow for what has arrived. It reports whether there was an answer.
-func (l *leg) fetchMail(ctx context.Context) (bool, error) {
-	asking, cancel := context.WithTimeout(ctx, mailTimeout)
-	defer cancel()
-	value, err := l.Engine.QueryWorkflow(asking, WorkflowID(l.in.Place, l.in.Agent), "", queryMail)
-	if err != nil {
-		l.Logger.WarnContext(ctx, "cannot read mail", "agent", l.in.Agent, "error", err)
-		return false, nil // It is asked for again, and the workflow keeps it.
+// take gives the core an event and records it with all that belongs to it. An event that the core refuses changes nothing.
+func (l *leg) take(ctx context.Context, end landing) error {
+	if end.event == nil {
+		return l.commit(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}})
 	}
-	var mail []Envelope
-	if err := value.Get(&mail); err != nil {
-		return false, fmt.Errorf("read mail: %w", err)
-	}
-	return true, l.readAll(ctx, mail)
-}
-
-func (l *leg) readAll(ctx context.Context, mail []Envelope) error {
-	for _, m := range mail {
-		if slices.Contains(l.took, m.Index) || l.course.State.Phase == agent.Done {
-			continue // What comes too late is the workflow's to send back.
-		}
-		e, err := agent.UnmarshalEvent(m.Event)
-		if err != nil {
-			continue // The workflow's to deal with: a newer build may know it.
-		}
-		if err := l.take(ctx, landing{event: e}, m.Index); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// take gives the core an event and records it with all that belongs to it.
-func (l *leg) take(ctx context.Context, end landing, mail int) error {
 	s, err := l.course.take(end.event)
 	if err != nil {
-		if mail != 0 && !unsettled(err) {
-			l.took = append(l.took, mail)
-		}
-		return l.commit(ctx, end.rows)
+		return l.commit(ctx, append(end.rows, l.refuse(end.mail, err)...))
 	}
 	body, err := agent.MarshalEvent(end.event)
 	if err != nil {
 		return err
 	}
 	l.desk.learn(end.rows)
-	rows := append(slices.Clone(end.rows), journal.Stepped{In: l.in.in(), N: s.N, Event: body, Mail: mail})
-	l.todo = append(l.todo, s.Effects...)
+	step := journal.Stepped{In: l.in.in(), N: s.N, Event: body}
+	l.forget(end.event)
+	l.owe(s.Effects)
+	begun := s.N == 1
+	if s.N%courseEvery == 0 {
+		if step.Course, err = l.save(); err != nil {
+			return err
+		}
+		l.base = s.N
+	}
+	rows := append(slices.Clone(end.rows), step)
+	if end.mail != nil {
+		rows = append(rows, journal.Delivered{ID: end.mail.ID})
+	}
 	var records []journal.Row
 	if err := l.patiently(ctx, func() (err error) { records, err = l.records(ctx, s.Effects); return err }); err != nil {
 		return err
@@ -392,9 +514,13 @@ func (l *leg) take(ctx context.Context, end landing, mail int) error {
 	if s.Move != nil {
 		rows = append(rows, l.moved(*s.Move))
 	}
-	l.todo = slices.DeleteFunc(l.todo, agent.Effect.Record)
-	l.tell(end.event, mail)
-	return l.commit(ctx, rows)
+	if err := l.commit(ctx, rows); err != nil {
+		return err
+	}
+	if begun && l.begunHook != nil {
+		l.begunHook()
+	}
+	return nil
 }
 
 // commit makes rows durable, together with those that announce what is begun next, and begins it.
@@ -421,17 +547,22 @@ func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
 	for _, run := range begin {
 		run()
 	}
-	return nil
+	l.bring(ctx, rows)
+	return l.killAll(ctx)
 }
 
 // pick takes what may be begun now off the list.
 func (l *leg) pick() []agent.Effect {
-	if l.yield || l.bytes > tailBytes || slices.ContainsFunc(l.todo, forEngine) {
+	if l.yield || l.hold || l.Now().Sub(l.family.began) > legSpan || l.family.leaves() {
 		return nil
 	}
 	var out, left []agent.Effect
 	for _, e := range l.todo {
-		if l.in.Effects > 0 && l.begun >= l.in.Effects {
+		if child, ok := e.(agent.StartChild); ok && !l.full && l.mayCarry(child) {
+			out = append(out, e)
+			continue
+		}
+		if forEngine(e) || l.in.Effects > 0 && l.begun >= l.in.Effects {
 			left = append(left, e)
 			continue
 		}
@@ -452,23 +583,18 @@ func (l *leg) abort() {
 			target = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
 			end = agent.ModelFailed{At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: "cancelled"}
 		case agent.AbortTool:
-			if !e.Local() {
-				continue
-			}
 			target = agent.RunTool{Call: e.Call}.Key()
 			end = agent.ToolDone{At: l.at(), Call: e.Call, Result: agent.ToolCancelled}
 		default:
 			continue
 		}
-		l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == e.Key() })
+		l.drop(e.Key())
 		if f, ok := l.flights[target]; ok {
-			f.cancel()
+			f.cancel(nil)
 			continue
 		}
-		before := len(l.todo)
-		l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == target })
-		if len(l.todo) < before {
-			l.flights[target] = &flight{cancel: func() {}}
+		if l.drop(target) {
+			l.flights[target] = &flight{cancel: func(error) {}}
 			l.landed <- landing{key: target, event: end}
 		}
 	}
@@ -489,11 +615,7 @@ func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 		return fmt.Errorf("record %d rows of %s: %w", len(rows), l.in.Task, err)
 	}
 	l.point(PointLegAppended)
-	if err := l.fenced(ctx, rows, written, tries > 1); err != nil {
-		return err
-	}
-	l.ours = l.ours || slices.ContainsFunc(rows, isStep)
-	return nil
+	return l.fenced(ctx, rows, written, tries > 1)
 }
 
 func isStep(r journal.Row) bool { return r.Kind() == journal.KindStepped }
@@ -506,7 +628,11 @@ func (h *Host) patiently(ctx context.Context, do func() error) error {
 		if err == nil || refused(err) || ctx.Err() != nil || h.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
 	}
 }
 
@@ -533,22 +659,46 @@ func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.
 }
 
 // result is what the workflow is told.
-func (l *leg) result() (LegResult, error) {
-	events, err := encodeEvents(l.events)
-	if err != nil {
-		return LegResult{}, err
+func (l *leg) result() LegResult {
+	s := &l.course.State
+	out := LegResult{N: l.course.N, Base: l.base, Wake: s.Wake, Dropped: l.dropped}
+	switch {
+	case s.Phase == agent.Done:
+		out.Next = NextEnd
+		return out
+	case slices.ContainsFunc(l.todo, l.forLeg):
+		out.Next = NextLeg
+	case s.Phase == agent.Idle:
+		out.Next = NextIdle
 	}
-	out := LegResult{Events: events, Took: l.took, Tokens: l.tokens, Dropped: l.dropped || l.shared()}
+	apart := map[string]bool{}
+	for _, task := range l.in.Apart {
+		apart[task] = true
+	}
 	for _, e := range l.todo {
-		out.Left = append(out.Left, e.Key())
+		if e, ok := e.(agent.StartChild); ok && !l.mayCarry(e) || ok && l.full {
+			apart[e.Task] = true
+			out.Start = append(out.Start, Start{Task: e.Task, Agent: e.Agent, Parent: l.in.Agent, Background: e.Background, Width: e.Width, Time: e.Time})
+		}
 	}
-	return out, nil
+	for i := range s.Children {
+		c := &s.Children[i]
+		out.Urgent = out.Urgent || c.State == agent.ChildStarting && c.Stop != ""
+		if !c.Background && c.Waiting == "" && apart[s.Brief.Agent+"/"+c.ID] {
+			out.Await++
+		}
+	}
+	if slices.ContainsFunc(s.Children, func(c agent.Child) bool { return c.State == agent.ChildQueued }) {
+		out.Await = 1 // each that ends makes room for another
+	}
+	l.merge(&out)
+	return out
 }
 
-// shared reports whether something is left to do that the leg before this one has under way, if it lives on,
-// and whose end it may still record.
-func (l *leg) shared() bool {
-	return l.again && !l.ours && slices.ContainsFunc(l.todo, agent.Effect.Local)
+// forLeg reports whether something that is left to do is for the next leg.
+func (l *leg) forLeg(e agent.Effect) bool {
+	child, ok := e.(agent.StartChild)
+	return !forEngine(e) || ok && !l.full && l.mayCarry(child)
 }
 
 func (l *leg) point(p Point) { l.Fault.at(p, l.in.Place, l.in.Task) }

@@ -9,14 +9,10 @@ const (
 	workflowAgent   = "agent"
 	workflowReview  = "review"
 	activityLeg     = "leg"
-	activityOnce    = "once"
-	activityClose   = "close"
-	activityKill    = "kill"
 	activityConfess = "confess"
 	activityReview  = "review"
-	signalMail      = "mail"
+	signalLook      = "look"
 	signalLost      = "lost"
-	queryMail       = "mail"
 	controlQueue    = "retinue"
 )
 

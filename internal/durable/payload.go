@@ -1,22 +1,8 @@
 package durable
 
 import (
-	"encoding/json"
-
-	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
-)
-
-// What crosses the engine stays well under its limits: what goes into a leg and what comes out of one
-// takes no more than 16 KiB, and none of it is text.
-const (
-	payloadBytes = 12 << 10
-	// baseBytes is the largest state that travels; a larger one is folded from the journal.
-	baseBytes = 5 << 10
-	// tailBytes is how much the workflow takes in before it has it recorded, and how much a leg does
-	// before it returns; mailBytes is how much mail a leg is given at its start.
-	tailBytes = 7 << 10
-	mailBytes = 2 << 10
 )
 
 // Whose says which run of which agent is meant.
@@ -50,26 +36,9 @@ type Begin struct {
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int `json:"leg_effects,omitempty"`
 
-	// Apart means that signals are counted apart from what the workflow learns by itself. A run that was
-	// begun before that was so counts both together until its next history.
-	Apart bool `json:"apart,omitempty"`
-
-	// Posted and Told are the numbers of the last mail of either kind.
-	Posted int `json:"posted,omitempty"`
-	Told   int `json:"told,omitempty"`
-	// Course, Mail (what of it is to be read) and Tasks carry a run over into a new history.
-	Course *course           `json:"course,omitempty"`
-	Mail   []Envelope        `json:"mail,omitempty"`
-	Tasks  map[string]string `json:"tasks,omitempty"`
-}
-
-// Ended is how a run ended.
-type Ended struct {
-	Outcome agent.Outcome `json:"outcome"`
-	// Tokens estimates the report.
-	Tokens int64 `json:"tokens,omitempty"`
-	// Running means that the run has not ended, whoever said so.
-	Running bool `json:"running,omitempty"`
+	// Last and Started carry a run over into a new history: what its last leg said, and which children it has not heard of yet.
+	Last    *LegResult `json:"last,omitempty"`
+	Started []string   `json:"started,omitempty"`
 }
 
 // Lost says that the engine does not run a task that has not ended.
@@ -77,68 +46,91 @@ type Lost struct {
 	Task string `json:"task"`
 }
 
-// Mail is an event on its way to an agent.
-type Mail struct {
-	Event json.RawMessage `json:"event"`
-}
+// Mode is how a leg begins.
+type Mode string
 
-// Envelope is mail with its place in the order of arrival. Signals count upwards, what the workflow has learnt
-// by itself downwards.
-type Envelope struct {
-	Index int             `json:"i"`
-	Event json.RawMessage `json:"event"`
-}
+// The modes.
+const (
+	// ModeNext goes on where the leg before ended.
+	ModeNext Mode = ""
+	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun what this one is to do.
+	ModeAgain Mode = "again"
+	// ModeDetour means that nobody serves the workspace now: the leg takes in what has arrived, records it and begins nothing.
+	ModeDetour Mode = "detour"
+)
 
-// LegInput is what a leg starts from.
+// LegInput is what a leg starts from. All else is in the journal.
 type LegInput struct {
 	Whose
-	Width int   `json:"width,omitempty"`
-	Time  int64 `json:"time,omitempty"`
-	// Base is the course at some time; the steps between it and the tail are in the journal.
-	Base course `json:"base"`
-	// Tail are the last events that the workflow took in, up to number N; they are not recorded.
-	N     int               `json:"n"`
-	Tail  []json.RawMessage `json:"tail,omitempty"`
-	Moves []Move            `json:"moves,omitempty"`
-	// Owed is what is left to do, in order.
-	Owed []json.RawMessage `json:"owed,omitempty"`
-	// Mail is what has arrived and the workflow could not take in.
-	Mail []Envelope `json:"mail,omitempty"`
-	// More means that there is more mail than that.
-	More bool `json:"more,omitempty"`
-	// Again means that an earlier leg may have gone further than the workflow knows, or that it began
-	// what this one is to do.
-	Again bool `json:"again,omitempty"`
-	// Detour means that nobody serves the workspace now: the leg only takes in and records.
-	Detour  bool `json:"detour,omitempty"`
-	Effects int  `json:"effects,omitempty"`
+	Parent     string `json:"parent,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	Width      int    `json:"width,omitempty"`
+	Time       int64  `json:"time,omitempty"`
+	Mode       Mode   `json:"mode,omitempty"`
+	// N is the last step that the workflow knows of, and Base the last one that has a course. Both are zero in a new run. N is less than
+	// zero for a sub-agent that its parent's leg carries: of that one no workflow knows.
+	N    int `json:"n,omitempty"`
+	Base int `json:"base,omitempty"`
+	// Apart are the children that have runs of their own. All others that have not ended are carried by the leg.
+	Apart []string `json:"apart,omitempty"`
+	// Started are the children that the engine has started since the last leg, Ended those whose runs have ended, and Lost those
+	// that somebody says the engine does not run.
+	Started []string `json:"started,omitempty"`
+	Ended   []End    `json:"ended,omitempty"`
+	Lost    []string `json:"lost,omitempty"`
+	// Tick is when the core wanted to be woken, once that time has come; zero otherwise.
+	Tick int64 `json:"tick,omitempty"`
+	// Long means that the history is about to grow too long.
+	Long bool `json:"long,omitempty"`
+	// Effects is how many local effects the leg may carry out; zero means any number.
+	Effects int `json:"effects,omitempty"`
 }
 
-// LegResult is what a leg hands back.
+// End is the end of a child's run. Kind is set for one that somebody ended from outside.
+type End struct {
+	Task string         `json:"task"`
+	Kind chat.ErrorKind `json:"kind,omitempty"`
+}
+
+// Next is what a workflow does after a leg.
+type Next string
+
+// What comes next.
+const (
+	// NextWait waits for mail, for children, or for the time to wake.
+	NextWait Next = ""
+	// NextLeg runs another leg: something is left to do.
+	NextLeg Next = "leg"
+	// NextIdle is NextWait of an orchestrator between two turns.
+	NextIdle Next = "idle"
+	// NextEnd ends the run.
+	NextEnd Next = "end"
+)
+
+// LegResult is what a leg hands back: numbers and ids.
 type LegResult struct {
-	// Events are those after number N of the input, all recorded.
-	Events []json.RawMessage `json:"events,omitempty"`
-	// Left are the keys of the effects that were not carried out.
-	Left []string `json:"left,omitempty"`
-	// Dropped means that some of those had begun, and nobody knows how far they came or whether they go on.
+	N    int  `json:"n"`
+	Base int  `json:"base,omitempty"`
+	Next Next `json:"next,omitempty"`
+	// Wake is when the core wants to be woken, in milliseconds since 1970; zero means never.
+	Wake int64 `json:"wake,omitempty"`
+	// Start are the children to start in runs of their own that the engine is not known to have started.
+	Start []Start `json:"start,omitempty"`
+	// Await is how many of the children with runs of their own must end before a leg has something to do with it.
+	Await int `json:"await,omitempty"`
+	// Urgent means that a child which is being started is to stop as soon as it runs.
+	Urgent bool `json:"urgent,omitempty"`
+	// Dropped means that the leg gave up what it had begun, and nobody knows how far that came.
 	Dropped bool `json:"dropped,omitempty"`
-	// Took are the places of the mail that were taken in, or can never be.
-	Took []int `json:"took,omitempty"`
-	// Tokens estimates the report of a run that has ended.
-	Tokens int64 `json:"tokens,omitempty"`
 }
 
-// OnceInput asks for a tool call that must not happen twice.
-type OnceInput struct {
-	Whose
-	RoleHash string        `json:"role_hash,omitempty"`
-	Run      agent.RunTool `json:"run"`
-}
-
-// CloseInput closes the books of a task whose run ended without doing so.
-type CloseInput struct {
-	Whose
-	Outcome agent.Outcome `json:"outcome"`
-	// Ask means that somebody else said so: the engine is asked first, and what runs stays.
-	Ask bool `json:"ask,omitempty"`
+// Start is a child to start.
+type Start struct {
+	Task  string `json:"task"`
+	Agent string `json:"agent"`
+	// Parent is the agent that asks for it.
+	Parent     string `json:"parent"`
+	Background bool   `json:"background,omitempty"`
+	Width      int    `json:"width,omitempty"`
+	Time       int64  `json:"time,omitempty"`
 }

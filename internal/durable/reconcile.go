@@ -83,7 +83,7 @@ func (r *Reconciler) look(ctx context.Context, places []journal.Place, working m
 	for _, place := range places {
 		ids = append(ids, WorkflowID(place, Root))
 		for _, t := range working[place] {
-			if t.Agent != Root {
+			if t.Background {
 				ids = append(ids, WorkflowID(place, t.Agent))
 			}
 		}
@@ -191,7 +191,7 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 		return did, r.Client.restart(ctx, place)
 	}
 	for _, t := range tasks {
-		if t.Agent == Root || r.early(place, t.Agent) {
+		if t.Agent == Root || !t.Background || r.early(place, t.Agent) {
 			continue
 		}
 		lost, err := r.lost(ctx, place, t.Agent)
@@ -247,7 +247,7 @@ func (c *Client) restart(ctx context.Context, place journal.Place) error {
 func (c *Client) reportLost(ctx context.Context, t journal.WorkingTask) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	err := c.Engine.SignalWorkflow(ctx, WorkflowID(t.Place, t.Parent), "", signalLost, Lost{Task: t.Task})
+	err := signal(ctx, c.Engine, t.Place, t.Parent, signalLost, Lost{Task: t.Task})
 	if notFound(err) {
 		return 0, nil
 	}

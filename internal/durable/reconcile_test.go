@@ -84,8 +84,8 @@ func (e *forgetfulEngine) note(what string) {
 	e.did = append(e.did, what)
 }
 
-// TestReconcile has an engine that lost some of what works: orchestrators are started again, sub-agents are reported to the
-// parents that run, and everything else is left alone.
+// TestReconcile has an engine that lost some of what works: orchestrators are started again, background sub-agents are reported to the
+// nearest agent above them that runs, and everything else is left alone: what is not in the background is carried by its parent's leg.
 //
 // Covers: P7.
 func TestReconcile(t *testing.T) {
@@ -101,7 +101,7 @@ func TestReconcile(t *testing.T) {
 		}
 		for _, id := range below {
 			parent := id[:strings.LastIndexByte(id, '/')]
-			rows = append(rows, journal.Assigned{In: in(id), Parent: parent, Role: "coder", Depth: strings.Count(id, "/")})
+			rows = append(rows, journal.Assigned{In: in(id), Parent: parent, Background: !strings.HasSuffix(id, ".9"), Role: "coder", Depth: strings.Count(id, "/")})
 		}
 		if _, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: conversation}, at, rows...); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestReconcile(t *testing.T) {
 	begin("unknown", old, chat.StatusWaiting, "main/1.0.0")
 	begin("resting", old, chat.StatusCompleted, "main/1.0.0") // a background task works for an orchestrator that does not
 	begin("well", old, chat.StatusRunning, "main/1.0.0")
-	begin("half", old, chat.StatusRunning, "main/1.0.0", "main/1.0.0/1.0.0", "main/1.0.1", "main/1.0.1/1.0.0")
+	begin("half", old, chat.StatusRunning, "main/1.0.0", "main/1.0.0/1.0.0", "main/1.0.1", "main/1.0.1/1.0.0", "main/1.0.9")
 	engine.ended = []string{"t/ended/main", "t/half/main/1.0.1"}
 	engine.running = []string{"t/well/main", "t/well/main/1.0.0", "t/half/main", "t/half/main/1.0.0"}
 
@@ -130,7 +130,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("it did (+), want (-):\n%s", diff)
 		}
 	}
-	reports := []string{"lost t/half/main main/1.0.1", "lost t/half/main/1.0.0 main/1.0.0/1.0.0"}
+	reports := []string{"lost t/half/main main/1.0.1", "lost t/half/main main/1.0.1/1.0.0", "lost t/half/main/1.0.0 main/1.0.0/1.0.0"}
 	starts := []string{"start t/ended/main", "start t/resting/main", "start t/unknown/main"}
 	all := slices.Concat(reports, starts)
 	pass(all...)

@@ -54,8 +54,6 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 		return []journal.Row{journal.Relayed{In: in, Question: e.Question}}, nil
 	case agent.CloseQuestion:
 		return l.closedQuestion(ctx, e, beside)
-	case agent.Ask:
-		return l.asked(ctx, e)
 	case agent.Note:
 		return []journal.Row{journal.Noted{
 			In: in, Serial: e.Serial, Note: string(e.Kind), Question: e.Question, Number: e.Seq,
@@ -67,10 +65,8 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 			In: in, Serial: e.Serial, Turn: e.Turn, Status: e.Status, ErrorKind: e.Kind, Reason: e.Reason, By: e.By,
 			Cut: e.Cut,
 		}}, nil
-	case agent.Finish:
-		return l.finished(ctx, e)
 	default:
-		return nil, fmt.Errorf("no row for %s", agent.EffectName(effect))
+		return l.posted(ctx, effect)
 	}
 }
 
@@ -148,14 +144,13 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 	case e.Status == agent.CallFailed, e.Status == agent.CallTimedOut:
 		// The worker that was lost may have written down the result first, or the tool what it did until
 		// its time was over; then that one stands.
-		entries, err := l.Log.Find(ctx, l.in.Place, row.Key())
+		rows, err := l.desk.look(ctx, row.Key())
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case len(entries) > 0:
-			row, _ = entries[0].Row.(journal.Resulted)
-		case e.Unknown:
+		if first, ok := rows[row.Key()].(journal.Resulted); ok {
+			row = first
+		} else if e.Unknown {
 			row.Status = journal.CallIndeterminate
 		}
 	case e.Status == agent.CallDenied && (e.Reason == "" || e.Reason == agent.DeniedByPerson):

@@ -19,7 +19,7 @@ import (
 )
 
 // leastHistories is how many stored histories there must be for a replay to mean anything.
-const leastHistories = 100
+const leastHistories = 80
 
 // TestReplay plays every stored history on today's code. A history that today's code would not have
 // made is a run that this release would break.

@@ -60,15 +60,15 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 	return text, taint, err
 }
 
-// finished is the one end of this task, with the words of its result.
-func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, error) {
+// finished is the one end of this task, with the words of its result. Tokens estimates the report.
+func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row, tokens int64, err error) {
 	o := e.Outcome
 	row := journal.Finished{In: l.in.in()}
 	var claims receipt.Claims
 	if o.Call != "" {
 		part, err := l.desk.call(ctx, l.in.Agent, o.Call)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		s := submission(part.Args)
 		row.Summary, row.Message, row.Result, row.Files = s.text(), s.Error, json.RawMessage(part.Args), s.files()
@@ -82,7 +82,7 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, erro
 	if o.Turn != 0 {
 		parts, err := l.desk.reply(ctx, l.in.Agent, o.Turn)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		row.Summary = journal.Words(parts)
 	}
@@ -90,29 +90,28 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) ([]journal.Row, erro
 	case o.Partial != "":
 		part, err := l.desk.call(ctx, l.in.Agent, o.Partial)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		row.Summary = submission(part.Args).text()
 	case o.PartialTurn != 0 && row.Summary == "":
 		parts, err := l.desk.reply(ctx, l.in.Agent, o.PartialTurn)
 		if err != nil && !refused(err) {
-			return nil, err
+			return nil, 0, err
 		}
 		row.Summary = journal.Words(parts)
 	}
-	var err error
 	if row.Receipt, err = l.receipt(ctx, l.in.Whose, o, claims); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if l.tokens, err = reportTokens(row); err != nil {
-		return nil, err
+	if tokens, err = reportTokens(row); err != nil {
+		return nil, 0, err
 	}
 	patched, err := l.taken(ctx, l.in.Whose, l.course.State.Brief, o.Failed())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	rows, err := closed(row, o)
-	return append(patched, rows...), err
+	rows, err = closed(row, o)
+	return append(patched, rows...), tokens, err
 }
 
 // endedTask is the end of a child that never ran or did not let go.
@@ -237,17 +236,6 @@ func detailText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Close records the end of a task whose run could not. What was recorded before stands.
-func (h *Host) Close(ctx context.Context, in CloseInput) (Ended, error) {
-	if in.Ask {
-		if running, err := runs(ctx, h.Engine, in.Place, in.Agent); err != nil || running {
-			return Ended{Running: running}, err
-		}
-	}
-	ended, err := h.closeBooks(ctx, in)
-	return ended, final(err)
-}
-
 // final tells the engine of what trying again cannot help. A conversation that was removed has no
 // books to close, and a run that went on trying would never end.
 func final(err error) error {
@@ -257,21 +245,24 @@ func final(err error) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), "refused", err)
 }
 
-func (h *Host) closeBooks(ctx context.Context, in CloseInput) (Ended, error) {
-	rows, err := h.closedTree(ctx, in.Whose, in.Outcome)
+// closeBooks records the end of a task whose run could not do so: it never started, or somebody ended it from outside. What was
+// recorded before stands.
+func (l *leg) closeBooks(ctx context.Context, whose Whose, o agent.Outcome) (agent.ChildEnded, error) {
+	rows, err := l.closedTree(ctx, whose, o)
 	if err != nil {
-		return Ended{}, err
+		return agent.ChildEnded{}, err
 	}
-	if _, err := h.Log.Append(ctx, in.Place, h.Now(), rows...); err != nil {
-		return Ended{}, err
+	if _, err := l.Log.Append(ctx, whose.Place, l.Now(), rows...); err != nil {
+		return agent.ChildEnded{}, err
 	}
-	row, err := find[journal.Finished](ctx, h.newLeg(LegInput{Whose: in.Whose}), rows[0].Key())
-	if err != nil {
-		return Ended{}, err
-	}
-	var out Ended
+	return l.endOf(ctx, whose.Task)
+}
+
+// childEnded is what a parent is told of the end of a task.
+func childEnded(row journal.Finished, at agent.At) (out agent.ChildEnded, err error) {
+	out = agent.ChildEnded{At: at, Task: row.Task}
 	if out.Tokens, err = reportTokens(row); err != nil {
-		return Ended{}, err
+		return out, err
 	}
 	return out, json.Unmarshal(row.Outcome, &out.Outcome)
 }
@@ -293,12 +284,3 @@ func (h *Host) Confess(ctx context.Context, whose Whose, n int) error {
 
 // brokenSerial sets the ends of broken turns apart from those that the core numbers.
 const brokenSerial = 1 << 30
-
-// Kill ends a run, and those below it, that did not let go in time. Its books are closed already.
-func (h *Host) Kill(ctx context.Context, whose Whose) error {
-	err := h.Engine.TerminateWorkflow(ctx, WorkflowID(whose.Place, whose.Agent), "", "did not let go in time")
-	if notFound(err) {
-		return nil
-	}
-	return err
-}

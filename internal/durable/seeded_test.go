@@ -18,12 +18,12 @@ var changes = []struct {
 	name, file, old, to string
 }{
 	{
-		"the core drops the last delegation of a call", "../agent/spawn.go",
-		"	for i, it := range c.Items {\n		task := prior[i]", "	for i, it := range c.Items[:max(1, len(c.Items)-1)] {\n		task := prior[i]",
+		"the workflow does not start the last child", "workflow.go",
+		"range out.Start {", "range out.Start[:max(0, len(out.Start)-1)] {",
 	},
 	{
-		"the host signals nobody that a question is withdrawn", "order.go",
-		"r.deliver(ctx, Root, agent.QuestionWithdrawn{At: at(ctx), Question: e.Question})", "_ = e.Question",
+		"the workflow runs a leg for each child that ends", "workflow.go",
+		"len(r.ended) > 0 && len(r.ended) >= r.last.Await", "len(r.ended) > 0",
 	},
 }
 

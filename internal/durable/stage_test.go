@@ -18,7 +18,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -68,9 +67,6 @@ func newStage(t *testing.T, script string, fault Fault) *stage {
 	})
 	s.client = &Client{Log: s.log, Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now}
 	s.env.RegisterActivityWithOptions(s.host.Leg, activity.RegisterOptions{Name: activityLeg})
-	s.env.RegisterActivityWithOptions(s.host.Once, activity.RegisterOptions{Name: activityOnce})
-	s.env.RegisterActivityWithOptions(s.host.Close, activity.RegisterOptions{Name: activityClose})
-	s.env.RegisterActivityWithOptions(s.host.Kill, activity.RegisterOptions{Name: activityKill})
 	s.env.RegisterActivityWithOptions(s.host.Confess, activity.RegisterOptions{Name: activityConfess})
 	s.env.RegisterWorkflowWithOptions(s.host.Agent, workflow.RegisterOptions{Name: workflowAgent})
 	return s
@@ -214,10 +210,6 @@ type playedEngine struct {
 }
 
 func (e playedEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error { return nil }
-
-func (e playedEngine) QueryWorkflow(_ context.Context, id, _, query string, args ...any) (converter.EncodedValue, error) {
-	return e.stage.env.QueryWorkflowByID(id, query, args...)
-}
 
 func (e playedEngine) SignalWorkflow(_ context.Context, id, _, signal string, arg any) error {
 	return e.stage.env.SignalWorkflowByID(id, signal, arg)

@@ -51,10 +51,18 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 	return done, failures
 }
 
-// redeliverAll delivers posts of one conversation, and returns how many of them.
+// redeliverAll has the agents of one conversation look at mail that waits, and returns how many posts that is.
 func (c *Client) redeliverAll(ctx context.Context, posts []journal.Post) (done int, failures error) {
+	told := map[string]bool{}
 	for _, p := range posts {
-		err := c.redeliver(ctx, p)
+		if journal.Imported(p.Conversation) && p.Topic != topicErase {
+			continue // it is being imported, and was read elsewhere
+		}
+		if p.To != "" && told[p.To] {
+			done++
+			continue
+		}
+		err := c.deliver(ctx, p)
 		if errors.Is(err, errRunning) {
 			continue // the next look may find that it has stopped
 		}
@@ -62,6 +70,7 @@ func (c *Client) redeliverAll(ctx context.Context, posts []journal.Post) (done i
 			failures = errors.Join(failures, err)
 			continue
 		}
+		told[p.To] = err == nil && p.To != ""
 		done++
 	}
 	return done, failures

@@ -94,12 +94,3 @@ func TestMessageIDsOfResumedAgentsDiffer(t *testing.T) {
 		t.Errorf("ids %q and %q: they must differ and be short", a, b)
 	}
 }
-
-func TestMailFits(t *testing.T) {
-	mail := []Envelope{{Index: 1, Event: []byte(`"0123456789"`)}, {Index: 2, Event: []byte(`"0123456789"`)}}
-	for bytes, want := range map[int]int{0: 0, 31: 0, 32: 1, 63: 1, 64: 2, 1000: 2} {
-		if got := len(fitting(mail, bytes)); got != want {
-			t.Errorf("%d letters fit into %d bytes, want %d", got, bytes, want)
-		}
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +91,8 @@ func (l *leg) prepare(ctx context.Context, effect agent.Effect) ([]journal.Row, 
 		return l.prepareSide(ctx, e)
 	case agent.RunTool:
 		return l.prepareTool(ctx, e)
+	case agent.StartChild:
+		return nil, l.prepareChild(ctx, e), nil
 	default:
 		return nil, nil, fmt.Errorf("no way to carry out %s in a leg", agent.EffectName(effect))
 	}
@@ -98,33 +101,47 @@ func (l *leg) prepare(ctx context.Context, effect agent.Effect) ([]journal.Row, 
 // launch begins a local effect.
 func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.Context) landing) func() {
 	return func() {
-		flying, cancel := context.WithCancel(ctx)
-		l.flights[effect.Key()] = &flight{effect: effect, cancel: cancel}
+		flying, cancel := context.WithCancelCause(ctx)
+		l.flights[effect.Key()] = &flight{effect: effect, began: l.Now(), cancel: cancel}
 		go func() {
-			defer cancel()
-			end := run(flying)
-			end.key = effect.Key()
-			l.landed <- end
+			defer cancel(nil)
+			end := landing{err: fmt.Errorf("%s panicked", effect.Key())}
+			defer func() {
+				if p := recover(); p != nil { // the worker has other agents too
+					l.Logger.ErrorContext(ctx, "an effect panicked", "agent", l.in.Agent, "effect", effect.Key(), "panic", p, "stack", string(debug.Stack()))
+				}
+				end.key = effect.Key()
+				l.hand(ctx, end)
+			}()
+			end = run(flying)
 		}()
+	}
+}
+
+// hand hands something to the leg, if it is still there.
+func (l *leg) hand(ctx context.Context, end landing) {
+	select {
+	case l.landed <- end:
+	case <-ctx.Done():
 	}
 }
 
 // end is an effect that is over before it began.
 func (l *leg) end(effect agent.Effect, event agent.Event) func() {
 	return func() {
-		l.flights[effect.Key()] = &flight{effect: effect, cancel: func() {}}
+		l.flights[effect.Key()] = &flight{effect: effect, cancel: func(error) {}}
 		l.landed <- landing{key: effect.Key(), event: event}
 	}
 }
 
 // callName names a model call. One that is made again because its first maker was lost has a name
 // of its own: nobody knows what that one used.
-func (l *leg) callName(ctx context.Context, name string) string {
-	info := activity.GetInfo(ctx)
-	if !l.in.Again && info.Attempt == 1 {
-		return name
+func (l *leg) callName(ctx context.Context, e agent.CallModel) string {
+	if !l.doubtful[e.Key()] {
+		return callOf(e)
 	}
-	return fmt.Sprintf("%s~%s.%d", name, info.ActivityID, info.Attempt)
+	info := activity.GetInfo(ctx)
+	return fmt.Sprintf("%s~%s.%d", callOf(e), info.ActivityID, info.Attempt)
 }
 
 // callOf names a model call when it is made first.
@@ -145,7 +162,7 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 		return nil, nil, err
 	}
 	row := journal.Requested{
-		In: l.in.in(), Call: l.callName(ctx, callOf(e)), Type: l.requestType(e.Kind),
+		In: l.in.in(), Call: l.callName(ctx, e), Type: l.requestType(e.Kind),
 		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.course.State.Context,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}

@@ -101,13 +101,10 @@ func (w *Worker) add(engine Engine, host *Host, queue string, workflows bool, o 
 	options.DisableWorkflowWorker = !workflows
 	one := worker.New(engine, queue, options)
 	one.RegisterActivityWithOptions(host.Leg, activity.RegisterOptions{Name: activityLeg})
-	one.RegisterActivityWithOptions(host.Once, activity.RegisterOptions{Name: activityOnce})
 	one.RegisterActivityWithOptions(host.Review, activity.RegisterOptions{Name: activityReview})
 	if workflows {
 		one.RegisterWorkflowWithOptions(host.Agent, workflow.RegisterOptions{Name: workflowAgent})
 		one.RegisterWorkflowWithOptions(Review, workflow.RegisterOptions{Name: workflowReview})
-		one.RegisterActivityWithOptions(host.Close, activity.RegisterOptions{Name: activityClose})
-		one.RegisterActivityWithOptions(host.Kill, activity.RegisterOptions{Name: activityKill})
 		one.RegisterActivityWithOptions(host.Confess, activity.RegisterOptions{Name: activityConfess})
 	}
 	w.workers = append(w.workers, one)

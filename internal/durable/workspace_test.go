@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -16,9 +15,8 @@ func TestAWorkerKnowsItsTenants(t *testing.T) {
 	h := NewHost(Options{Serves: func(at Workspace) bool { return at == Workspace{Tenant: "acme", Name: "shop"} }})
 	forged := Whose{Place: journal.Place{Tenant: "mallory", Conversation: "c"}, Agent: Root, Task: Root, Workspace: "shop"}
 	_, leg := h.Leg(t.Context(), LegInput{Whose: forged})
-	_, once := h.Once(t.Context(), OnceInput{Whose: forged, Run: agent.RunTool{Call: "c1"}})
 	_, review := h.Review(t.Context(), ReviewInput{Whose: forged, Call: "c1"})
-	for name, err := range map[string]error{"leg": leg, "once": once, "review": review} {
+	for name, err := range map[string]error{"leg": leg, "review": review} {
 		if err == nil || !strings.Contains(err.Error(), "does not serve the workspace mallory/shop") {
 			t.Errorf("%s: %v", name, err)
 		}

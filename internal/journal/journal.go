@@ -77,6 +77,10 @@ type Reader interface {
 	Find(ctx context.Context, place Place, keys ...string) ([]Entry, error)
 	// Steps returns the recorded events of a task that come after the n-th, in order.
 	Steps(ctx context.Context, place Place, task string, after int) ([]Stepped, error)
+	// Mail returns the posts that wait for an agent, in order.
+	Mail(ctx context.Context, place Place, agent string) ([]Entry, error)
+	// Mailboxes returns the agents for which something waits, in order of their ids.
+	Mailboxes(ctx context.Context, place Place) ([]string, error)
 	// Transcript returns the last messages of an agent in order, without those that were voided.
 	Transcript(ctx context.Context, place Place, agent string, page Page) ([]Message, error)
 	// Chat returns what people and the orchestrator said to each other, in order. It looks at Bytes.
@@ -99,7 +103,7 @@ type Reader interface {
 	Weight(ctx context.Context, place Place) (Weight, error)
 }
 
-// Lists reads across the conversations of one tenant, and the outbox across all of them.
+// Lists reads across the conversations of one tenant, and the mailbox across all of them.
 type Lists interface {
 	// Conversations returns those that are archived or, unless the page says so, those that are not;
 	// the one last written to first.
@@ -139,6 +143,7 @@ type WorkingTask struct {
 	Place
 
 	Task, Agent, Parent string
+	Background          bool
 }
 
 // Page asks for at most Limit things, before a sequence number or, in a list of conversations,
@@ -218,10 +223,11 @@ type Hit struct {
 	Text         string
 }
 
-// Post is something that was written for the engine and must reach it.
+// Post is mail that waits for an agent. To is empty for a command to the server itself.
 type Post struct {
 	Place
 	ID    string
 	Topic string
+	To    string
 	At    time.Time
 }

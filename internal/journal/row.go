@@ -79,12 +79,18 @@ type (
 		Decline   bool   `json:"decline,omitempty"`
 	}
 
-	// Posted says that the engine must be told of something: the topic says of what, the id of
-	// which.
+	// Posted is mail for an agent. It waits until a Delivered row names it: the agent has taken it in, or nobody is there to do so.
+	// The topic says what it is about, the id which of those.
 	Posted struct {
 		nowhere
 		ID    string `json:"id"`
 		Topic string `json:"topic"`
+		// To is the agent that is to read it. A command for the server itself has none.
+		To string `json:"to,omitempty"`
+		// Event is what another agent of the conversation tells. What people want is in rows of its own.
+		Event json.RawMessage `json:"event,omitempty"`
+		// Number is the person's message that the event brings. It goes back to the orchestrator if nobody reads it.
+		Number int64 `json:"number,omitempty"`
 		// Command is who asked: the id of the command, where the answer to it outlives the conversation.
 		Command string `json:"command,omitempty"`
 		// By and Task are of a command to stop: who gave it, and what is to stop. Without a task that is everything.
@@ -92,7 +98,7 @@ type (
 		Task string `json:"task,omitempty"`
 	}
 
-	// Delivered says that the engine was told.
+	// Delivered says that mail waits no longer.
 	Delivered struct {
 		nowhere
 		ID string `json:"id"`
@@ -186,8 +192,8 @@ type (
 		In
 		N     int             `json:"n"`
 		Event json.RawMessage `json:"event"`
-		// Mail is the event's place in the mail of the task, zero for what a leg made itself.
-		Mail int `json:"mail,omitempty"`
+		// Course is the state that this and all earlier events led to. Few steps have it: who folds the task begins with the last.
+		Course json.RawMessage `json:"course,omitempty"`
 	}
 
 	// Noted is a line for people.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -51,6 +52,7 @@ type lease struct {
 
 type post struct {
 	Post
+	entry     Entry
 	delivered bool
 }
 
@@ -92,7 +94,7 @@ func (v *View) Apply(place Place, e Entry) {
 		v.messages = append(v.messages, message{chat: true, Message: MessageOf(e)})
 	case Posted:
 		v.postAt[r.ID] = len(v.posts)
-		v.posts = append(v.posts, post{Post: Post{Place: place, ID: r.ID, Topic: r.Topic, At: e.At}})
+		v.posts = append(v.posts, post{Post: Post{Place: place, ID: r.ID, Topic: r.Topic, To: r.To, At: e.At}, entry: e})
 	case Delivered:
 		if i, ok := v.postAt[r.ID]; ok {
 			v.posts[i].delivered = true
@@ -327,10 +329,32 @@ func (v *View) Working(place Place, before time.Time) []WorkingTask {
 	var out []WorkingTask
 	for _, t := range v.tasks {
 		if !t.Status.Terminal() && t.AssignedAt.Before(before) && (t.Parent != "" || t.Status != chat.StatusPending) {
-			out = append(out, WorkingTask{Place: place, Task: t.ID, Agent: t.Agent, Parent: t.Parent})
+			out = append(out, WorkingTask{Place: place, Task: t.ID, Agent: t.Agent, Parent: t.Parent, Background: t.Background})
 		}
 	}
 	return out
+}
+
+// Mail returns the posts that wait for an agent.
+func (v *View) Mail(agent string) []Entry {
+	var out []Entry
+	for _, p := range v.posts {
+		if !p.delivered && p.To == agent {
+			out = append(out, p.entry)
+		}
+	}
+	return out
+}
+
+// Mailboxes returns the agents for which something waits.
+func (v *View) Mailboxes() []string {
+	agents := map[string]bool{}
+	for _, p := range v.posts {
+		if !p.delivered && p.To != "" {
+			agents[p.To] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(agents))
 }
 
 // Pending returns what was posted before a time and not delivered.

@@ -521,6 +521,18 @@ func (m *Memory) Working(
 	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
 }
 
+// Mail implements journal.Reader.
+func (m *Memory) Mail(_ context.Context, place journal.Place, agent string) (out []journal.Entry, err error) {
+	err = m.read(place, func(l *list) { out = l.view.Mail(agent) })
+	return out, err
+}
+
+// Mailboxes implements journal.Reader.
+func (m *Memory) Mailboxes(_ context.Context, place journal.Place) (out []string, err error) {
+	err = m.read(place, func(l *list) { out = l.view.Mailboxes() })
+	return out, err
+}
+
 // Pending implements journal.Lists.
 func (m *Memory) Pending(
 	_ context.Context, before time.Time, limit int,

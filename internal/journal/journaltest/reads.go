@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -171,19 +172,69 @@ func lists(t *testing.T, f Fixture) {
 	}
 }
 
-// outbox posts in two tenants and sweeps.
+// mail posts to two agents and delivers some of it. What a step takes in goes with the step, and stays if another has taken the step.
 //
 // Covers: P1.
-func outbox(t *testing.T, f Fixture) {
+func mail(t *testing.T, f Fixture) {
+	at := journal.Place{Tenant: "acme", Conversation: "c"}
+	post := func(id, to string) journal.Row {
+		return journal.Posted{ID: id, Topic: "told", To: to, Event: json.RawMessage(`{"id":"` + id + `"}`)}
+	}
+	step := func(n int, event string) journal.Row {
+		return journal.Stepped{In: root, N: n, Event: json.RawMessage(`"` + event + `"`)}
+	}
+	waits := func(agent string) (out []string) {
+		t.Helper()
+		entries, err := f.Log.Mail(t.Context(), at, agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			p, ok := e.Row.(journal.Posted)
+			if !ok || p.To != agent || e.Seq == 0 || len(p.Event) == 0 {
+				t.Errorf("the mail of %s holds %+v", agent, e)
+			}
+			out = append(out, p.ID)
+		}
+		return out
+	}
+	want := func(agent string, ids ...string) {
+		t.Helper()
+		if diff := cmp.Diff(ids, waits(agent)); diff != "" {
+			t.Errorf("what waits for %s (+) against the wanted (-):\n%s", agent, diff)
+		}
+	}
+	write(t, f.Log, at, append(opening(), post("b", "root"), post("a", "root"), post("x", "root/1.0.0"), post("self", ""))...)
+	want("root", "b", "a")
+	want("root/1.0.0", "x")
+	write(t, f.Log, at, step(1, "b"), journal.Delivered{ID: "b"})
+	want("root", "a")
+	write(t, f.Log, at, step(1, "a"), journal.Delivered{ID: "a"}) // another leg was first
+	want("root", "a")
+	write(t, f.Log, at, post("b", "root")) // the same once more
+	want("root", "a")
+	write(t, f.Log, at, journal.Delivered{ID: "a"}, journal.Delivered{ID: "x"})
+	want("root")
+	want("root/1.0.0")
+	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "d"}, opening()...)
+	if n := len(waits("root/1.0.9")); n > 0 {
+		t.Errorf("%d wait for somebody who does not exist", n)
+	}
+}
+
+// sweeps posts in two tenants and sweeps.
+//
+// Covers: P1.
+func sweeps(t *testing.T, f Fixture) {
 	var want []string
 	for i, tenant := range []string{"acme", "zeta"} {
 		at := journal.Place{Tenant: tenant, Conversation: "c"}
-		rows := append(opening(), journal.Posted{ID: "p1", Topic: "said"}, journal.Posted{ID: "p2", Topic: "said"})
+		rows := append(opening(), journal.Posted{ID: "p1", Topic: "said"}, journal.Posted{ID: "p2", Topic: "said", To: "root"})
 		if _, err := f.Log.Append(t.Context(), at, start.Add(time.Duration(i)*time.Minute), rows...); err != nil {
 			t.Fatal(err)
 		}
 		write(t, f.Log, at, journal.Delivered{ID: "p1"})
-		want = append(want, tenant+" c p2 said")
+		want = append(want, tenant+" c p2 said root")
 	}
 	sweep := func(before time.Time, limit int) (out []string) {
 		posts, err := f.Log.Pending(t.Context(), before, limit)
@@ -191,7 +242,7 @@ func outbox(t *testing.T, f Fixture) {
 			t.Fatal(err)
 		}
 		for _, p := range posts {
-			out = append(out, strings.Join([]string{p.Tenant, p.Conversation, p.ID, p.Topic}, " "))
+			out = append(out, strings.Join([]string{p.Tenant, p.Conversation, p.ID, p.Topic, p.To}, " "))
 		}
 		return out
 	}
@@ -202,7 +253,7 @@ func outbox(t *testing.T, f Fixture) {
 		t.Errorf("pending a minute earlier (+) against the wanted (-):\n%s", diff)
 	}
 	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "c"}, journal.Posted{ID: "p3", Topic: "said"}, journal.Posted{ID: "p4", Topic: "said"})
-	if diff := cmp.Diff(append(want, "acme c p3 said"), sweep(start.Add(time.Hour), 3)); diff != "" {
+	if diff := cmp.Diff(append(want, "acme c p3 said "), sweep(start.Add(time.Hour), 3)); diff != "" {
 		t.Errorf("with many of one tenant, pending (+) against the wanted (-):\n%s", diff)
 	}
 }

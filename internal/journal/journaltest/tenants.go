@@ -155,6 +155,14 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			out, err := l.Find(c, at(mine, theirs), "said/m", "opened")
 			return len(out), err
 		},
+		"Mail": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Mail(c, at(mine, theirs), "root")
+			return len(out), err
+		},
+		"Mailboxes": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
+			out, err := l.Mailboxes(c, at(mine, theirs))
+			return len(out), err
+		},
 		"Steps": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
 			out, err := l.Steps(c, at(mine, theirs), "root", 0)
 			return len(out), err

@@ -82,7 +82,7 @@ func (f *folder) conversationRow(e journal.Numbered) error {
 		})
 	case journal.Posted:
 		return f.q.FoldPosted(f.ctx, query.FoldPostedParams{
-			Tenant: f.tenant, Conversation: f.conversation, Post: r.ID, Seq: e.Seq, Topic: r.Topic,
+			Tenant: f.tenant, Conversation: f.conversation, Post: r.ID, Agent: r.To, Seq: e.Seq, Topic: r.Topic,
 			At: e.At,
 		})
 	case journal.Delivered:

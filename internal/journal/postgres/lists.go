@@ -188,7 +188,7 @@ func (l *Log) Erased(ctx context.Context, place journal.Place) (stone journal.To
 	return stone, err
 }
 
-// everybody is the tenant of a transaction that may see the outbox and the tasks that have not ended, and nothing else.
+// everybody is the tenant of a transaction that may see the mailbox and the tasks that have not ended, and nothing else.
 const everybody = "*"
 
 // Working implements journal.Lists.
@@ -203,7 +203,7 @@ func (l *Log) Working(
 		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
 			return journal.WorkingTask{
 				Place: journal.Place{Tenant: t.TenantID, Conversation: t.ConversationID},
-				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID,
+				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID, Background: t.Background,
 			}
 		})
 		return err
@@ -215,14 +215,14 @@ func (l *Log) Working(
 func (l *Log) Pending(
 	ctx context.Context, before time.Time, limit int,
 ) (out []journal.Post, err error) {
-	err = l.inTenant(ctx, "read outbox", everybody, toRead, func(q *query.Queries) error {
+	err = l.inTenant(ctx, "read mailbox", everybody, toRead, func(q *query.Queries) error {
 		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
 			Before: before, Count: int32(journal.Page{Limit: limit}.Size()),
 		})
 		out = each(rows, func(p query.PendingPostsRow) journal.Post {
 			return journal.Post{
 				Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
-				ID:    p.PostID, Topic: p.Topic, At: p.At.UTC(),
+				ID:    p.PostID, Topic: p.Topic, To: p.AgentID, At: p.At.UTC(),
 			}
 		})
 		return err

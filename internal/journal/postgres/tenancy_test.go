@@ -65,10 +65,10 @@ func TestCatalogue(t *testing.T) {
 				and pg_get_expr(p.polwithcheck, c.oid) like '(tenant_id = ( SELECT app_tenant() AS app_tenant))')`},
 		{"no other policy lets anything through but the sweeper's", `
 			select polname || ' on ' || polrelid::regclass from pg_policy
-			where polpermissive and polname <> 'tenant' and not (polname = 'sweep' and polrelid in ('outbox'::regclass, 'tasks'::regclass) and polcmd = 'r')`},
+			where polpermissive and polname <> 'tenant' and not (polname = 'sweep' and polrelid in ('mailbox'::regclass, 'tasks'::regclass) and polcmd = 'r')`},
 		{"what belongs to a conversation is hidden with it", `
 			select relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'conversation_id'
-			where relkind = 'r' and relnamespace = 'public'::regnamespace and relname not in ('outbox', 'private_conversations')
+			where relkind = 'r' and relnamespace = 'public'::regnamespace and relname not in ('mailbox', 'private_conversations')
 			and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'private' and not p.polpermissive and p.polcmd = 'r')`},
 		{"tenant_id leads primary keys and unique indexes", `
 			select indexrelid::regclass::text from pg_index i join pg_class c on c.oid = i.indrelid
@@ -164,7 +164,7 @@ func TestTenantEndsWithItsTransaction(t *testing.T) {
 		"begin; " + local("acme", "false") + "; commit",
 	} {
 		exec(sql)
-		for _, table := range []string{"conversations", "entries", "records", "outbox"} {
+		for _, table := range []string{"conversations", "entries", "records", "mailbox"} {
 			if n := count(table); n != "0" {
 				t.Errorf("after %q %s shows %s rows, want none", sql, table, n)
 			}
@@ -192,8 +192,8 @@ func TestTenantEndsWithItsTransaction(t *testing.T) {
 	exec("commit")
 }
 
-// TestSweeperSeesOnlyTheOutbox takes the tenant that stands for all. It sees what was posted and what works.
-func TestSweeperSeesOnlyTheOutbox(t *testing.T) {
+// TestSweeperSeesOnlyTheMailbox takes the tenant that stands for all. It sees what was posted and what works.
+func TestSweeperSeesOnlyTheMailbox(t *testing.T) {
 	t.Parallel()
 	dsn := database(t)
 	log := open(t, dsn)
@@ -220,13 +220,13 @@ func TestSweeperSeesOnlyTheOutbox(t *testing.T) {
 		got = append(got, table+" "+query(t, conn, "select count(*) from "+table)[0])
 	}
 	want := []string{
-		"agents 0", "approvals 0", "conversations 0", "entries 0", "grants 0", "leases 0", "messages 0",
-		"model_calls 0", "outbox 1", "private_conversations 0", "questions 0", "spending 0", "tasks 1", "texts 0", "tombstones 0", "tool_calls 0",
+		"agents 0", "approvals 0", "conversations 0", "entries 0", "grants 0", "leases 0", "mailbox 1", "messages 0",
+		"model_calls 0", "private_conversations 0", "questions 0", "spending 0", "tasks 1", "texts 0", "tombstones 0", "tool_calls 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows seen (+) against the wanted (-):\n%s", diff)
 	}
-	if tag, err := conn.Exec(t.Context(), "delete from outbox"); err != nil || tag.RowsAffected() != 0 {
+	if tag, err := conn.Exec(t.Context(), "delete from mailbox"); err != nil || tag.RowsAffected() != 0 {
 		t.Errorf("the sweeper deleted %d posts, %v", tag.RowsAffected(), err)
 	}
 	if tag, err := conn.Exec(t.Context(), "update tasks set status = 'failed'"); err != nil || tag.RowsAffected() != 0 {
@@ -254,7 +254,7 @@ func TestOpenRefusesPowerfulRoles(t *testing.T) {
 	}
 	owner := fmt.Sprintf("retinue_owner_%d", time.Now().UnixNano())
 	conn := connect(t, dsn, "")
-	for _, sql := range []string{"create role " + owner, "alter table outbox owner to " + owner} {
+	for _, sql := range []string{"create role " + owner, "alter table mailbox owner to " + owner} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}

@@ -178,7 +178,7 @@ func (l *Log) Working(
 		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
 			return journal.WorkingTask{
 				Place: journal.Place{Tenant: t.TenantID, Conversation: t.ConversationID},
-				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID,
+				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID, Background: t.Background,
 			}
 		})
 		return err
@@ -190,14 +190,14 @@ func (l *Log) Working(
 func (l *Log) Pending(
 	ctx context.Context, before time.Time, limit int,
 ) (out []journal.Post, err error) {
-	err = l.view(ctx, "read outbox", func(q *query.Queries) error {
+	err = l.view(ctx, "read mailbox", func(q *query.Queries) error {
 		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
 			Before: before.Add(time.Millisecond - 1).UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size()),
 		})
 		out = each(rows, func(p query.PendingPostsRow) journal.Post {
 			return journal.Post{
 				Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
-				ID:    p.PostID, Topic: p.Topic, At: moment(p.At),
+				ID:    p.PostID, Topic: p.Topic, To: p.AgentID, At: moment(p.At),
 			}
 		})
 		return err

@@ -113,6 +113,28 @@ func (l *Log) Find(
 	return out, err
 }
 
+// Mail implements journal.Reader.
+func (l *Log) Mail(ctx context.Context, place journal.Place, agent string) (out []journal.Entry, err error) {
+	err = l.read(ctx, "read mail", place, func(q *query.Queries, _ query.Conversation) error {
+		rows, err := q.MailOf(ctx, query.MailOfParams{Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent})
+		if err != nil {
+			return err
+		}
+		out, err = entries(rows)
+		return err
+	})
+	return out, err
+}
+
+// Mailboxes implements journal.Reader.
+func (l *Log) Mailboxes(ctx context.Context, place journal.Place) (out []string, err error) {
+	err = l.read(ctx, "read mailboxes", place, func(q *query.Queries, _ query.Conversation) error {
+		out, err = q.MailboxesOf(ctx, query.MailboxesOfParams{Tenant: place.Tenant, Conversation: place.Conversation})
+		return err
+	})
+	return out, err
+}
+
 // Steps implements journal.Reader.
 func (l *Log) Steps(
 	ctx context.Context, place journal.Place, task string, after int,

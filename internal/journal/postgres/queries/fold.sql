@@ -179,9 +179,9 @@ insert into grants (tenant_id, conversation_id, seq, tool, pattern)
 values (@tenant, @conversation, @seq, @tool, @pattern);
 
 -- name: FoldPosted :exec
-insert into outbox (tenant_id, conversation_id, post_id, seq, topic, at)
-values (@tenant, @conversation, @post, @seq, @topic, @at);
+insert into mailbox (tenant_id, conversation_id, post_id, agent_id, seq, topic, at)
+values (@tenant, @conversation, @post, @agent, @seq, @topic, @at);
 
 -- name: FoldDelivered :exec
-delete from outbox
+delete from mailbox
 where tenant_id = @tenant and conversation_id = @conversation and post_id = @post;

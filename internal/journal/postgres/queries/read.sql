@@ -26,6 +26,17 @@ cross join lateral (
 ) e
 order by e.seq;
 
+-- name: MailOf :many
+select e.seq, e.number, e.kind, e.at, e.body::text as body from mailbox b
+join entries e on e.tenant_id = b.tenant_id and e.conversation_id = b.conversation_id and e.seq = b.seq
+where b.tenant_id = @tenant and b.conversation_id = @conversation and b.agent_id = @agent
+order by b.seq;
+
+-- name: MailboxesOf :many
+select distinct agent_id from mailbox
+where tenant_id = @tenant and conversation_id = @conversation and agent_id <> ''
+order by agent_id;
+
 -- name: StepsOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
 where e.tenant_id = @tenant and e.conversation_id = @conversation and e.task_id = @task
@@ -190,16 +201,16 @@ limit @count::int;
 select text from texts where tenant_id = @tenant and conversation_id = @conversation and hash = @hash;
 
 -- name: PendingPosts :many
-select tenant_id, conversation_id, post_id, topic, at from (
+select tenant_id, conversation_id, post_id, agent_id, topic, at from (
   select o.*, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
-  from outbox o
+  from mailbox o
   where o.at < @before
 ) as posts
 order by turn, at, tenant_id, conversation_id, seq
 limit @count;
 
 -- name: WorkingTasks :many
-select tenant_id, conversation_id, task_id, agent_id, parent_id from tasks
+select tenant_id, conversation_id, task_id, agent_id, parent_id, background from tasks
 where status in ('queued', 'pending', 'running', 'waiting') and (parent_id <> '' or status <> 'pending')
   and assigned_at < @before
   and (tenant_id, conversation_id, task_id) > (@after_tenant::text, @after_conversation::text, @after_task::text)

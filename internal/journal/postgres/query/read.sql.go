@@ -409,6 +409,84 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 	return items, nil
 }
 
+const mailOf = `-- name: MailOf :many
+select e.seq, e.number, e.kind, e.at, e.body::text as body from mailbox b
+join entries e on e.tenant_id = b.tenant_id and e.conversation_id = b.conversation_id and e.seq = b.seq
+where b.tenant_id = $1 and b.conversation_id = $2 and b.agent_id = $3
+order by b.seq
+`
+
+type MailOfParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+}
+
+type MailOfRow struct {
+	Seq    int64
+	Number int64
+	Kind   string
+	At     time.Time
+	Body   string
+}
+
+func (q *Queries) MailOf(ctx context.Context, arg MailOfParams) ([]MailOfRow, error) {
+	rows, err := q.db.Query(ctx, mailOf, arg.Tenant, arg.Conversation, arg.Agent)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MailOfRow
+	for rows.Next() {
+		var i MailOfRow
+		if err := rows.Scan(
+			&i.Seq,
+			&i.Number,
+			&i.Kind,
+			&i.At,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const mailboxesOf = `-- name: MailboxesOf :many
+select distinct agent_id from mailbox
+where tenant_id = $1 and conversation_id = $2 and agent_id <> ''
+order by agent_id
+`
+
+type MailboxesOfParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) MailboxesOf(ctx context.Context, arg MailboxesOfParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, mailboxesOf, arg.Tenant, arg.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var agent_id string
+		if err := rows.Scan(&agent_id); err != nil {
+			return nil, err
+		}
+		items = append(items, agent_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const marksOf = `-- name: MarksOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body
 from entries e
@@ -573,9 +651,9 @@ func (q *Queries) OpenLeasesOf(ctx context.Context, arg OpenLeasesOfParams) ([]L
 }
 
 const pendingPosts = `-- name: PendingPosts :many
-select tenant_id, conversation_id, post_id, topic, at from (
-  select o.tenant_id, o.conversation_id, o.post_id, o.seq, o.topic, o.at, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
-  from outbox o
+select tenant_id, conversation_id, post_id, agent_id, topic, at from (
+  select o.tenant_id, o.conversation_id, o.post_id, o.seq, o.topic, o.at, o.agent_id, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
+  from mailbox o
   where o.at < $1
 ) as posts
 order by turn, at, tenant_id, conversation_id, seq
@@ -591,6 +669,7 @@ type PendingPostsRow struct {
 	TenantID       string
 	ConversationID string
 	PostID         string
+	AgentID        string
 	Topic          string
 	At             time.Time
 }
@@ -608,6 +687,7 @@ func (q *Queries) PendingPosts(ctx context.Context, arg PendingPostsParams) ([]P
 			&i.TenantID,
 			&i.ConversationID,
 			&i.PostID,
+			&i.AgentID,
 			&i.Topic,
 			&i.At,
 		); err != nil {
@@ -1340,7 +1420,7 @@ func (q *Queries) WeightOf(ctx context.Context, arg WeightOfParams) ([]WeightOfR
 }
 
 const workingTasks = `-- name: WorkingTasks :many
-select tenant_id, conversation_id, task_id, agent_id, parent_id from tasks
+select tenant_id, conversation_id, task_id, agent_id, parent_id, background from tasks
 where status in ('queued', 'pending', 'running', 'waiting') and (parent_id <> '' or status <> 'pending')
   and assigned_at < $1
   and (tenant_id, conversation_id, task_id) > ($2::text, $3::text, $4::text)
@@ -1362,6 +1442,7 @@ type WorkingTasksRow struct {
 	TaskID         string
 	AgentID        string
 	ParentID       string
+	Background     bool
 }
 
 func (q *Queries) WorkingTasks(ctx context.Context, arg WorkingTasksParams) ([]WorkingTasksRow, error) {
@@ -1385,6 +1466,7 @@ func (q *Queries) WorkingTasks(ctx context.Context, arg WorkingTasksParams) ([]W
 			&i.TaskID,
 			&i.AgentID,
 			&i.ParentID,
+			&i.Background,
 		); err != nil {
 			return nil, err
 		}

@@ -171,6 +171,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.lookUpStmt, err = db.PrepareContext(ctx, lookUp); err != nil {
 		return nil, fmt.Errorf("error preparing query LookUp: %w", err)
 	}
+	if q.mailOfStmt, err = db.PrepareContext(ctx, mailOf); err != nil {
+		return nil, fmt.Errorf("error preparing query MailOf: %w", err)
+	}
+	if q.mailboxesOfStmt, err = db.PrepareContext(ctx, mailboxesOf); err != nil {
+		return nil, fmt.Errorf("error preparing query MailboxesOf: %w", err)
+	}
 	if q.marksOfStmt, err = db.PrepareContext(ctx, marksOf); err != nil {
 		return nil, fmt.Errorf("error preparing query MarksOf: %w", err)
 	}
@@ -511,6 +517,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing lookUpStmt: %w", cerr)
 		}
 	}
+	if q.mailOfStmt != nil {
+		if cerr := q.mailOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mailOfStmt: %w", cerr)
+		}
+	}
+	if q.mailboxesOfStmt != nil {
+		if cerr := q.mailboxesOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mailboxesOfStmt: %w", cerr)
+		}
+	}
 	if q.marksOfStmt != nil {
 		if cerr := q.marksOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing marksOfStmt: %w", cerr)
@@ -749,6 +765,8 @@ type Queries struct {
 	keepTextStmt               *sql.Stmt
 	linesOfStmt                *sql.Stmt
 	lookUpStmt                 *sql.Stmt
+	mailOfStmt                 *sql.Stmt
+	mailboxesOfStmt            *sql.Stmt
 	marksOfStmt                *sql.Stmt
 	mayKeepStmt                *sql.Stmt
 	modelCallsOfStmt           *sql.Stmt
@@ -834,6 +852,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		keepTextStmt:               q.keepTextStmt,
 		linesOfStmt:                q.linesOfStmt,
 		lookUpStmt:                 q.lookUpStmt,
+		mailOfStmt:                 q.mailOfStmt,
+		mailboxesOfStmt:            q.mailboxesOfStmt,
 		marksOfStmt:                q.marksOfStmt,
 		mayKeepStmt:                q.mayKeepStmt,
 		modelCallsOfStmt:           q.modelCallsOfStmt,

@@ -231,7 +231,7 @@ func (q *Queries) FoldDecided(ctx context.Context, arg FoldDecidedParams) error 
 }
 
 const foldDelivered = `-- name: FoldDelivered :exec
-delete from outbox
+delete from mailbox
 where tenant_id = ?1 and conversation_id = ?2 and post_id = ?3
 `
 
@@ -399,14 +399,15 @@ func (q *Queries) FoldOpened(ctx context.Context, arg FoldOpenedParams) error {
 }
 
 const foldPosted = `-- name: FoldPosted :exec
-insert into outbox (tenant_id, conversation_id, post_id, seq, topic, at)
-values (?1, ?2, ?3, ?4, ?5, ?6)
+insert into mailbox (tenant_id, conversation_id, post_id, agent_id, seq, topic, at)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 `
 
 type FoldPostedParams struct {
 	Tenant       string
 	Conversation string
 	Post         string
+	Agent        string
 	Seq          int64
 	Topic        string
 	At           int64
@@ -417,6 +418,7 @@ func (q *Queries) FoldPosted(ctx context.Context, arg FoldPostedParams) error {
 		arg.Tenant,
 		arg.Conversation,
 		arg.Post,
+		arg.Agent,
 		arg.Seq,
 		arg.Topic,
 		arg.At,

@@ -1,0 +1,178 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// posted is the mail that an effect sends, with what else it writes down.
+func (l *leg) posted(ctx context.Context, effect agent.Effect) ([]journal.Row, error) {
+	switch e := effect.(type) {
+	case agent.StopChild:
+		return l.post(e, l.child(e.Task).Agent, agent.CancelRequested{At: l.at(), ID: "parent", Reason: e.Reason, By: e.By}, 0)
+	case agent.TellParent:
+		return l.post(e, l.in.Parent, agent.ChildWaited{At: l.at(), Task: l.in.Task, Reason: e.Reason}, 0)
+	case agent.Ask:
+		rows, err := l.asked(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		sent, err := l.post(e, Root, agent.QuestionAsked{At: l.at(), Question: e.Question, Hash: e.Hash, Relay: e.Relay}, 0)
+		return append(rows, sent...), err
+	case agent.WithdrawQuestion:
+		return l.post(e, Root, agent.QuestionWithdrawn{At: l.at(), Question: e.Question}, 0)
+	case agent.Reply:
+		return l.post(e, e.Agent, agent.Answered{At: l.at(), Question: e.Question, By: e.By, Taint: e.Taint}, e.Seq)
+	case agent.Correct:
+		return l.post(e, e.Agent, agent.Corrected{At: l.at(), Seq: e.Seq}, e.Seq)
+	case agent.Finish:
+		return l.finishing(ctx, e)
+	default:
+		return nil, fmt.Errorf("no mail for %s", agent.EffectName(effect))
+	}
+}
+
+// post is an event on its way to another agent. Number is the person's message that it brings, if it does.
+func (l *leg) post(by agent.Effect, to string, e agent.Event, number int64) ([]journal.Row, error) {
+	body, err := agent.MarshalEvent(e)
+	return []journal.Row{journal.Posted{
+		ID: l.in.Task + "#" + by.Key(), Topic: topicTold, To: to, Event: body, Number: number,
+	}}, err
+}
+
+// finishing is the end of the task, and tells whoever must know of it. A parent that waits for the task learns of it from the engine.
+func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, error) {
+	rows, tokens, err := l.finished(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for _, number := range e.Unread {
+		rows = append(rows, undelivered(l.in.Task, number, l.at()))
+	}
+	if l.in.Background {
+		told, err := l.post(e, l.in.Parent, agent.ChildEnded{At: l.at(), Task: l.in.Task, Outcome: e.Outcome, Tokens: tokens}, 0)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, told...)
+	}
+	return rows, nil
+}
+
+// undelivered brings a person's words back to the orchestrator, which an agent that has finished did not read.
+func undelivered(from string, number int64, at agent.At) journal.Row {
+	body, _ := agent.MarshalEvent(agent.Undelivered{At: at, Seq: number}) // two numbers
+	return journal.Posted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: topicTold, To: Root, Event: body}
+}
+
+// takenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back to the orchestrator.
+func takenBack(p journal.Posted, at agent.At) []journal.Row {
+	rows := []journal.Row{journal.Delivered{ID: p.ID}}
+	if p.Number != 0 && p.To != Root {
+		rows = append(rows, undelivered(p.To, p.Number, at))
+	}
+	return rows
+}
+
+// bring has those look at their mail for whom there is some in rows that were written.
+func (l *leg) bring(ctx context.Context, rows []journal.Row) {
+	told := map[string]bool{l.in.Agent: true}
+	for _, row := range rows {
+		p, ok := row.(journal.Posted)
+		if !ok {
+			continue
+		}
+		l.unread = l.unread || p.To == l.in.Agent
+		if told[p.To] || l.doors.ring(l.in.Place, p.To) {
+			continue
+		}
+		told[p.To] = true
+		l.telling.Go(func() { l.tellEngine(ctx, l.in.Place, p.To) })
+	}
+}
+
+// tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or the agent is gone, a sweep
+// sees to it.
+func (h *Host) tellEngine(ctx context.Context, place journal.Place, to string) {
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	err := signal(ctx, h.Engine, place, to, signalLook, nil)
+	if err != nil && !notFound(err) {
+		h.Logger.WarnContext(ctx, "the engine will be told of mail later", "agent", to, "error", err)
+	}
+}
+
+// signal tells the run that carries an agent: its own, or that of the nearest agent above it that has one.
+func signal(ctx context.Context, engine Engine, place journal.Place, to, name string, arg any) error {
+	for {
+		err := engine.SignalWorkflow(ctx, WorkflowID(place, to), "", name, arg)
+		up := strings.LastIndexByte(to, '/')
+		if up < 0 || !notFound(err) {
+			return err
+		}
+		to = to[:up]
+	}
+}
+
+// endOf is how a task ended, not_found if it has not.
+func (l *leg) endOf(ctx context.Context, task string) (agent.ChildEnded, error) {
+	row, err := find[journal.Finished](ctx, l, journal.Finished{In: journal.In{Task: task}}.Key())
+	if err != nil {
+		return agent.ChildEnded{}, err
+	}
+	return childEnded(row, l.at())
+}
+
+// killAll ends the runs of children that did not let go in time. Their books are closed already. An agent that has another task by
+// now is left alone: who goes on after a crash finds old orders too.
+func (l *leg) killAll(ctx context.Context) error {
+	for _, e := range slices.Clone(l.todo) {
+		kill, ok := e.(agent.KillChild)
+		if !ok {
+			continue
+		}
+		l.drop(kill.Key())
+		if f, ok := l.flights[agent.StartChild{Task: kill.Task}.Key()]; ok {
+			f.cancel(errKilled)
+			continue
+		}
+		state, err := l.Log.Snapshot(ctx, l.in.Place)
+		if err != nil {
+			return fmt.Errorf("read who does task %s: %w", kill.Task, err)
+		}
+		for _, a := range state.Agents {
+			if a.Task != kill.Task {
+				continue
+			}
+			l.point(PointKillChild)
+			err := l.Engine.TerminateWorkflow(ctx, WorkflowID(l.in.Place, a.ID), "", "did not let go in time")
+			if err != nil && !notFound(err) {
+				return fmt.Errorf("end the run of %s: %w", a.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// gone reports whether an agent has no task that has not ended, so that nobody will read its mail.
+func gone(ctx context.Context, log journal.Reader, place journal.Place, id string) (bool, error) {
+	state, err := log.Snapshot(ctx, place)
+	if err != nil {
+		return false, fmt.Errorf("read what %s does: %w", id, err)
+	}
+	for _, t := range state.Tasks {
+		if t.Agent == id && !t.Status.Terminal() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// errGone says that nobody is there to read mail.
+var errGone = &chat.Error{Code: chat.CodeConflict, Message: "the agent has finished"}
