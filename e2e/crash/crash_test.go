@@ -74,6 +74,7 @@ func TestCrash(t *testing.T) {
 	}
 	open := l.drain(t.Context(), time.Until(stopped.Add(drainWithin)))
 	drained := time.Since(stopped)
+	l.explain(t, open)
 	stop()
 	v := l.judge(t, n.done)
 	v.Open = open

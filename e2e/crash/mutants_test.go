@@ -67,11 +67,11 @@ var mutants = []mutant{
 	},
 	{
 		Name: "what is left to do is not folded", Seen: "die after an append",
-		Edits: []edit{{"leg.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
+		Edits: []edit{{"fold.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
 	},
 	{
 		Name: "fence dropped", Seen: "lost leg lives on",
-		Edits: []edit{{"leg.go", "	return l.fenced(ctx, rows, written, tries > 1)\n", "	_ = written\n	return nil\n"}},
+		Edits: []edit{{"fence.go", "	return l.fenced(ctx, rows, written, tries > 1)\n", "	_ = written\n	return nil\n"}},
 	},
 	{
 		Name: "once tool retried", Seen: "die after a once tool",

@@ -1,11 +1,16 @@
 package durable
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -91,5 +96,41 @@ func TestDesksAreForgotten(t *testing.T) {
 	}
 	if h.deskBytes != 0 {
 		t.Errorf("%d bytes are left", h.deskBytes)
+	}
+}
+
+// TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine cancel the leg before it tries again.
+// Another worker has the desk of the leg before. It must not take that for all that happened: the message is answered.
+func TestACancelledLegMayHaveBegun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, `
+name: two
+rules:
+  - {name: second, when: {text: 'two'}, reply: {text: 'Second.'}}
+  - {name: first, reply: {text: 'First.'}}
+`, nil)
+	other := NewHost(s.host.Options)
+	other.Fault = func(p Point, _ journal.Place, _ string) {
+		if p == PointLegAppended {
+			panic(errLost{})
+		}
+	}
+	var modes []Mode
+	s.env.RegisterActivityWithOptions(func(ctx context.Context, in LegInput) (out LegResult, err error) {
+		modes = append(modes, in.Mode)
+		if len(modes) != 2 {
+			return s.host.Leg(ctx, in)
+		}
+		defer func() {
+			if recover() != nil {
+				err = temporal.NewCanceledError()
+			}
+		}()
+		return other.Leg(ctx, in)
+	}, activity.RegisterOptions{Name: activityLeg, DisableAlreadyRegisteredCheck: true})
+	s.play("one", map[time.Duration]func(){time.Minute: func() { s.say("m2", "two", "") }})
+	s.says("First.", "Second.")
+	if want := []Mode{ModeNext, ModeNext, ModeDetour, ModeAgain}; len(modes) < 4 || !slices.Equal(modes[:4], want) {
+		t.Errorf("legs of the modes %q, want %q", modes, want)
 	}
 }

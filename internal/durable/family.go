@@ -110,10 +110,11 @@ func (l *leg) mayCarry(e agent.StartChild) bool {
 // carried is the children that run and have no run of their own, which a leg has to carry on.
 func (l *leg) carried() (out []agent.StartChild) {
 	s := &l.course.State
+	open := s.Open()
 	for i := range s.Children {
 		c := &s.Children[i]
 		e := agent.StartChild{Task: s.Brief.Agent + "/" + c.ID, Background: c.Background, Width: c.Width, Time: c.Time}
-		if e.Agent = s.Open()[e.Task]; s.Runs(e.Task) && l.mayCarry(e) {
+		if e.Agent = open[e.Task]; c.State == agent.ChildRunning && l.mayCarry(e) {
 			out = append(out, e)
 		}
 	}

@@ -2,10 +2,7 @@ package durable
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -22,16 +19,9 @@ import (
 const (
 	// drainGrace is how long a worker that stops waits for what its legs have under way.
 	drainGrace = 10 * time.Second
-	// recordPatience is how long a leg tries to record what it has in hand.
-	recordPatience = 30 * time.Second
 	// legSpan is how long a leg begins new things.
 	legSpan = 30 * time.Minute
-	// courseEvery is how often a step is recorded together with the course, so that nobody has to fold more steps than so many.
-	courseEvery = 200
 )
-
-// errBehind means that another leg has carried the task on.
-var errBehind = errors.New("another leg of this task has gone on")
 
 // leg hosts the core for a while.
 type leg struct {
@@ -106,7 +96,7 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	}
 	defer free()
 	l.point(PointLegBegin)
-	again := in.Mode == ModeAgain || activity.GetInfo(ctx).Attempt > 1
+	again := in.Mode != ModeNext || activity.GetInfo(ctx).Attempt > 1
 	stage := StageLater
 	if !again && in.N == 0 {
 		stage = StageFirst
@@ -148,126 +138,13 @@ func (l *leg) carry(ctx context.Context) error {
 		return err
 	}
 	for {
-		bell, leave := l.doors.enter(l.in.Place, l.in.Agent, l.rouse)
-		err := l.carryOn(ctx, bell)
-		leave()
-		if err != nil {
+		if err := l.openly(ctx); err != nil {
 			return err
 		}
 		// Who rang before the door was shut relies on this look.
 		if err := l.readMail(ctx); err != nil || len(l.flights) == 0 && !l.unread {
 			return err
 		}
-	}
-}
-
-// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do.
-func (l *leg) fold(ctx context.Context) error {
-	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, max(0, l.in.Base-1))
-	if err != nil {
-		return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
-	}
-	for _, step := range steps {
-		if len(step.Course) > 0 {
-			if err := l.restore(step); err != nil {
-				return err
-			}
-			continue
-		}
-		e, err := agent.UnmarshalEvent(step.Event)
-		if err != nil {
-			return fmt.Errorf("a newer build has to carry this task on: %w", err)
-		}
-		s, err := l.course.retake(e)
-		if err != nil {
-			return err
-		}
-		l.forget(e)
-		l.owe(s.Effects)
-	}
-	return nil
-}
-
-// saved is a course as a step keeps it, with what is left to do.
-type saved struct {
-	Course course            `json:"course"`
-	Todo   []json.RawMessage `json:"todo,omitempty"`
-}
-
-// save is the course as it is now.
-func (l *leg) save() (json.RawMessage, error) {
-	todo, err := encodeEffects(l.outstanding())
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(saved{Course: l.course, Todo: todo})
-}
-
-// outstanding is what is left to do, with what is under way.
-func (l *leg) outstanding() []agent.Effect {
-	out := slices.Clone(l.todo)
-	for _, f := range l.flights {
-		child, ok := f.effect.(agent.StartChild)
-		if f.effect != nil && (!ok || !l.course.State.Runs(child.Task)) {
-			out = append(out, f.effect)
-		}
-	}
-	return out
-}
-
-// restore takes up the course that a step has.
-func (l *leg) restore(step journal.Stepped) error {
-	var s saved
-	if err := json.Unmarshal(step.Course, &s); err != nil {
-		return fmt.Errorf("read the course of %s at step %d: %w", l.in.Task, step.N, err)
-	}
-	todo, err := decodeEffects(s.Todo)
-	if err != nil {
-		return fmt.Errorf("read what is left to do of %s at step %d: %w", l.in.Task, step.N, err)
-	}
-	l.course, l.todo, l.base = s.Course, todo, step.N
-	return nil
-}
-
-// owe adds to what is left to do. Records and mail are written with the step, and an ended child is not started any more.
-func (l *leg) owe(effects []agent.Effect) {
-	for _, e := range effects {
-		if end, ok := e.(agent.EndTask); ok {
-			l.drop(agent.StartChild{Task: end.Task}.Key())
-		}
-		if !written(e) {
-			l.todo = append(l.todo, e)
-		}
-	}
-}
-
-// drop takes an effect off the list, and reports whether it was there.
-func (l *leg) drop(key string) bool {
-	before := len(l.todo)
-	l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == key })
-	return len(l.todo) < before
-}
-
-// forget takes an effect off the list that an event answers.
-func (l *leg) forget(e agent.Event) {
-	switch e := e.(type) {
-	case agent.Replied:
-		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
-	case agent.ModelFailed:
-		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
-	case agent.Compacted:
-		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
-	case agent.ToolDone:
-		l.drop(agent.RunTool{Call: e.Call}.Key())
-	case agent.Resolved:
-		l.drop(agent.CallSide{Side: e.Side}.Key())
-	case agent.Routed:
-		l.drop(agent.CallSide{Side: e.Side}.Key())
-	case agent.ChildStarted:
-		l.drop(agent.StartChild{Task: e.Task}.Key())
-	case agent.ChildEnded:
-		l.drop(agent.StartChild{Task: e.Task}.Key())
-	default:
 	}
 }
 
@@ -312,6 +189,13 @@ func (l *leg) takeAll(ctx context.Context, arrived []landing) error {
 		}
 	}
 	return nil
+}
+
+// openly carries the task on with an open door.
+func (l *leg) openly(ctx context.Context) error {
+	bell, leave := l.doors.enter(l.in.Place, l.in.Agent, l.rouse)
+	defer leave()
+	return l.carryOn(ctx, bell)
 }
 
 // carryOn lands what was begun and takes in what it means, until nothing is under way.
@@ -598,64 +482,6 @@ func (l *leg) abort() {
 			l.landed <- landing{key: target, event: end}
 		}
 	}
-}
-
-// record appends rows, again and again while nobody knows whether they were written: what a model or
-// a tool gave is in nobody else's hands.
-func (l *leg) record(ctx context.Context, rows []journal.Row) error {
-	tries := 0
-	var written []journal.Written
-	err := l.patiently(ctx, func() (err error) {
-		tries++
-		l.point(PointLegAppend)
-		written, err = l.Log.Append(ctx, l.in.Place, l.Now(), rows...)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("record %d rows of %s: %w", len(rows), l.in.Task, err)
-	}
-	l.point(PointLegAppended)
-	return l.fenced(ctx, rows, written, tries > 1)
-}
-
-func isStep(r journal.Row) bool { return r.Kind() == journal.KindStepped }
-
-// patiently tries something with the journal again and again for a while, unless it is refused.
-func (h *Host) patiently(ctx context.Context, do func() error) error {
-	deadline := h.Now().Add(recordPatience)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := do()
-		if err == nil || refused(err) || ctx.Err() != nil || h.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
-}
-
-// fenced reports whether a step of the rows was recorded by somebody else before.
-func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.Written, doubt bool) error {
-	i := slices.IndexFunc(rows, isStep)
-	if i < 0 || !written[i].Existed {
-		return nil
-	}
-	mine, _ := rows[i].(journal.Stepped)
-	if !doubt {
-		return errBehind
-	}
-	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, mine.N-1)
-	if err != nil {
-		return err
-	}
-	a, errA := agent.UnmarshalEvent(mine.Event)
-	b, errB := agent.UnmarshalEvent(steps[0].Event)
-	if errA != nil || errB != nil || !reflect.DeepEqual(a, b) {
-		return errBehind
-	}
-	return nil
 }
 
 // result is what the workflow is told.

@@ -55,7 +55,7 @@ const (
 	ModeNext Mode = ""
 	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun what this one is to do.
 	ModeAgain Mode = "again"
-	// ModeDetour means that nobody serves the workspace now: the leg takes in what has arrived, records it and begins nothing.
+	// ModeDetour is ModeAgain where nobody serves the workspace now: the leg takes in what has arrived, records it and begins nothing.
 	ModeDetour Mode = "detour"
 )
 

@@ -18,8 +18,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/retinue-dev/retinue/internal/agent"
@@ -60,6 +62,7 @@ func newStage(t *testing.T, script string, fault Fault) *stage {
 	suite.SetLogger(log.NewStructuredLogger(quiet))
 	s.env = suite.NewTestWorkflowEnvironment()
 	s.env.SetTestTimeout(time.Minute)
+	s.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&waiting{}}})
 	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: WorkflowID(s.place, Root), TaskQueue: controlQueue})
 	s.host = NewHost(Options{
 		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
@@ -201,6 +204,33 @@ func rowsOf[R journal.Row](s *stage) (out []R) {
 			}
 		}
 	}
+}
+
+// waiting has the suite wait for a leg that is cancelled, as an engine does. By itself the suite lets the workflow go on at once, and
+// two legs run. The bell of a leg is rung in any case.
+type waiting struct {
+	interceptor.WorkerInterceptorBase
+}
+
+func (*waiting) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &waitingIn{interceptor.WorkflowInboundInterceptorBase{Next: next}}
+}
+
+type waitingIn struct {
+	interceptor.WorkflowInboundInterceptorBase
+}
+
+func (w *waitingIn) Init(next interceptor.WorkflowOutboundInterceptor) error {
+	return w.Next.Init(&waitingOut{interceptor.WorkflowOutboundInterceptorBase{Next: next}})
+}
+
+type waitingOut struct {
+	interceptor.WorkflowOutboundInterceptorBase
+}
+
+func (w *waitingOut) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	uncancelled, _ := workflow.NewDisconnectedContext(ctx)
+	return w.Next.ExecuteActivity(uncancelled, name, args...)
 }
 
 // playedEngine is the suite as an engine's client.

@@ -237,8 +237,8 @@ func (r *run) legDone(ctx workflow.Context, out LegResult, err error) {
 	case err != nil:
 		r.mode = ModeAgain
 		if temporal.IsCanceledError(err) {
-			// A leg that could be cancelled had not begun. If nobody serves the workspace, mail must not
-			// wait for somebody to come.
+			// No worker has the leg now: none has taken it yet, or the one that had it is lost. If nobody serves the
+			// workspace, mail must not wait for somebody to come.
 			r.mode = ModeDetour
 		}
 		r.started, r.ended, r.lost = append(in.Started, r.started...), append(in.Ended, r.ended...), append(in.Lost, r.lost...)
@@ -246,7 +246,7 @@ func (r *run) legDone(ctx workflow.Context, out LegResult, err error) {
 		return
 	}
 	r.last, r.mode = out, ModeNext
-	if out.Dropped {
+	if out.Dropped || in.Mode == ModeDetour && out.Next == NextLeg {
 		r.mode = ModeAgain
 	}
 	for _, s := range out.Start {
