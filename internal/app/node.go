@@ -286,6 +286,7 @@ func (n *Node) Work() error {
 // Sweep tells the engine of what it was not told at once, and starts again what the engine has lost, until ctx ends.
 func (n *Node) Sweep(ctx context.Context) {
 	go n.reconcile(ctx)
+	sweeper := &durable.Sweeper{Client: n.Client, Age: sweepAge}
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	for {
@@ -293,7 +294,7 @@ func (n *Node) Sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if done, err := n.Client.Sweep(ctx, sweepAge); err != nil && ctx.Err() == nil {
+			if done, err := sweeper.Pass(ctx); err != nil && ctx.Err() == nil {
 				n.options.Logger.WarnContext(ctx, "sweep", "delivered", done, "error", err)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 )
 
 // Client brings what people want to the agents: mail in the journal, and then the engine has the agent look. What has its row is
-// never lost: when the engine cannot be told at once, Sweep tells it later.
+// never lost: when the engine cannot be told at once, a Sweeper tells it later.
 type Client struct {
 	Log    journal.Log
 	Engine Engine
@@ -36,7 +36,7 @@ type Client struct {
 	Fault Fault
 }
 
-// tellTimeout is how long the engine may take to hear of something before it is left to Sweep. Whoever
+// tellTimeout is how long the engine may take to hear of something before it is left to a Sweeper. Whoever
 // waits has been promised the row, not the engine.
 const tellTimeout = 3 * time.Second
 

@@ -16,7 +16,7 @@
 //
 // Whatever reaches an agent from outside is a Posted row in the journal, written in the transaction of what causes it: a person's
 // command, or the step of another agent. The engine's signal says "look" and nothing else. A leg reads what waits for its agent; the
-// append that records the step takes the mail out of the mailbox. Mail that nobody looks at is found by Sweep.
+// append that records the step takes the mail out of the mailbox. Mail that nobody looks at is found by a Sweeper.
 //
 // # What is recorded
 //

@@ -36,7 +36,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 			t.Errorf("%s gives %v", what, err)
 		}
 	}
-	if _, err := c.Sweep(t.Context(), 0); err != nil {
+	if _, err := (&Sweeper{Client: c}).Pass(t.Context()); err != nil {
 		t.Error(err)
 	}
 	entries, err := log.Entries(t.Context(), place, 0, 100)

@@ -32,7 +32,7 @@ rules:
 		_, err = s.log.Append(t.Context(), s.place, s.env.Now(), journal.Said{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "red after all"}}},
 			journal.Posted{ID: "late", Topic: topicTold, To: "main/1.0.0", Event: body, Number: 2})
 		s.must(err)
-		if n, err := s.client.Sweep(t.Context(), -time.Second); n != 1 || err != nil {
+		if n, err := (&Sweeper{Client: s.client, Age: -time.Second}).Pass(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d were swept: %v", n, err)
 		}
 		err = s.client.Decide(t.Context(), s.place, journal.Decided{In: journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}, Call: "9.9", By: "ann"})

@@ -11,25 +11,59 @@ import (
 )
 
 const (
-	// sweepMost is how many posts one sweep looks at, and sweepAtOnce how many conversations it serves at the same time.
+	// sweepMost is how many posts one sweep looks at, beside those that it waits for, and sweepAtOnce how many conversations it
+	// serves at the same time.
 	sweepMost, sweepAtOnce = 200, 8
+	// sweepSlow is the longest pause between two times that an agent is told of the same mail. It doubles each time.
+	sweepSlow = time.Minute
+	// stuckAfter is how often an agent is told of mail before somebody is told that it does not read.
+	stuckAfter = 8
 )
 
-// Sweep tells the engine of what it was not told at once. It returns how many posts it delivered. Tenants take turns, and
-// one conversation that takes long does not hold up the others. Within a conversation the oldest post goes first.
-func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
-	posts, err := c.Log.Pending(ctx, c.now().Add(-age), sweepMost)
+// Sweeper tells the engine of mail that waits: the engine was not told at once, or forgot. Each telling is an event in the engine's
+// history, so an agent that does not read is told less and less often.
+type Sweeper struct {
+	Client *Client
+	// Age is how long mail has waited before anybody looks after it.
+	Age time.Duration
+
+	// tried are the posts that agents were told of and that still wait.
+	tried map[postKey]retry
+}
+
+// postKey names a post among all.
+type postKey struct {
+	journal.Place
+	id string
+}
+
+func keyOf(p journal.Post) postKey { return postKey{Place: p.Place, id: p.ID} }
+
+// Pass looks once at what waits. It returns how many posts agents were told of. Tenants take turns, and one conversation that takes
+// long does not hold up the others. Within a conversation the oldest post goes first.
+func (s *Sweeper) Pass(ctx context.Context) (int, error) {
+	now := s.Client.now()
+	limit := sweepMost + len(s.tried)
+	posts, err := s.Client.Log.Pending(ctx, now.Add(-s.Age), limit)
 	if err != nil {
 		return 0, err
 	}
 	var places []journal.Place
-	of := map[journal.Place][]journal.Post{}
+	of, tried := map[journal.Place][]journal.Post{}, map[postKey]retry{}
 	for _, p := range posts {
+		last, again := s.tried[keyOf(p)]
+		if again {
+			tried[keyOf(p)] = last
+		}
+		if now.Before(last.next) {
+			continue
+		}
 		if of[p.Place] == nil {
 			places = append(places, p.Place)
 		}
 		of[p.Place] = append(of[p.Place], p)
 	}
+	s.tried = tried // what is not on the list was read
 	var (
 		mu       sync.Mutex
 		done     int
@@ -41,25 +75,38 @@ func (c *Client) Sweep(ctx context.Context, age time.Duration) (int, error) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			n, err := c.redeliverAll(ctx, of[place])
+			told, err := s.Client.redeliver(ctx, of[place])
 			mu.Lock()
 			defer mu.Unlock()
-			done, failures = done+n, errors.Join(failures, err)
+			for _, p := range told {
+				s.count(ctx, p, now)
+			}
+			done, failures = done+len(told), errors.Join(failures, err)
 		})
 	}
 	all.Wait()
 	return done, failures
 }
 
-// redeliverAll has the agents of one conversation look at mail that waits, and returns how many posts that is.
-func (c *Client) redeliverAll(ctx context.Context, posts []journal.Post) (done int, failures error) {
+// count remembers that an agent was told of a post.
+func (s *Sweeper) count(ctx context.Context, p journal.Post, now time.Time) {
+	times := s.tried[keyOf(p)].times + 1
+	s.tried[keyOf(p)] = retry{times: times, next: now.Add(min(time.Second<<min(times, 10), sweepSlow))}
+	if times == stuckAfter {
+		s.Client.Logger.ErrorContext(ctx, "mail waits although its agent was told again and again: see whether its workers run",
+			"tenant", p.Tenant, "conversation", p.Conversation, "agent", p.To, "mail", p.ID, "told", times)
+	}
+}
+
+// redeliver has the agents of one conversation look at mail that waits, and returns the posts that they were told of.
+func (c *Client) redeliver(ctx context.Context, posts []journal.Post) (done []journal.Post, failures error) {
 	told := map[string]bool{}
 	for _, p := range posts {
 		if journal.Imported(p.Conversation) && p.Topic != topicErase {
 			continue // it is being imported, and was read elsewhere
 		}
 		if p.To != "" && told[p.To] {
-			done++
+			done = append(done, p)
 			continue
 		}
 		err := c.deliver(ctx, p)
@@ -71,7 +118,7 @@ func (c *Client) redeliverAll(ctx context.Context, posts []journal.Post) (done i
 			continue
 		}
 		told[p.To] = err == nil && p.To != ""
-		done++
+		done = append(done, p)
 	}
 	return done, failures
 }

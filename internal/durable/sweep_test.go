@@ -1,8 +1,11 @@
 package durable
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -61,10 +64,80 @@ func TestASweepServesOthersMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if done, err := c.Sweep(t.Context(), 0); done != 4 || err != nil {
+	sweeper := &Sweeper{Client: c}
+	if done, err := sweeper.Pass(t.Context()); done != 4 || err != nil {
 		t.Fatalf("%d of 4 posts were looked at: %v", done, err)
 	}
 	if slices.Sort(engine.looks); !slices.Equal(engine.looks, []string{"t0/first/main", "t1/second/main"}) {
 		t.Errorf("the engine has %q look, want each orchestrator once", engine.looks)
+	}
+}
+
+// countingEngine counts how often an orchestrator is told, and nobody reads.
+type countingEngine struct {
+	client.Client
+	told int
+	down bool
+}
+
+func (e *countingEngine) SignalWithStartWorkflow(
+	context.Context, string, string, any, client.StartWorkflowOptions, any, ...any,
+) (client.WorkflowRun, error) {
+	if e.down {
+		return nil, errors.New("it does not answer")
+	}
+	e.told++
+	return nil, nil //nolint:nilnil // nobody looks at it
+}
+
+// TestASweepSlowsDown has an agent not read its mail for an hour. It is told less and less often, and somebody is told of it. While the
+// engine cannot be told, each sweep tries. Mail that comes meanwhile is told of at once.
+func TestASweepSlowsDown(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(10_000_000)
+	log, engine, logged := journaltest.NewMemory(), &countingEngine{down: true}, &bytes.Buffer{}
+	c := &Client{Log: log, Engine: engine, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(logged, nil))}
+	say := func(conversation, id string) {
+		t.Helper()
+		_, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: conversation}, now, journal.Opened{By: "ann"},
+			journal.Said{ID: id, By: "ann"}, journal.Posted{ID: "said:" + id, Topic: topicSaid, To: Root})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("deaf", "m1")
+	s := &Sweeper{Client: c, Age: 2 * time.Second}
+	sweep := func(over time.Duration) (failed int) {
+		for end := now.Add(over); now.Before(end); now = now.Add(2 * time.Second) {
+			if _, err := s.Pass(t.Context()); err != nil {
+				failed++
+			}
+		}
+		return failed
+	}
+	if failed := sweep(time.Minute); failed != 28 {
+		t.Errorf("%d of 28 sweeps tried while the engine was down", failed)
+	}
+	engine.down = false
+	sweep(time.Hour)
+	if engine.told < 55 || engine.told > 70 {
+		t.Errorf("the agent was told %d times in an hour, want about once a minute", engine.told)
+	}
+	if n := strings.Count(logged.String(), "agent=main mail=said:m1"); n != 1 {
+		t.Errorf("somebody was told %d times of an agent that does not read, want once:\n%s", n, logged)
+	}
+	before := engine.told
+	say("other", "m2")
+	sweep(6 * time.Second)
+	if engine.told == before {
+		t.Error("nobody was told of the mail that came later")
+	}
+	place := journal.Place{Tenant: "t", Conversation: "deaf"}
+	if _, err := log.Append(t.Context(), place, now, journal.Delivered{ID: "said:m1"}); err != nil {
+		t.Fatal(err)
+	}
+	sweep(2 * time.Second)
+	if len(s.tried) != 1 {
+		t.Errorf("%d posts are remembered, want that of the other alone", len(s.tried))
 	}
 }
