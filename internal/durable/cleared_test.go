@@ -99,16 +99,19 @@ func TestDesksAreForgotten(t *testing.T) {
 	}
 }
 
-// TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine cancel the leg before it tries again.
-// Another worker has the desk of the leg before. It must not take that for all that happened: the message is answered.
-func TestACancelledLegMayHaveBegun(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, `
+// two is an orchestrator who answers two messages.
+const two = `
 name: two
 rules:
   - {name: second, when: {text: 'two'}, reply: {text: 'Second.'}}
   - {name: first, reply: {text: 'First.'}}
-`, nil)
+`
+
+// TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine cancel the leg before it tries again.
+// Another worker has the desk of the leg before. It must not take that for all that happened: the message is answered.
+func TestACancelledLegMayHaveBegun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, two, nil)
 	other := NewHost(s.host.Options)
 	other.Fault = func(p Point, _ journal.Place, _ string) {
 		if p == PointLegAppended {
@@ -132,5 +135,32 @@ rules:
 	s.says("First.", "Second.")
 	if want := []Mode{ModeNext, ModeNext, ModeDetour, ModeAgain}; len(modes) < 4 || !slices.Equal(modes[:4], want) {
 		t.Errorf("legs of the modes %q, want %q", modes, want)
+	}
+}
+
+// TestADeskMayBeBehind has a leg that the engine has given up take a message in before it learns of that. The next leg takes up the
+// desk of the one before, finds no mail, and answers the message all the same.
+func TestADeskMayBeBehind(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, two, nil)
+	lost := NewHost(s.host.Options)
+	lost.Fault = func(p Point, _ journal.Place, _ string) {
+		if p == PointLegAppended {
+			panic(errLost{})
+		}
+	}
+	s.play("one", map[time.Duration]func(){time.Minute: func() {
+		_, err := s.log.Append(t.Context(), s.place, s.env.Now(), journal.Posted{ID: topicSaid + ":m2", Topic: topicSaid, To: Root},
+			journal.Said{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "two"}}})
+		s.must(err)
+		func() {
+			defer func() { _ = recover() }()
+			_ = s.orchestrator(lost).carry(t.Context())
+		}()
+		s.env.SignalWorkflow(signalLook, nil)
+	}})
+	s.says("First.", "Second.")
+	if calls := s.model.Meter().Requests; calls != 2 {
+		t.Errorf("%d model calls, want 2", calls)
 	}
 }

@@ -79,7 +79,7 @@ func TestALateLandingIsNotTaken(t *testing.T) {
 	s := newStage(t, fruit, nil)
 	l := s.host.newLeg(LegInput{})
 	l.family = newFamily(s.env.Now(), wish{}, nil, false)
-	if err := l.landFlight(t.Context(), landing{key: "model/1.1", event: agent.ModelFailed{Turn: 1, Attempt: 1}}); err != nil || l.course.N != 0 {
+	if err := l.landFlight(t.Context(), landing{key: "model/1.1", event: agent.ModelFailed{Turn: 1, Attempt: 1}}, nil); err != nil || l.course.N != 0 {
 		t.Errorf("step %d was taken: %v", l.course.N, err)
 	}
 }

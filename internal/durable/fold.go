@@ -13,11 +13,19 @@ import (
 // courseEvery is how often a step is recorded together with the course, so that nobody has to fold more steps than so many.
 const courseEvery = 200
 
-// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do.
+// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do. A desk that was
+// taken up may be behind: a leg that the engine had given up may have gone on for a moment.
 func (l *leg) fold(ctx context.Context) error {
-	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, max(0, l.in.Base-1))
+	after := l.course.N
+	if after == 0 {
+		after = max(0, l.in.Base-1)
+	}
+	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, after)
 	if err != nil {
 		return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
+	}
+	if len(steps) > 0 {
+		l.desk.messages, l.desk.read = nil, false
 	}
 	for _, step := range steps {
 		if len(step.Course) > 0 {

@@ -125,13 +125,17 @@ func (h *Host) newLeg(in LegInput) *leg {
 
 // carry takes the task from where it is to where nothing more can be done.
 func (l *leg) carry(ctx context.Context) error {
-	if l.family.again || !l.desk.resume(l.in) {
-		if err := l.fold(ctx); err != nil {
-			return err
-		}
+	known := max(0, l.in.N)
+	if !l.family.again && l.desk.resume(l.in) {
+		known = l.course.N
 	}
+	if err := l.fold(ctx); err != nil {
+		return err
+	}
+	// Whoever has gone further than this one knew of may have begun what comes next.
+	doubt := l.family.again || l.course.N > known
 	for _, e := range l.todo {
-		l.doubtful[e.Key()] = l.family.again
+		l.doubtful[e.Key()] = doubt
 	}
 	l.point(PointLegFolded)
 	if err := l.start(ctx); err != nil {
@@ -158,15 +162,18 @@ func (l *leg) start(ctx context.Context) error {
 		}
 		arrived = append(arrived, landing{event: begun})
 	}
+	for _, task := range l.in.Started {
+		arrived = append(arrived, landing{event: agent.ChildStarted{At: l.at(), Task: task}})
+	}
 	told, err := l.told(ctx)
 	if err != nil {
 		return err
 	}
-	mail, err := l.mail(ctx)
+	mail, err := l.mail(ctx) // what a child wrote before it ended is in it by now
 	if err != nil {
 		return err
 	}
-	if err := l.takeAll(ctx, append(append(arrived, told...), mail...)); err != nil || l.yield {
+	if err := l.takeAll(ctx, slices.Concat(arrived, mail, told)); err != nil || l.yield {
 		return err
 	}
 	for _, e := range l.carried() {
@@ -232,7 +239,7 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 			quiet = nil
 			continue
 		case end := <-l.landed:
-			if err := l.landFlight(ctx, end); err != nil {
+			if err := l.landFlight(ctx, end, bell); err != nil {
 				stop()
 				return err
 			}
@@ -279,7 +286,7 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 }
 
 // landFlight takes in the end of a local effect.
-func (l *leg) landFlight(ctx context.Context, end landing) error {
+func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{}) error {
 	f, flies := l.flights[end.key]
 	switch {
 	case end.key == "": // a child has begun
@@ -291,6 +298,9 @@ func (l *leg) landFlight(ctx context.Context, end landing) error {
 	delete(l.flights, end.key)
 	if _, child := f.effect.(agent.StartChild); child {
 		l.takeOver()
+		if err := l.readFirst(ctx, bell); err != nil {
+			return err
+		}
 	}
 	switch {
 	case end.err != nil:
@@ -307,6 +317,19 @@ func (l *leg) landFlight(ctx context.Context, end landing) error {
 		l.point(PointOnceEnd)
 	}
 	return nil
+}
+
+// readFirst takes in what a child wrote before it came back. It has rung by then.
+func (l *leg) readFirst(ctx context.Context, bell <-chan struct{}) error {
+	select {
+	case <-bell:
+		if err := l.look(ctx); err != nil {
+			return err
+		}
+		return l.readMail(ctx)
+	default:
+		return nil
+	}
 }
 
 // abandon ends a leg that the engine has given up: another carries the task on, and what this one runs is nobody's. Of a call that

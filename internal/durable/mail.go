@@ -125,11 +125,8 @@ func (l *leg) refuse(post *journal.Posted, why error) []journal.Row {
 	return takenBack(*post, l.at())
 }
 
-// told is what the workflow tells of children and of time.
+// told is what the workflow tells of the ends of children and of time.
 func (l *leg) told(ctx context.Context) (out []landing, err error) {
-	for _, task := range l.in.Started {
-		out = append(out, landing{event: agent.ChildStarted{At: l.at(), Task: task}})
-	}
 	ends, err := l.ends(ctx)
 	if err != nil {
 		return nil, err
