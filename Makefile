@@ -23,6 +23,7 @@ RACES      ?= 10000
 MINUTES    ?= 4
 RESUME     ?= 5s
 EACH       ?= 1
+LOSE       ?= 100
 FUZZTIME   ?= 60s
 SIZE       ?= full
 LOAD       ?= 60s
@@ -289,6 +290,9 @@ paused: ## stop a worker for 10 seconds while 50 approved commands run: none run
 
 crash/delete: ## delete conversations in every state, twice, in the middle of a talk and under kills (needs make engine)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestDelete$$' -deletion
+
+crash/lost: ## the engine loses LOSE runs in each of three ways, under load: all of them go on (needs make engine)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestLost$$' -lose=$(LOSE)
 
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \

@@ -166,7 +166,6 @@ func (p part) fault() durable.Fault {
 		}
 		if p.Watch {
 			p.reach(point)
-			p.hold(point, place.Conversation, task)
 		}
 		if p.Gather {
 			p.gather(point, place.Conversation)
@@ -193,26 +192,6 @@ func (p part) reach(point durable.Point) {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()
 		select {}
-	}
-}
-
-// holding is where the test writes at which point an orchestrator's leg waits, and held what the file is
-// called from when one does until the test takes it away.
-func (p part) holding(point durable.Point, conv string) string {
-	return filepath.Join(p.Dir, "hold."+conv+"."+strings.ReplaceAll(string(point), "/", "."))
-}
-
-func (p part) held(point durable.Point, conv string) string { return p.holding(point, conv) + ".held" }
-
-// hold has an orchestrator's leg wait, once.
-func (p part) hold(point durable.Point, conv, task string) {
-	if task != durable.Root || os.Rename(p.holding(point, conv), p.held(point, conv)) != nil {
-		return
-	}
-	for deadline := time.Now().Add(overWithin); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(p.held(point, conv)); err != nil {
-			return
-		}
 	}
 }
 

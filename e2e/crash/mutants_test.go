@@ -18,8 +18,8 @@ import (
 
 var play = flag.Bool("mutants", false, "build the host with each fault and play the scenarios against it, which takes minutes")
 
-// mutant is a fault in the host: each edit replaces what stands exactly once in a file. Seen is the
-// scenario that must notice.
+// mutant is a fault in the host: each edit replaces what stands exactly once in a file. Seen is what must notice: a scenario, or a test
+// of the host without an engine.
 type mutant struct {
 	Name  string
 	Edits []edit
@@ -59,7 +59,7 @@ var mutants = []mutant{
 		}},
 	},
 	{
-		Name: "mail delivered before its step", Seen: "die after an append",
+		Name: "mail delivered before its step", Seen: "TestDelegationWithoutAnEngine",
 		Edits: []edit{{
 			"leg.go", "		rows = append(rows, journal.Delivered{ID: end.mail.ID})\n",
 			"		if err := l.record(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}}); err != nil {\n			return err\n		}\n",
@@ -70,7 +70,7 @@ var mutants = []mutant{
 		Edits: []edit{{"fold.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
 	},
 	{
-		Name: "fence dropped", Seen: "lost leg lives on",
+		Name: "fence dropped", Seen: "TestTheLegThatIsBehindBeginsNothing",
 		Edits: []edit{{"fence.go", "	return l.fenced(ctx, rows, written, tries > 1)\n", "	_ = written\n	return nil\n"}},
 	},
 	{
@@ -107,12 +107,63 @@ var mutants = []mutant{
 			"		return landing{rests: &LegResult{}}\n",
 		}},
 	},
+	{
+		Name: "a leg goes on that the engine has given up", Seen: "TestALegOutlastsASlowEngine",
+		Edits: []edit{{
+			"leg.go", "			return l.abandon(ctx, context.Cause(l.family.engine.gone))\n",
+			"			time.Sleep(time.Millisecond)\n",
+		}},
+	},
+	{
+		Name: "a leg that was cancelled is taken for one that never began", Seen: "TestACancelledLegMayHaveBegun",
+		Edits: []edit{{"leg.go", "	again := in.Mode != ModeNext ||", "	again := in.Mode == ModeAgain ||"}},
+	},
+	{
+		Name: "a desk is taken for all that happened", Seen: "TestADeskMayBeBehind",
+		Edits: []edit{{"fold.go", "	after := l.course.N\n", "	after := l.course.N\n	if after > 0 {\n		return nil\n	}\n"}},
+	},
+	{
+		Name: "another's step is taken for one's own", Seen: "TestAStepThatMayBeWritten",
+		Edits: []edit{{"fence.go", "	if !doubt {\n		return errBehind\n	}\n", "	if doubt {\n		return nil\n	}\n	if !doubt {\n		return errBehind\n	}\n"}},
+	},
+	{
+		Name: "a child with a run of its own is carried too", Seen: "TestFamiliesOfAnySize",
+		Edits: []edit{{"family.go", " && !slices.Contains(l.in.Apart, e.Task)\n", " || slices.Contains(l.in.Apart, e.Task)\n"}},
+	},
+	{
+		Name: "the reconciler takes the living for lost", Seen: "TestReconcile",
+		Edits: []edit{{"reconcile.go", "	case runs:\n", "	case runs && r == nil:\n"}},
+	},
+	{
+		Name: "a parent closes the books of a child that runs", Seen: "TestAChildThatIsNotLost",
+		Edits: []edit{{"mail.go", "		if !running {\n", "		if running || !running {\n"}},
+	},
+	{
+		Name: "a course without what is left to do", Seen: "TestACourseHasWhatIsLeftToDo",
+		Edits: []edit{{"fold.go", "	return json.Marshal(saved{Course: l.course, Todo: todo})\n", "	return json.Marshal(saved{Course: l.course, Todo: todo[:0]})\n"}},
+	},
+	{
+		Name: "nobody wakes an agent whose time has come", Seen: "TestApprovalsWithoutAnEngine",
+		Edits: []edit{{"workflow.go", "			r.tick = want\n", "			r.tick = 0\n"}},
+	},
+	{
+		Name: "mail of a newer build thrown away", Seen: "TestMailOfANewerBuild",
+		Edits: []edit{{"mail.go", "	return nil, fmt.Errorf(\"a newer build has to read it: the topic %q is unknown\", p.Topic)\n", "	return nil, nil\n"}},
+	},
+	{
+		Name: "words for an agent that has finished are lost", Seen: "TestMailForNobody",
+		Edits: []edit{{"post.go", "	if p.Number != 0 && p.To != Root {\n", "	if p.Number != 0 && p.To == Root {\n"}},
+	},
 }
 
 // TestEveryMutantFits shows, without building anything, that each mutant still has its place in the
 // source.
 func TestEveryMutantFits(t *testing.T) {
+	tests := testsOf(t)
 	for _, m := range mutants {
+		if m.engineless() && !strings.Contains(tests, "\nfunc "+m.Seen+"(t *testing.T) {\n") {
+			t.Errorf("%s: there is no test %s", m.Name, m.Seen)
+		}
 		for _, e := range m.Edits {
 			source, err := os.ReadFile(e.path(t))
 			if err != nil {
@@ -123,6 +174,24 @@ func TestEveryMutantFits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// testsOf is the source of the host's tests.
+func testsOf(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(host(t), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(source)
+	}
+	return all.String()
 }
 
 // TestMutants plays to each mutant the scenario that must notice it.
@@ -175,18 +244,36 @@ const plays = 3
 func (m mutant) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "crash.test")
-	out, err := exec.Command("go", "test", "-tags", "services", "-c", "-overlay", m.overlay(t, dir), "-o", binary, ".").CombinedOutput()
+	binary, pkg := filepath.Join(dir, "mutant.test"), "."
+	if m.engineless() {
+		pkg = host(t)
+	}
+	out, err := exec.Command("go", "test", "-tags", "services", "-c", "-overlay", m.overlay(t, dir), "-o", binary, pkg).CombinedOutput() //nolint:gosec // of this repository
 	if err != nil {
 		t.Fatalf("%s does not build, so it proves nothing: %v\n%s", m.Name, err, out)
 	}
 	return binary
 }
 
-// play has the mutant's scenario played, and reports whether it found something wrong. That a process did
-// not start, or that the scenario did not come to its end, is nothing that it found.
+// engineless reports whether a test of the host must notice, and not a scenario.
+func (m mutant) engineless() bool { return strings.HasPrefix(m.Seen, "Test") }
+
+// host is where the source of the host is.
+func host(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(repository(t), "internal", "durable")
+}
+
+// play has the mutant's scenario or test played, and reports whether it found something wrong. That a process did not start, or that a
+// scenario did not come to its end, is nothing that it found.
 func (m mutant) play(t *testing.T, binary string) (string, bool) {
 	t.Helper()
+	if m.engineless() {
+		cmd := exec.Command(binary, "-test.run", "^"+m.Seen+"$", "-test.timeout=120s") //nolint:gosec // just built
+		cmd.Dir = host(t)
+		out, err := cmd.CombinedOutput()
+		return string(out), err != nil && strings.Contains(string(out), m.Seen)
+	}
 	run := "^TestScenarios$/^" + strings.ReplaceAll(m.Seen, " ", "_") + "$"
 	out, err := exec.Command(binary, "-test.run", run, "-scenarios", "-test.timeout=300s").CombinedOutput() //nolint:gosec // just built
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
@@ -198,7 +285,7 @@ func (m mutant) play(t *testing.T, binary string) (string, bool) {
 
 func (e edit) path(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(repository(t), "internal", "durable", e.File)
+	return filepath.Join(host(t), e.File)
 }
 
 // overlay writes the changed files and the list that the go command takes.

@@ -32,14 +32,10 @@ const (
 	shapeStamps     = "stamps"
 	shapeMends      = "mends"
 	shapeAttend     = "attend"
-	shapeNurse      = "nurse"
 )
 
 // widest is the most sub-agents that a message asks for.
 const widest = 8
-
-// nursing is how long the orchestrator's model takes once it has handed out work to be nursed.
-const nursing = 6 * time.Second
 
 // answered is how the orchestrator answers every question.
 const answered = "It is blue."
@@ -86,7 +82,6 @@ func script() *scripted.Script {
 		under(shapeStamps, "hand", []string{"stamp"}, false)
 		under(shapeMends, "hand", []string{"mend"}, false)
 		under(shapeAttend, "hand", []string{"quick"}, true)
-		under(shapeNurse, "hand", []string{"linger"}, true)
 	}
 	add(shapeTree, scripted.Match{NoTools: sub, Tools: top, Results: &no, Text: `^tree (?P<id>\S+)`}, assign(
 		assignment("lead", "branch ${id}.0", false), assignment("hand", "stamp ${id}.1", false)))
@@ -119,9 +114,6 @@ func script() *scripted.Script {
 	add("submit", scripted.Match{Tools: sub, Results: &yes, Text: `^\w+( \d)? (?P<id>\S+)`}, last)
 	add("attend", scripted.Match{NoTools: sub, Results: &yes, Text: `^` + shapeAttend}, scripted.Reply{
 		Text: "All of it goes on.", Delay: 3 * time.Second,
-	})
-	add("nurse", scripted.Match{NoTools: sub, Results: &yes, Text: `^` + shapeNurse}, scripted.Reply{
-		Text: "All of it goes on.", Delay: nursing,
 	})
 	add("bring together", scripted.Match{NoTools: sub, Results: &yes}, scripted.Reply{
 		Text: "All of it is done.", Delay: 150 * time.Millisecond,

@@ -20,7 +20,7 @@ const (
 	// listMost is how many workflows are named in one query for the engine's list.
 	listMost = 50
 	// retryPause is how long a run is left alone that was mended and does not run yet. It doubles each time, up to retryMost.
-	retryPause, retryMost = time.Minute, time.Hour
+	retryPause, retryMost = time.Minute, 5 * time.Minute
 )
 
 // Reconciler compares the tasks that have not ended with what the engine runs, and mends what differs: an engine that lost

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
@@ -146,5 +147,22 @@ func TestReconcile(t *testing.T) {
 	now, engine.down = now.Add(retryMost), true
 	if did, err := r.Pass(t.Context()); err == nil || did != (Mended{}) {
 		t.Errorf("with an engine that does not answer it did %v: %v", did, err)
+	}
+}
+
+// TestAChildThatIsNotLost has somebody say that two background children are lost. The engine runs one of them, and only the other is
+// taken for lost.
+func TestAChildThatIsNotLost(t *testing.T) {
+	t.Parallel()
+	h := NewHost(Options{Engine: &forgetfulEngine{running: []string{"t/c/main/1.0.0"}}})
+	l := h.newLeg(LegInput{
+		Whose: Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root},
+		Lost:  []string{"main/1.0.0", "main/1.0.1", "main/9.9.9"},
+	})
+	l.course.State = agent.State{Brief: agent.Brief{Agent: Root, Task: Root}, Children: []agent.Child{
+		{ID: "1.0.0", State: agent.ChildRunning, Background: true}, {ID: "1.0.1", State: agent.ChildRunning, Background: true},
+	}}
+	if lost, err := l.lostChildren(t.Context()); err != nil || !slices.Equal(lost, []string{"main/1.0.1"}) {
+		t.Errorf("%q are lost, want main/1.0.1: %v", lost, err)
 	}
 }

@@ -26,7 +26,7 @@ var examples = map[string]struct {
 		files: []string{"internal/journal/postgres/append.go"},
 		suites: []string{
 			"lint", "generate-check", "race", "test/services", "tenancy", "e2e", "walls", "approvals", "crash/points", "crash",
-			"crash/ledger", "crash/delete", "crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
+			"crash/ledger", "crash/delete", "crash/lost", "crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
 		},
 	},
 	"a component of the web app": {
