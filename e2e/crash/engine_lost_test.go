@@ -12,10 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/api/common/v1"
-	"go.temporal.io/api/workflowservice/v1"
-
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -128,11 +126,7 @@ func (c *crowd) terminate(ctx context.Context, conv string) error {
 
 // deleteRun deletes a run with its history.
 func (c *crowd) deleteRun(ctx context.Context, conv string) error {
-	_, err := c.node.Client.Engine.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-		Namespace:         c.node.Client.Namespace,
-		WorkflowExecution: &common.WorkflowExecution{WorkflowId: durable.WorkflowID(placeOf(conv), durable.Root)},
-	})
-	return err
+	return history.Delete(ctx, c.node.Client.Engine, c.node.Client.Namespace, durable.WorkflowID(placeOf(conv), durable.Root))
 }
 
 // emptyEngine has the engine come back with empty databases.

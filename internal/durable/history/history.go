@@ -17,10 +17,12 @@ import (
 	"slices"
 	"strings"
 
+	"go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/failure/v1"
 	pb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
+	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -40,6 +42,14 @@ type Run struct {
 // first.
 func Read(ctx context.Context, engine durable.Engine, workflow string) ([]Run, error) {
 	return read(ctx, engine, workflow, "")
+}
+
+// Delete has the engine forget a workflow's last run with its history, running or not.
+func Delete(ctx context.Context, engine durable.Engine, namespace, workflow string) error {
+	_, err := engine.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: namespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: workflow},
+	})
+	return err
 }
 
 // Chain returns every run that a workflow has had in a row, each carried over into the next, without
