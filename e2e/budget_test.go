@@ -191,7 +191,8 @@ func TestATenantsStorage(t *testing.T) {
 		}
 		AtOnce map[string]int `json:"at_once"`
 	}
-	if err := json.Unmarshal([]byte(said), &q); err != nil || q.Storage.Most != 1_000_000 || q.Storage.Used < q.Storage.Most/2 || q.Storage.Used > 2*q.Storage.Most {
+	// A message takes its size twice: as a row, and in what the model was sent, which the server learns of when it measures again.
+	if err := json.Unmarshal([]byte(said), &q); err != nil || q.Storage.Most != 1_000_000 || q.Storage.Used < q.Storage.Most/2 || q.Storage.Used > 3*q.Storage.Most {
 		t.Errorf("the quotas are %s", said)
 	}
 	if want := (map[string]int{"agents": 50, "searches": 4, "imports": 2, "streams": 200}); !maps.Equal(q.AtOnce, want) {

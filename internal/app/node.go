@@ -272,12 +272,13 @@ func (n *Node) Work() error {
 		Serves: n.serves, Trees: n.grove, Engine: n.engine,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
 		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
-		TenantLegs: tenantSlots(n.options.Loaded.Settings), Budget: n.options.Loaded.Settings.Quotas.Month,
+		TenantLegs: tenantSlots(n.options.Loaded.Settings), Family: n.options.Loaded.Settings.Worker.Family, Budget: n.options.Loaded.Settings.Quotas.Month,
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
 		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b durable.Workspace) int {
 			return strings.Compare(a.String(), b.String())
 		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local, Legs: n.options.Loaded.Settings.Worker.Slots,
+		CachedRuns: n.options.Loaded.Settings.Worker.CachedRuns,
 		Deployment: n.options.Deployment, Build: n.options.Build,
 	})
 	return n.worker.Start()

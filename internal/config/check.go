@@ -115,6 +115,8 @@ func (l Loaded) check() []error {
 	complain("retention.days", checkDays(s.Retention.Days))
 	complain("worker.slots", checkSlots(s.Worker.Slots))
 	complain("worker.tenant_slots", checkSlots(s.Worker.TenantSlots))
+	complain("worker.family", checkSlots(s.Worker.Family))
+	complain("worker.cached_runs", checkCached(s.Worker.CachedRuns))
 	complain("serve.oidc", s.checkOIDC())
 	complain("serve.url", s.Serve.checkURL())
 	complain("serve.proxies", checkEach(s.Serve.Proxies, checkNetwork))
@@ -288,7 +290,17 @@ const mostSlots = 10_000
 
 func checkSlots(n int) error {
 	if n < 1 || n > mostSlots {
-		return fmt.Errorf("%d slots cannot be: give a number from 1 to %d", n, mostSlots)
+		return fmt.Errorf("%d cannot be: give a number from 1 to %d", n, mostSlots)
+	}
+	return nil
+}
+
+// mostCached is how many workflows a worker may keep in memory.
+const mostCached = 100_000
+
+func checkCached(n int) error {
+	if n < 1 || n > mostCached {
+		return fmt.Errorf("%d cannot be: give a number from 1 to %d", n, mostCached)
 	}
 	return nil
 }

@@ -193,9 +193,8 @@ func toModel(n document.Node, to *string) error {
 const (
 	// leastTokens is a budget under which no agent gets to its first reply.
 	leastTokens = 1000
-	// mostAgents is how many agents a role may start, at once or with one call: half of what the
-	// engine takes below one run.
-	mostAgents = 1000
+	// mostAgents is how many agents a role may start, at once or with one call.
+	mostAgents = 2000
 )
 
 func limitFields() []field {

@@ -150,10 +150,12 @@ type ServeLimits struct {
 type Worker struct {
 	Slots       int `json:"slots,omitempty" jsonschema:"orchestrators and background tasks that work at the same time, each with its sub-agents, for each workspace and for those without one"`
 	TenantSlots int `json:"tenant_slots,omitempty" jsonschema:"orchestrators and background tasks of one tenant that work at the same time, on an installation where people log in"`
+	Family      int `json:"family,omitempty" jsonschema:"sub-agents that run in the slot of their orchestrator at the same time; others take slots of their own, of any worker"`
+	CachedRuns  int `json:"cached_runs,omitempty" jsonschema:"workflows that the worker keeps in memory between two messages; others are read from the engine again"`
 }
 
 // usualWorker is what it is when nothing is said.
-var usualWorker = Worker{Slots: 200, TenantSlots: 50}
+var usualWorker = Worker{Slots: 1000, TenantSlots: 50, Family: 1000, CachedRuns: 2000}
 
 // Quotas are how much each tenant may use. Tenants has those of some of them, by id, instead.
 type Quotas struct {

@@ -126,7 +126,7 @@ type Options struct {
 	Observer Observer
 	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
 	TenantLegs int
-	// Family is how many sub-agents one leg carries; zero means 1,024, and less than zero none. Others get runs of their own.
+	// Family is how many sub-agents one leg carries; zero means 1,000, and less than zero none. Others get runs of their own.
 	Family int
 	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
 	// any amount.
@@ -155,7 +155,7 @@ type Host struct {
 const rememberedTexts = 4096
 
 // usualFamily is how many sub-agents one leg carries. What is more goes to other workers.
-const usualFamily = 1024
+const usualFamily = 1000
 
 // NewHost makes a host.
 func NewHost(o Options) *Host {

@@ -72,8 +72,10 @@ type WorkerOptions struct {
 	// LegsOnly serves workspaces and leaves the agents' workflows to others; Local runs the workflows
 	// of a workspace's agents where the workspace is served.
 	LegsOnly, Local bool
-	// Legs is how many legs run at the same time; zero means 200.
+	// Legs is how many legs run at the same time; zero means 1,000.
 	Legs int
+	// CachedRuns is how many workflows this process keeps in memory, for all its workers; zero leaves what the SDK does.
+	CachedRuns int
 	// Deployment and Build turn versioning on: a run stays with the build it began on until it
 	// begins a new history.
 	Deployment, Build string
@@ -87,6 +89,9 @@ type Worker struct {
 // NewWorker makes a worker; Start starts it.
 func NewWorker(engine Engine, host *Host, o WorkerOptions) *Worker {
 	w := &Worker{}
+	if o.CachedRuns > 0 {
+		worker.SetStickyWorkflowCacheSize(o.CachedRuns)
+	}
 	if !o.LegsOnly {
 		w.add(engine, host, controlQueue, true, o)
 	}
@@ -113,7 +118,7 @@ func (w *Worker) add(engine Engine, host *Host, queue string, workflows bool, o 
 // Engine is how the engine's own worker is set up for these.
 func (o WorkerOptions) Engine() worker.Options {
 	if o.Legs == 0 {
-		o.Legs = 200
+		o.Legs = 1000
 	}
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 		InitialNumberOfPollers: 4, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 32,
