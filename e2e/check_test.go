@@ -114,7 +114,7 @@ func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
 	defer stop()
 	err := st.until(ctx, func() (bool, error) {
 		var err error
-		if runs, err = history.Read(ctx, st.node.Client.Engine, durable.WorkflowID(st.place, durable.Root)); err != nil {
+		if runs, err = history.Read(ctx, st.node.Client.Engine, st.node.Log, st.place); err != nil {
 			return false, err
 		}
 		for i, r := range runs {

@@ -30,7 +30,7 @@ func TestCodec(t *testing.T) {
 	on.serve(t)
 	st := newStage(t, s, on, 0)
 	compare(t, s, st.perform(t))
-	runs, err := history.Read(t.Context(), st.node.Client.Engine, durable.WorkflowID(st.place, durable.Root))
+	runs, err := history.Read(t.Context(), st.node.Client.Engine, st.node.Log, st.place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func failuresOf(t *testing.T, r history.Run) []string {
 func fieldNames() []string {
 	names, seen := map[string]bool{}, map[reflect.Type]bool{}
 	for _, t := range []reflect.Type{
-		reflect.TypeFor[durable.Begin](), reflect.TypeFor[durable.Lost](), reflect.TypeFor[durable.LegInput](),
+		reflect.TypeFor[durable.Begin](), reflect.TypeFor[durable.Confession](), reflect.TypeFor[durable.LegInput](),
 		reflect.TypeFor[durable.LegResult](),
 	} {
 		addFields(names, seen, t)

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/measure"
@@ -133,7 +132,7 @@ func checkDrained(t *testing.T, entries []journal.Entry, ended time.Time) {
 // each.
 func (st *stage) checkHandedOver(t *testing.T) {
 	t.Helper()
-	runs, err := history.Read(t.Context(), st.node.Client.Engine, durable.WorkflowID(st.place, durable.Root))
+	runs, err := history.Read(t.Context(), st.node.Client.Engine, st.node.Log, st.place)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func sideOf(row journal.Row) (string, bool) {
 	return call, strings.HasPrefix(call, "side.")
 }
 
-// step is an event of the core. When the core is woken is the host's affair.
+// step is an event of the core. When the core is woken, and which sub-agents have runs of their own, is the host's affair.
 func (a *account) step(r journal.Stepped, normal func(string) string) error {
 	var e struct {
 		Name  string
@@ -161,6 +161,7 @@ func (a *account) step(r journal.Stepped, normal func(string) string) error {
 		e.Event["with"] = edited["hash"]
 	}
 	delete(e.Event, "hash")
+	delete(e.Event, "apart")
 	body, err := json.Marshal(e.Event)
 	if err != nil {
 		return err

@@ -167,7 +167,7 @@ func (p *secretPlay) histories(t *testing.T, s *stack, printed []byte) []byte {
 			continue
 		}
 		seen[place.Conversation] = true
-		runs, err := history.Read(t.Context(), engine, durable.WorkflowID(place, durable.Root))
+		runs, err := history.Listed(t.Context(), engine, place)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,6 +40,8 @@ type part struct {
 	Token   string
 	// LegEffects is how many local effects a leg carries out; zero means any number.
 	LegEffects int
+	// Family is how many sub-agents a leg carries; zero leaves what is usual.
+	Family int
 	// Watch has every point noted that a process reaches, and the process die where a file says so.
 	Watch bool
 	// Gather has calls wait for each other at a point, and the process die when all are there.
@@ -91,6 +93,9 @@ func (p part) options(log io.Writer) (app.NodeOptions, error) {
 		{Name: "--set", Key: "tiers.fast", Value: "scripted/fast"},
 		{Name: "--set", Key: "tiers.balanced", Value: "scripted/balanced"},
 		{Name: "--set", Key: "tiers.strong", Value: "scripted/strong"},
+	}
+	if p.Family > 0 {
+		flags = append(flags, config.Flag{Name: "--set", Key: "worker.family", Value: fmt.Sprint(p.Family)})
 	}
 	if p.NATS != "" {
 		flags = append(flags, config.Flag{Name: "--set", Key: "live.nats_url", Value: "{env:NATS}"})

@@ -98,7 +98,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "background end told to nobody", Seen: "undisturbed",
-		Edits: []edit{{"post.go", "	if l.in.Background {\n", "	if l.in.Background && l.in.Parent == \"\" {\n"}},
+		Edits: []edit{{"post.go", "	if l.in.Parent != \"\" && l.in.N >= 0 {", "	if l.in.Parent == \"-\" && l.in.N >= 0 {"}},
 	},
 	{
 		Name: "a family leaves a child's end behind", Seen: "undisturbed",
@@ -127,16 +127,20 @@ var mutants = []mutant{
 		Edits: []edit{{"fence.go", "	if !doubt {\n		return errBehind\n	}\n", "	if doubt {\n		return nil\n	}\n	if !doubt {\n		return errBehind\n	}\n"}},
 	},
 	{
-		Name: "a child with a run of its own is carried too", Seen: "TestFamiliesOfAnySize",
-		Edits: []edit{{"family.go", " && !slices.Contains(l.in.Apart, e.Task)\n", " || slices.Contains(l.in.Apart, e.Task)\n"}},
+		Name: "a child with a run of its own is carried too", Seen: "TestChildrenApart",
+		Edits: []edit{{"family.go", "c.State == agent.ChildRunning && !c.Apart {", "c.State == agent.ChildRunning {"}},
 	},
 	{
 		Name: "the reconciler takes the living for lost", Seen: "TestReconcile",
 		Edits: []edit{{"reconcile.go", "	case runs:\n", "	case runs && r == nil:\n"}},
 	},
 	{
-		Name: "a parent closes the books of a child that runs", Seen: "TestAChildThatIsNotLost",
-		Edits: []edit{{"mail.go", "		if !running {\n", "		if running || !running {\n"}},
+		Name: "what the engine has lost stays lost", Seen: "TestChildrenApart",
+		Edits: []edit{{"apart.go", "c.State == agent.ChildRunning && c.Apart {", "c.State == agent.ChildRunning && c.Apart && c.Waiting != \"\" {"}},
+	},
+	{
+		Name: "a run of its own that is not on record", Seen: "TestARunIsOrderedOnce",
+		Edits: []edit{{"apart.go", "agent.ChildStarted{At: l.at(), Task: e.Task, Apart: true}", "agent.ChildStarted{At: l.at(), Task: e.Task}"}},
 	},
 	{
 		Name: "a course without what is left to do", Seen: "TestACourseHasWhatIsLeftToDo",

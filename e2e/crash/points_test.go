@@ -40,16 +40,19 @@ func TestPoints(t *testing.T) {
 	if *each == 0 {
 		t.Skip("run make crash/points")
 	}
-	for _, effects := range []int{1, 0} {
-		t.Run(fmt.Sprintf("effects=%d", effects), func(t *testing.T) {
+	for name, o := range map[string]worldOptions{
+		"one effect a leg": {LegEffects: 1}, "a family of one, and others with runs of their own": {Family: 1}, "a family": {},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testPoints(t, effects)
+			testPoints(t, o)
 		})
 	}
 }
 
-func testPoints(t *testing.T, effects int) {
-	w := newWorld(t, worldOptions{Workers: 1, LegEffects: effects, Watch: true})
+func testPoints(t *testing.T, o worldOptions) {
+	o.Workers, o.Watch = 1, true
+	w := newWorld(t, o)
 	l := &load{world: w, ledger: newLedger()}
 	l.startClients("client", 1)
 	ctx, stop := context.WithCancel(t.Context())

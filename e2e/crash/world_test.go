@@ -52,8 +52,10 @@ type worldOptions struct {
 	// Servers is how many let callers in over HTTP. With any there is a live bus between processes.
 	Servers    int
 	LegEffects int
-	Watch      bool
-	Gather     bool
+	// Family is how many sub-agents a leg carries; zero leaves what is usual.
+	Family int
+	Watch  bool
+	Gather bool
 }
 
 // newWorld starts a Postgres for journal and engine, an engine, a model and workers.
@@ -78,7 +80,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 		w.binary = os.Args[0]
 	}
 	writeRoles(t, dir)
-	w.part = part{Dir: dir, LegEffects: o.LegEffects, Watch: o.Watch, Gather: o.Gather}
+	w.part = part{Dir: dir, LegEffects: o.LegEffects, Family: o.Family, Watch: o.Watch, Gather: o.Gather}
 	w.startModel()
 	w.startPostgres()
 	w.startEngine()

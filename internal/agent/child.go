@@ -18,6 +18,8 @@ type Child struct {
 	// Waiting says that only people are awaited in the child's subtree, and for what.
 	Waiting    chat.WaitReason `json:"w,omitempty"`
 	Background bool            `json:"b,omitempty"`
+	// Apart means that the child has a run of its own. One in the background has one too.
+	Apart bool `json:"ap,omitempty"`
 	// Waiters counts how often calls of the open round wait for the child.
 	Waiters int `json:"n,omitempty"`
 	// Delegates says that the child may have children of its own and can use more than one place.
@@ -172,7 +174,7 @@ func (m *machine) childStarted(e ChildStarted) error {
 		return m.refuse(Duplicate, "task %s runs", e.Task)
 	case ChildStarting:
 	}
-	c.State = ChildRunning
+	c.State, c.Apart = ChildRunning, e.Apart
 	if c.Stop != "" {
 		m.order(StopChild{Task: e.Task, Reason: c.Stop, By: c.By})
 	}

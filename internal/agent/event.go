@@ -109,10 +109,11 @@ type (
 		Taint Taint `json:"taint,omitempty"`
 	}
 
-	// ChildStarted says that the engine runs a child.
+	// ChildStarted says that a child runs, or is sure to. Apart means that it has a run of its own.
 	ChildStarted struct {
 		At
-		Task string `json:"task"`
+		Task  string `json:"task"`
+		Apart bool   `json:"apart,omitempty"`
 	}
 
 	// ChildWaited says that nothing in a child's subtree is at work because a person is awaited,

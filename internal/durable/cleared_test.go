@@ -157,10 +157,29 @@ func TestADeskMayBeBehind(t *testing.T) {
 			defer func() { _ = recover() }()
 			_ = s.orchestrator(lost).carry(t.Context())
 		}()
-		s.env.SignalWorkflow(signalLook, nil)
+		s.must(s.env.SignalWorkflowByID(WorkflowID(s.place, Root), signalLook, nil))
 	}})
 	s.says("First.", "Second.")
 	if calls := s.model.Meter().Requests; calls != 2 {
 		t.Errorf("%d model calls, want 2", calls)
+	}
+}
+
+// TestADetourKnowsWhatNobodyBegan has two legs take a detour. What the first one orders has surely not been begun; what was left to do
+// before the second may have been.
+func TestADetourKnowsWhatNobodyBegan(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, short, nil)
+	s.opened("hello")
+	for i, doubt := range []bool{false, true} {
+		l := s.host.newLeg(LegInput{Whose: Whose{Place: s.place, Agent: Root, Task: Root}, Mode: ModeDetour})
+		l.family = newFamily(s.env.Now(), wish{called: t.Context(), gone: t.Context()}, nil, true)
+		s.must(l.carry(t.Context()))
+		if out := l.result(); out.Next != NextLeg || out.Dropped != doubt {
+			t.Errorf("detour %d ended with %+v, want a next leg, and doubt: %v", i+1, out, doubt)
+		}
+	}
+	if n := s.model.Meter().Requests; n != 0 {
+		t.Errorf("%d model calls, want none", n)
 	}
 }

@@ -253,9 +253,18 @@ func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 	return err
 }
 
-// tellAbove has the nearest agent above another look that has a run: its leg carries the other.
+// tellAbove has an agent look that has no run of its name: one that was resumed, or one that the leg of an agent above carries.
 func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) error {
 	for to != Root {
+		task, err := taskOf(ctx, c.Log, place, to)
+		if err != nil {
+			return err
+		}
+		if task != "" && task != to {
+			if err := c.tell(ctx, place, task); !notFound(err) {
+				return err
+			}
+		}
 		to = to[:max(strings.LastIndexByte(to, '/'), len(Root))]
 		if err := c.tell(ctx, place, to); !notFound(err) {
 			return err
@@ -266,7 +275,7 @@ func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) 
 
 // takeBack takes mail out of a mailbox that nobody reads any more. One of an agent that the engine has not started yet stays.
 func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
-	if gone, err := gone(ctx, c.Log, p.Place, p.To); err != nil || !gone {
+	if task, err := taskOf(ctx, c.Log, p.Place, p.To); err != nil || task != "" {
 		return err
 	}
 	posted, err := c.posted(ctx, p.Place, p.ID)

@@ -71,16 +71,6 @@ func written(e agent.Effect) bool {
 	}
 }
 
-// forEngine reports whether an effect is about another run.
-func forEngine(e agent.Effect) bool {
-	switch e.(type) {
-	case agent.StartChild, agent.KillChild:
-		return true
-	default:
-		return false
-	}
-}
-
 func encodeEffects(effects []agent.Effect) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, 0, len(effects))
 	for _, e := range effects {

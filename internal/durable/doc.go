@@ -1,7 +1,7 @@
 // Package durable runs agents on Temporal. It is the only importer of its SDK.
 //
-// The orchestrator has a workflow. The workflow supervises: it waits for a look, a timer, a child or the end of a leg, and starts legs
-// and children. It knows ids and numbers. A leg is one heartbeating activity that hosts the core (agent.Step) and carries out what it
+// The orchestrator has a workflow. The workflow supervises: it waits for a look, a timer or the end of a leg, and starts legs. It knows
+// ids and numbers. A leg is one heartbeating activity that hosts the core (agent.Step) and carries out what it
 // orders: model calls, tools, records, mail, sub-agents. A leg ends when nothing of that is left: everybody waits for a person or for a
 // time, or has finished. So a run is a chain of legs, and the engine's history grows with what needs the engine, not with what agents
 // do.
@@ -9,8 +9,8 @@
 // # Families
 //
 // A sub-agent runs in the leg of its parent, and so on down: one leg carries a family (family.go). Each agent has its own steps and
-// its own fence. A sub-agent has a workflow of its own if it is in the background, or if the family is too large. Whoever has no run
-// of its own and has not ended is carried by the next leg of its parent.
+// its own fence. A sub-agent has a workflow of its own if it is in the background, or if the family is too large: the leg records that
+// and has the engine start it (apart.go). Whoever has no run of its own and has not ended is carried by the next leg of its parent.
 //
 // # Mail
 //

@@ -3,12 +3,11 @@ package durable
 import (
 	"context"
 	"errors"
-	"slices"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
-	"github.com/retinue-dev/retinue/internal/chat"
 )
 
 // family is what the legs of an agent and of the sub-agents that it carries share. All of them run in one activity, each with its
@@ -102,30 +101,32 @@ func (l *leg) look(ctx context.Context) error {
 // errKilled says that a child whose books are closed did not let go in time.
 var errKilled = errors.New("it did not let go in time")
 
-// mayCarry reports whether the leg carries a child itself: one that does not outlive the turn and has no run of its own.
+// mayCarry reports whether the leg may carry a child itself: one that does not outlive the turn.
 func (l *leg) mayCarry(e agent.StartChild) bool {
-	return !e.Background && l.in.Effects == 0 && l.Family > 0 && !slices.Contains(l.in.Apart, e.Task)
+	return !e.Background && l.in.Effects == 0 && l.Family > 0
 }
 
 // carried is the children that run and have no run of their own, which a leg has to carry on.
 func (l *leg) carried() (out []agent.StartChild) {
 	s := &l.course.State
-	open := s.Open()
 	for i := range s.Children {
-		c := &s.Children[i]
-		e := agent.StartChild{Task: s.Brief.Agent + "/" + c.ID, Background: c.Background, Width: c.Width, Time: c.Time}
-		if e.Agent = open[e.Task]; c.State == agent.ChildRunning && l.mayCarry(e) {
-			out = append(out, e)
+		if c := &s.Children[i]; c.State == agent.ChildRunning && !c.Apart {
+			out = append(out, l.startOf(c))
 		}
 	}
 	return out
 }
 
-// prepareChild has the leg carry a child, if there is room.
+// prepareChild has the leg carry a child. One that it cannot carry gets a run of its own.
 func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 	return func() {
-		if !l.family.join(l.Family) {
-			l.todo, l.full = append(l.todo, e), true
+		runs := l.course.State.Runs(e.Task) // a leg before carried it
+		most := l.Family
+		if runs {
+			most = math.MaxInt
+		}
+		if !runs && !l.mayCarry(e) || !l.family.join(most) {
+			l.apart = append(l.apart, e)
 			return
 		}
 		stage := StageLater
@@ -140,8 +141,8 @@ func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 // newChild is the leg of a child that this one carries.
 func (l *leg) newChild(e agent.StartChild) *leg {
 	in := LegInput{
-		Whose: l.in.Whose, Parent: l.in.Agent, Width: e.Width, Time: e.Time, Mode: l.in.Mode, N: -1, Apart: l.in.Apart,
-		Tick: l.in.Tick, Started: l.in.Started, Ended: l.in.Ended, Lost: l.in.Lost,
+		Whose: l.in.Whose, Parent: l.in.Agent, Width: e.Width, Time: e.Time, Mode: l.in.Mode, N: -1, Check: l.in.Check,
+		Queue: l.in.Queue, Tick: l.in.Tick,
 	}
 	in.Agent, in.Task = e.Agent, e.Task
 	c := l.newLeg(in)
@@ -175,7 +176,7 @@ func (l *leg) carryFor(ctx context.Context, parent *leg, stage Stage) landing {
 		return landing{err: err}
 	}
 	l.Logger.ErrorContext(ctx, "a sub-agent cannot go on", "agent", l.in.Agent, "error", err)
-	end, err := l.closeBooks(work, l.in.Whose, lostOutcome(chat.KindInternal))
+	end, err := l.closeBooks(work, l.in.Whose, lostOutcome())
 	return landing{event: end, err: err}
 }
 
@@ -216,7 +217,9 @@ func (l *leg) merge(out *LegResult) {
 		if r.Wake != 0 && (out.Wake == 0 || r.Wake < out.Wake) {
 			out.Wake = r.Wake
 		}
-		out.Start = append(out.Start, r.Start...)
-		out.Await, out.Urgent, out.Dropped = out.Await+r.Await, out.Urgent || r.Urgent, out.Dropped || r.Dropped
+		if r.Await != 0 && (out.Await == 0 || r.Await < out.Await) {
+			out.Await = r.Await
+		}
+		out.Dropped = out.Dropped || r.Dropped
 	}
 }

@@ -27,14 +27,10 @@ func (s *stage) orchestrator(h *Host) *leg {
 }
 
 // opened opens the conversation and has the person say something.
-func (s *stage) opened() {
+func (s *stage) opened(words string) {
 	s.Helper()
-	cast, err := company{s}.Cast(Workspace{}, "lead")
-	s.must(err)
-	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Snapshot: cast.Snapshot, Brief: agent.Brief{
-		Role: "lead", Authority: cast.Spec.Authority, Tools: cast.Spec.Tools, Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
-	}}))
-	s.say("m1", "hello", "")
+	s.open()
+	s.say("m1", words, "")
 }
 
 // TestTheLegThatIsBehindBeginsNothing has two workers carry the same task on from the same step. The one that comes second to record
@@ -42,7 +38,7 @@ func (s *stage) opened() {
 func TestTheLegThatIsBehindBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
-	s.opened()
+	s.opened("hello")
 	other := NewHost(s.host.Options)
 	calls := 0
 	other.Fault = func(p Point, _ journal.Place, _ string) {
@@ -88,7 +84,7 @@ func TestAStepThatMayBeWritten(t *testing.T) {
 	t.Parallel()
 	for name, overtaken := range map[string]bool{"its own": false, "another's": true} {
 		s := newStage(t, short, nil)
-		s.opened()
+		s.opened("hello")
 		log := &doubtful{Log: s.log}
 		if overtaken {
 			log.before = func() {

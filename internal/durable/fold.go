@@ -66,6 +66,9 @@ func (l *leg) save() (json.RawMessage, error) {
 // outstanding is what is left to do, with what is under way.
 func (l *leg) outstanding() []agent.Effect {
 	out := slices.Clone(l.todo)
+	for _, e := range l.apart {
+		out = append(out, e)
+	}
 	for _, f := range l.flights {
 		child, ok := f.effect.(agent.StartChild)
 		if f.effect != nil && (!ok || !l.course.State.Runs(child.Task)) {

@@ -40,8 +40,8 @@ type leg struct {
 	yield, dropped bool
 	// hold means that more is about to be taken in, before which nothing is begun.
 	hold bool
-	// full means that the leg carries no more children.
-	full bool
+	// apart are the children to be given runs of their own, because this leg cannot carry them.
+	apart []agent.StartChild
 	// family is shared with the legs of the children that this one carries, rests are those that have come back and have not ended.
 	family  *family
 	resting bool
@@ -63,6 +63,7 @@ type leg struct {
 
 // flight is a local effect under way.
 type flight struct {
+	// effect is nil for what no effect orders.
 	effect agent.Effect
 	began  time.Time
 	cancel context.CancelCauseFunc
@@ -134,11 +135,12 @@ func (l *leg) carry(ctx context.Context) error {
 	}
 	// Whoever has gone further than this one knew of may have begun what comes next.
 	doubt := l.family.again || l.course.N > known
+	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // what is ordered from here on, nobody has begun
 	for _, e := range l.todo {
 		l.doubtful[e.Key()] = doubt
 	}
 	l.point(PointLegFolded)
-	if err := l.start(ctx); err != nil {
+	if err := l.start(ctx, doubt); err != nil {
 		return err
 	}
 	for {
@@ -146,14 +148,15 @@ func (l *leg) carry(ctx context.Context) error {
 			return err
 		}
 		// Who rang before the door was shut relies on this look.
-		if err := l.readMail(ctx); err != nil || len(l.flights) == 0 && !l.unread {
+		if err := l.readMail(ctx); err != nil || len(l.flights)+len(l.apart) == 0 && !l.unread {
 			return err
 		}
 	}
 }
 
-// start begins an agent that has not begun, and takes in what has arrived before anything else is begun.
-func (l *leg) start(ctx context.Context) error {
+// start begins an agent that has not begun, and takes in what has arrived before anything else is begun. In doubt nobody knows whether
+// children that are to have runs of their own were given them.
+func (l *leg) start(ctx context.Context, doubt bool) error {
 	var arrived []landing
 	if l.course.State.Phase == agent.Unborn {
 		begun, err := l.begin(ctx)
@@ -162,24 +165,20 @@ func (l *leg) start(ctx context.Context) error {
 		}
 		arrived = append(arrived, landing{event: begun})
 	}
-	for _, task := range l.in.Started {
-		arrived = append(arrived, landing{event: agent.ChildStarted{At: l.at(), Task: task}})
-	}
-	told, err := l.told(ctx)
+	mail, err := l.mail(ctx)
 	if err != nil {
 		return err
 	}
-	mail, err := l.mail(ctx) // what a child wrote before it ended is in it by now
-	if err != nil {
-		return err
-	}
-	if err := l.takeAll(ctx, slices.Concat(arrived, mail, told)); err != nil || l.yield {
+	if err := l.takeAll(ctx, slices.Concat(arrived, mail, l.told())); err != nil || l.yield {
 		return err
 	}
 	for _, e := range l.carried() {
 		if l.flights[e.Key()] == nil {
 			l.prepareChild(ctx, e)()
 		}
+	}
+	if doubt || l.in.Check {
+		l.ensureApart(ctx)
 	}
 	return nil
 }
@@ -216,6 +215,12 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if len(l.apart) > 0 {
+			if err := l.startApart(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		if l.unread {
 			if err := l.readMail(ctx); err != nil {
@@ -277,7 +282,9 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 				}
 				f.cancel(nil)
 				delete(l.flights, key)
-				l.todo = append(l.todo, f.effect)
+				if f.effect != nil {
+					l.todo = append(l.todo, f.effect)
+				}
 				l.dropped = true
 			}
 		}
@@ -308,6 +315,8 @@ func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{})
 	case end.rests != nil:
 		l.rests = append(l.rests, *end.rests)
 		return nil
+	case end.event == nil:
+		return nil // the engine runs a child
 	}
 	l.unread = l.unread || l.held
 	if err := l.take(ctx, end); err != nil {
@@ -371,7 +380,7 @@ func (l *leg) abandon(ctx context.Context, why error) error {
 		}
 	}
 	// Somebody may have rung here who relies on a look at the mail.
-	l.tellEngine(ctx, l.in.Place, l.in.Agent)
+	l.tellEngine(ctx, l.in.Place, l.in.Agent, signalLook)
 	return fmt.Errorf("the engine has given this leg up: %w", why)
 }
 
@@ -465,11 +474,16 @@ func (l *leg) pick() []agent.Effect {
 	}
 	var out, left []agent.Effect
 	for _, e := range l.todo {
-		if child, ok := e.(agent.StartChild); ok && !l.full && l.mayCarry(child) {
+		switch e.(type) {
+		case agent.StartChild:
 			out = append(out, e)
 			continue
+		case agent.KillChild: // is for killAll
+			left = append(left, e)
+			continue
+		default:
 		}
-		if forEngine(e) || l.in.Effects > 0 && l.begun >= l.in.Effects {
+		if l.in.Effects > 0 && l.begun >= l.in.Effects {
 			left = append(left, e)
 			continue
 		}
@@ -515,39 +529,21 @@ func (l *leg) result() LegResult {
 	case s.Phase == agent.Done:
 		out.Next = NextEnd
 		return out
-	case slices.ContainsFunc(l.todo, l.forLeg):
+	case len(l.todo) > 0:
 		out.Next = NextLeg
 	case s.Phase == agent.Idle:
 		out.Next = NextIdle
 	}
-	apart := map[string]bool{}
-	for _, task := range l.in.Apart {
-		apart[task] = true
-	}
-	for _, e := range l.todo {
-		if e, ok := e.(agent.StartChild); ok && !l.mayCarry(e) || ok && l.full {
-			apart[e.Task] = true
-			out.Start = append(out.Start, Start{Task: e.Task, Agent: e.Agent, Parent: l.in.Agent, Background: e.Background, Width: e.Width, Time: e.Time})
-		}
-	}
 	for i := range s.Children {
-		c := &s.Children[i]
-		out.Urgent = out.Urgent || c.State == agent.ChildStarting && c.Stop != ""
-		if !c.Background && c.Waiting == "" && apart[s.Brief.Agent+"/"+c.ID] {
+		if c := &s.Children[i]; c.Apart && !c.Background && c.Waiting == "" {
 			out.Await++
 		}
 	}
 	if slices.ContainsFunc(s.Children, func(c agent.Child) bool { return c.State == agent.ChildQueued }) {
-		out.Await = 1 // each that ends makes room for another
+		out.Await = min(out.Await, 1) // each that ends makes room for another
 	}
 	l.merge(&out)
 	return out
-}
-
-// forLeg reports whether something that is left to do is for the next leg.
-func (l *leg) forLeg(e agent.Effect) bool {
-	child, ok := e.(agent.StartChild)
-	return !forEngine(e) || ok && !l.full && l.mayCarry(child)
 }
 
 func (l *leg) point(p Point) { l.Fault.at(p, l.in.Place, l.in.Task) }

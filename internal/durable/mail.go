@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -125,95 +123,15 @@ func (l *leg) refuse(post *journal.Posted, why error) []journal.Row {
 	return takenBack(*post, l.at())
 }
 
-// told is what the workflow tells of the ends of children and of time.
-func (l *leg) told(ctx context.Context) (out []landing, err error) {
-	ends, err := l.ends(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, end := range ends {
-		// The engine may not have told that it was started.
-		out = append(out, landing{event: agent.ChildStarted{At: l.at(), Task: end.Task}}, landing{event: end})
-	}
+// told is what the workflow tells of time.
+func (l *leg) told() (out []landing) {
 	if wake, now := l.course.State.Wake, max(l.at().At, l.in.Tick); wake != 0 && wake <= now {
 		out = append(out, landing{event: agent.Ticked{At: agent.At{At: now}}})
 	}
 	if l.in.Long {
 		out = append(out, landing{event: agent.CancelRequested{At: l.at(), ID: "history", Reason: agent.CancelHistory}})
 	}
-	return out, nil
-}
-
-// ends is how children ended whose runs are over. In a new run nobody knows which are: all are looked at.
-func (l *leg) ends(ctx context.Context) (out []agent.ChildEnded, err error) {
-	over := map[string]chat.ErrorKind{}
-	var tasks []string
-	for _, end := range l.in.Ended {
-		over[end.Task] = end.Kind
-		tasks = append(tasks, end.Task)
-	}
-	lost, err := l.lostChildren(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, task := range lost {
-		over[task] = chat.KindInternal
-		tasks = append(tasks, task)
-	}
-	open := l.course.State.Open()
-	if l.in.N <= 0 {
-		for task := range open {
-			if _, ok := over[task]; !ok {
-				tasks = append(tasks, task)
-			}
-		}
-	}
-	tasks = slices.DeleteFunc(tasks, func(task string) bool { return open[task] == "" })
-	slices.Sort(tasks)
-	var keys []string
-	for _, task := range tasks {
-		keys = append(keys, journal.Finished{In: journal.In{Task: task}}.Key())
-	}
-	rows, err := l.desk.look(ctx, keys...)
-	if err != nil {
-		return nil, err
-	}
-	for i, task := range tasks {
-		kind, known := over[task]
-		var end agent.ChildEnded
-		row, ended := rows[keys[i]].(journal.Finished)
-		switch {
-		case ended:
-			end, err = childEnded(row, l.at())
-		case known:
-			end, err = l.closeBooks(ctx, l.child(task), lostOutcome(kind))
-		default:
-			continue // it runs
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, end)
-	}
-	return out, nil
-}
-
-// lostChildren is which of those that somebody says are lost the engine does not run indeed. One that waits for a place to run
-// looks lost too.
-func (l *leg) lostChildren(ctx context.Context) (out []string, err error) {
-	for _, task := range l.in.Lost {
-		if !l.course.State.Runs(task) {
-			continue
-		}
-		running, err := runs(ctx, l.Engine, l.in.Place, l.child(task).Agent)
-		if err != nil {
-			return nil, err
-		}
-		if !running {
-			out = append(out, task)
-		}
-	}
-	return out, nil
+	return out
 }
 
 // child names a child's run.
@@ -224,11 +142,4 @@ func (l *leg) child(task string) Whose {
 		w.Agent = agent
 	}
 	return w
-}
-
-func lostOutcome(kind chat.ErrorKind) agent.Outcome {
-	if kind == "" {
-		kind = chat.KindInternal
-	}
-	return agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "lost"}
 }

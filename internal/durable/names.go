@@ -12,17 +12,17 @@ const (
 	activityConfess = "confess"
 	activityReview  = "review"
 	signalLook      = "look"
-	signalLost      = "lost"
+	signalEnded     = "ended"
+	signalCheck     = "check"
 	controlQueue    = "retinue"
 )
 
 // Root is the agent that a person talks to, and its one task.
 const Root = "main"
 
-// WorkflowID is the engine's id of an agent's run. An agent that is resumed has another run under
-// the same id, after the one before.
-func WorkflowID(place journal.Place, agent string) string {
-	return place.Tenant + "/" + place.Conversation + "/" + agent
+// WorkflowID is the engine's id of a task's run. The first task of an agent has the agent's name.
+func WorkflowID(place journal.Place, task string) string {
+	return place.Tenant + "/" + place.Conversation + "/" + task
 }
 
 // Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the same name, and neither

@@ -1,9 +1,6 @@
 package durable
 
-import (
-	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/journal"
-)
+import "github.com/retinue-dev/retinue/internal/journal"
 
 // Whose says which run of which agent is meant.
 type Whose struct {
@@ -36,14 +33,8 @@ type Begin struct {
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int `json:"leg_effects,omitempty"`
 
-	// Last and Started carry a run over into a new history: what its last leg said, and which children it has not heard of yet.
-	Last    *LegResult `json:"last,omitempty"`
-	Started []string   `json:"started,omitempty"`
-}
-
-// Lost says that the engine does not run a task that has not ended.
-type Lost struct {
-	Task string `json:"task"`
+	// Last carries a run over into a new history: what its last leg said.
+	Last *LegResult `json:"last,omitempty"`
 }
 
 // Mode is how a leg begins.
@@ -71,25 +62,16 @@ type LegInput struct {
 	// zero for a sub-agent that its parent's leg carries: of that one no workflow knows.
 	N    int `json:"n,omitempty"`
 	Base int `json:"base,omitempty"`
-	// Apart are the children that have runs of their own. All others that have not ended are carried by the leg.
-	Apart []string `json:"apart,omitempty"`
-	// Started are the children that the engine has started since the last leg, Ended those whose runs have ended, and Lost those
-	// that somebody says the engine does not run.
-	Started []string `json:"started,omitempty"`
-	Ended   []End    `json:"ended,omitempty"`
-	Lost    []string `json:"lost,omitempty"`
+	// Check means that children with runs of their own may be lost: the leg has the engine run those that have not ended.
+	Check bool `json:"check,omitempty"`
+	// Queue is where children's workflows are carried out.
+	Queue string `json:"queue,omitempty"`
 	// Tick is when the core wanted to be woken, once that time has come; zero otherwise.
 	Tick int64 `json:"tick,omitempty"`
 	// Long means that the history is about to grow too long.
 	Long bool `json:"long,omitempty"`
 	// Effects is how many local effects the leg may carry out; zero means any number.
 	Effects int `json:"effects,omitempty"`
-}
-
-// End is the end of a child's run. Kind is set for one that somebody ended from outside.
-type End struct {
-	Task string         `json:"task"`
-	Kind chat.ErrorKind `json:"kind,omitempty"`
 }
 
 // Next is what a workflow does after a leg.
@@ -114,23 +96,18 @@ type LegResult struct {
 	Next Next `json:"next,omitempty"`
 	// Wake is when the core wants to be woken, in milliseconds since 1970; zero means never.
 	Wake int64 `json:"wake,omitempty"`
-	// Start are the children to start in runs of their own that the engine is not known to have started.
-	Start []Start `json:"start,omitempty"`
-	// Await is how many of the children with runs of their own must end before a leg has something to do with it.
+	// Await is how many of the children with runs of their own must end before a leg has something to do with it. While it is not zero
+	// somebody looks now and then whether the engine still runs them.
 	Await int `json:"await,omitempty"`
-	// Urgent means that a child which is being started is to stop as soon as it runs.
-	Urgent bool `json:"urgent,omitempty"`
 	// Dropped means that the leg gave up what it had begun, and nobody knows how far that came.
 	Dropped bool `json:"dropped,omitempty"`
 }
 
-// Start is a child to start.
-type Start struct {
-	Task  string `json:"task"`
-	Agent string `json:"agent"`
-	// Parent is the agent that asks for it.
-	Parent     string `json:"parent"`
+// Confession is what is to be recorded of a run that cannot go on.
+type Confession struct {
+	Whose
+	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
-	Width      int    `json:"width,omitempty"`
-	Time       int64  `json:"time,omitempty"`
+	// N is the last step that the workflow knows of.
+	N int `json:"n,omitempty"`
 }

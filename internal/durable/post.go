@@ -46,7 +46,7 @@ func (l *leg) post(by agent.Effect, to string, e agent.Event, number int64) ([]j
 	}}, err
 }
 
-// finishing is the end of the task, and tells whoever must know of it. A parent that waits for the task learns of it from the engine.
+// finishing is the end of the task, and tells whoever must know of it.
 func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, error) {
 	rows, tokens, err := l.finished(ctx, e)
 	if err != nil {
@@ -55,12 +55,12 @@ func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, err
 	for _, number := range e.Unread {
 		rows = append(rows, undelivered(l.in.Task, number, l.at()))
 	}
-	if l.in.Background {
-		told, err := l.post(e, l.in.Parent, agent.ChildEnded{At: l.at(), Task: l.in.Task, Outcome: e.Outcome, Tokens: tokens}, 0)
+	if l.in.Parent != "" && l.in.N >= 0 { // the parent is told of the end of one that it carries
+		body, err := agent.MarshalEvent(agent.ChildEnded{At: l.at(), Task: l.in.Task, Outcome: e.Outcome, Tokens: tokens})
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, told...)
+		rows = append(rows, endPost(l.in.Task, l.in.Parent, body))
 	}
 	return rows, nil
 }
@@ -93,28 +93,42 @@ func (l *leg) bring(ctx context.Context, rows []journal.Row) {
 			continue
 		}
 		told[p.To] = true
-		l.telling.Go(func() { l.tellEngine(ctx, l.in.Place, p.To) })
+		name := signalLook
+		if !l.in.Background && p.ID == endPost(l.in.Task, "", nil).ID {
+			name = signalEnded // the parent may wait for others too
+		}
+		l.telling.Go(func() { l.tellEngine(ctx, l.in.Place, p.To, name) })
 	}
 }
 
 // tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or the agent is gone, a sweep
 // sees to it.
-func (h *Host) tellEngine(ctx context.Context, place journal.Place, to string) {
+func (h *Host) tellEngine(ctx context.Context, place journal.Place, to, name string) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	err := signal(ctx, h.Engine, place, to, signalLook, nil)
+	err := signal(ctx, h.Engine, h.Log, place, to, name)
 	if err != nil && !notFound(err) {
 		h.Logger.WarnContext(ctx, "the engine will be told of mail later", "agent", to, "error", err)
 	}
 }
 
-// signal tells the run that carries an agent: its own, or that of the nearest agent above it that has one.
-func signal(ctx context.Context, engine Engine, place journal.Place, to, name string, arg any) error {
+// signal tells the run that carries an agent: its own, or that of the nearest agent above it that has one. The first run of an agent has
+// the agent's name; one that was resumed is asked after.
+func signal(ctx context.Context, engine Engine, log journal.Reader, place journal.Place, to, name string) error {
 	for {
-		err := engine.SignalWorkflow(ctx, WorkflowID(place, to), "", name, arg)
+		err := engine.SignalWorkflow(ctx, WorkflowID(place, to), "", name, nil)
 		up := strings.LastIndexByte(to, '/')
 		if up < 0 || !notFound(err) {
 			return err
+		}
+		task, err := taskOf(ctx, log, place, to)
+		if err != nil {
+			return err
+		}
+		if task != "" && task != to {
+			if err := engine.SignalWorkflow(ctx, WorkflowID(place, task), "", name, nil); !notFound(err) {
+				return err
+			}
 		}
 		to = to[:up]
 	}
@@ -142,36 +156,45 @@ func (l *leg) killAll(ctx context.Context) error {
 			f.cancel(errKilled)
 			continue
 		}
-		state, err := l.Log.Snapshot(ctx, l.in.Place)
-		if err != nil {
-			return fmt.Errorf("read who does task %s: %w", kill.Task, err)
-		}
-		for _, a := range state.Agents {
-			if a.Task != kill.Task {
-				continue
-			}
-			l.point(PointKillChild)
-			err := l.Engine.TerminateWorkflow(ctx, WorkflowID(l.in.Place, a.ID), "", "did not let go in time")
-			if err != nil && !notFound(err) {
-				return fmt.Errorf("end the run of %s: %w", a.ID, err)
-			}
+		if err := l.endRuns(ctx, kill.Task); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// gone reports whether an agent has no task that has not ended, so that nobody will read its mail.
-func gone(ctx context.Context, log journal.Reader, place journal.Place, id string) (bool, error) {
+// endRuns ends the runs of a task and of those below it.
+func (l *leg) endRuns(ctx context.Context, task string) error {
+	state, err := l.Log.Snapshot(ctx, l.in.Place)
+	if err != nil {
+		return fmt.Errorf("read who does task %s: %w", task, err)
+	}
+	i := slices.IndexFunc(state.Tasks, func(t journal.Task) bool { return t.ID == task })
+	for _, t := range state.Tasks {
+		if t.ID != task && (i < 0 || !strings.HasPrefix(t.Agent, state.Tasks[i].Agent+"/")) {
+			continue
+		}
+		l.point(PointKillChild)
+		err := l.Engine.TerminateWorkflow(ctx, WorkflowID(l.in.Place, t.ID), "", "did not let go in time")
+		if err != nil && !notFound(err) {
+			return fmt.Errorf("end the run of %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// taskOf is what an agent does, empty if it has no task that has not ended.
+func taskOf(ctx context.Context, log journal.Reader, place journal.Place, id string) (string, error) {
 	state, err := log.Snapshot(ctx, place)
 	if err != nil {
-		return false, fmt.Errorf("read what %s does: %w", id, err)
+		return "", fmt.Errorf("read what %s does: %w", id, err)
 	}
 	for _, t := range state.Tasks {
 		if t.Agent == id && !t.Status.Terminal() {
-			return false, nil
+			return t.ID, nil
 		}
 	}
-	return true, nil
+	return "", nil
 }
 
 // errGone says that nobody is there to read mail.

@@ -84,7 +84,7 @@ func (r *Reconciler) look(ctx context.Context, places []journal.Place, working m
 		ids = append(ids, WorkflowID(place, Root))
 		for _, t := range working[place] {
 			if t.Background {
-				ids = append(ids, WorkflowID(place, t.Agent))
+				ids = append(ids, WorkflowID(place, t.Task))
 			}
 		}
 	}
@@ -112,21 +112,21 @@ func (r *Reconciler) look(ctx context.Context, places []journal.Place, working m
 }
 
 // early reports whether a run that is not on the list was mended a moment ago.
-func (r *Reconciler) early(place journal.Place, agent string) bool {
-	return r.Client.now().Before(r.tried[WorkflowID(place, agent)].next)
+func (r *Reconciler) early(place journal.Place, task string) bool {
+	return r.Client.now().Before(r.tried[WorkflowID(place, task)].next)
 }
 
-// lost reports whether the engine does not run an agent, and counts that it is mended. About one that is not on its list the engine
+// lost reports whether the engine does not run a task, and counts that it is mended. About one that is not on its list the engine
 // is asked, after a pause.
-func (r *Reconciler) lost(ctx context.Context, place journal.Place, agent string) (bool, error) {
-	id := WorkflowID(place, agent)
+func (r *Reconciler) lost(ctx context.Context, place journal.Place, task string) (bool, error) {
+	id := WorkflowID(place, task)
 	if r.seen[id] {
 		return false, nil
 	}
 	if !wait(ctx, r.Pause) {
 		return false, errors.Join(errUnasked, ctx.Err())
 	}
-	runs, err := r.Client.Runs(ctx, place, agent)
+	runs, err := r.Client.Runs(ctx, place, task)
 	switch {
 	case err != nil:
 		return false, errors.Join(errUnasked, err)
@@ -176,7 +176,7 @@ func (r *Reconciler) working(ctx context.Context) ([]journal.Place, map[journal.
 }
 
 // mend looks at one conversation. An orchestrator that is lost is started again: it folds the journal and starts what is
-// below it. A sub-agent that is lost is reported to its parent, which closes its books. One that waits for a place to run
+// below it. A background task that is lost is reported to its parent, whose leg starts it again. One that waits for a place to run
 // looks lost too: its parent knows better and does nothing.
 func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []journal.WorkingTask) (did Mended, err error) {
 	if r.early(place, Root) {
@@ -191,10 +191,10 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 		return did, r.Client.restart(ctx, place)
 	}
 	for _, t := range tasks {
-		if t.Agent == Root || !t.Background || r.early(place, t.Agent) {
+		if t.Agent == Root || !t.Background || r.early(place, t.Task) {
 			continue
 		}
-		lost, err := r.lost(ctx, place, t.Agent)
+		lost, err := r.lost(ctx, place, t.Task)
 		if err != nil {
 			return did, err
 		}
@@ -210,18 +210,13 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 	return did, nil
 }
 
-// Runs reports whether the engine runs an agent.
-func (c *Client) Runs(ctx context.Context, place journal.Place, agent string) (bool, error) {
-	return runs(ctx, c.Engine, place, agent)
-}
-
-// runs reports whether an engine runs an agent.
-func runs(ctx context.Context, engine Engine, place journal.Place, agent string) (bool, error) {
+// Runs reports whether the engine runs a task.
+func (c *Client) Runs(ctx context.Context, place journal.Place, task string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	run, err := engine.DescribeWorkflowExecution(ctx, WorkflowID(place, agent), "")
+	run, err := c.Engine.DescribeWorkflowExecution(ctx, WorkflowID(place, task), "")
 	if err != nil && !notFound(err) {
-		return false, fmt.Errorf("ask the engine about %s: %w", agent, err)
+		return false, fmt.Errorf("ask the engine about %s: %w", task, err)
 	}
 	return err == nil && run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
@@ -242,12 +237,12 @@ func (c *Client) restart(ctx context.Context, place journal.Place) error {
 	return nil
 }
 
-// reportLost tells the parent of a task that the engine does not run the task. It returns how many were told: a parent that
-// does not run either is looked at by itself.
+// reportLost has the parent of a task have the engine run it again. It returns how many were told: a parent that does not run either
+// is looked at by itself.
 func (c *Client) reportLost(ctx context.Context, t journal.WorkingTask) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
-	err := signal(ctx, c.Engine, t.Place, t.Parent, signalLost, Lost{Task: t.Task})
+	err := signal(ctx, c.Engine, c.Log, t.Place, t.Parent, signalCheck)
 	if notFound(err) {
 		return 0, nil
 	}

@@ -28,6 +28,7 @@ type forgetfulEngine struct {
 	client.Client
 	running, ended []string
 	down           bool
+	refuse         error
 
 	mu  sync.Mutex
 	did []string
@@ -66,16 +67,17 @@ func (e *forgetfulEngine) ListWorkflow(
 func (e *forgetfulEngine) ExecuteWorkflow(
 	_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any,
 ) (client.WorkflowRun, error) {
-	e.note("start " + o.ID)
-	return nil, nil //nolint:nilnil // nobody looks at it
+	if e.refuse == nil {
+		e.note("start " + o.ID)
+	}
+	return nil, e.refuse
 }
 
-func (e *forgetfulEngine) SignalWorkflow(_ context.Context, id, _, name string, arg any) error {
+func (e *forgetfulEngine) SignalWorkflow(_ context.Context, id, _, name string, _ any) error {
 	if !slices.Contains(e.running, id) {
 		return serviceerror.NewNotFound("never heard of it")
 	}
-	lost, _ := arg.(Lost)
-	e.note(name + " " + id + " " + lost.Task)
+	e.note(name + " " + id)
 	return nil
 }
 
@@ -131,7 +133,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("it did (+), want (-):\n%s", diff)
 		}
 	}
-	reports := []string{"lost t/half/main main/1.0.1", "lost t/half/main main/1.0.1/1.0.0", "lost t/half/main/1.0.0 main/1.0.0/1.0.0"}
+	reports := []string{"check t/half/main", "check t/half/main", "check t/half/main/1.0.0"}
 	starts := []string{"start t/ended/main", "start t/resting/main", "start t/unknown/main"}
 	all := slices.Concat(reports, starts)
 	pass(all...)
@@ -150,19 +152,35 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestAChildThatIsNotLost has somebody say that two background children are lost. The engine runs one of them, and only the other is
-// taken for lost.
-func TestAChildThatIsNotLost(t *testing.T) {
+// TestChildrenApart has somebody say that children may be lost. The leg has the engine run those that have runs of their own and
+// have not ended, and nobody else.
+func TestChildrenApart(t *testing.T) {
 	t.Parallel()
-	h := NewHost(Options{Engine: &forgetfulEngine{running: []string{"t/c/main/1.0.0"}}})
-	l := h.newLeg(LegInput{
-		Whose: Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root},
-		Lost:  []string{"main/1.0.0", "main/1.0.1", "main/9.9.9"},
+	engine := &forgetfulEngine{}
+	l := NewHost(Options{Engine: engine}).newLeg(LegInput{
+		Whose: Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root}, Check: true,
 	})
 	l.course.State = agent.State{Brief: agent.Brief{Agent: Root, Task: Root}, Children: []agent.Child{
-		{ID: "1.0.0", State: agent.ChildRunning, Background: true}, {ID: "1.0.1", State: agent.ChildRunning, Background: true},
+		{ID: "1.0.0", State: agent.ChildRunning, Apart: true, Background: true},
+		{ID: "1.0.1", State: agent.ChildRunning},
+		{ID: "1.0.2", State: agent.ChildQueued},
+		{ID: "2.0.0", State: agent.ChildRunning, Apart: true, Agent: "main/0.9.9"},
 	}}
-	if lost, err := l.lostChildren(t.Context()); err != nil || !slices.Equal(lost, []string{"main/1.0.1"}) {
-		t.Errorf("%q are lost, want main/1.0.1: %v", lost, err)
+	var carried []string
+	for _, e := range l.carried() {
+		carried = append(carried, e.Task)
+	}
+	if !slices.Equal(carried, []string{"main/1.0.1"}) {
+		t.Errorf("the leg carries %q, want main/1.0.1", carried)
+	}
+	l.ensureApart(t.Context())
+	for range len(l.flights) {
+		if end := <-l.landed; end.err != nil {
+			t.Error(end.err)
+		}
+	}
+	slices.Sort(engine.did)
+	if want := []string{"start t/c/main/1.0.0", "start t/c/main/2.0.0"}; !slices.Equal(engine.did, want) {
+		t.Errorf("it did %q, want %q", engine.did, want)
 	}
 }

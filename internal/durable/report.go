@@ -267,18 +267,21 @@ func childEnded(row journal.Finished, at agent.At) (out agent.ChildEnded, err er
 	return out, json.Unmarshal(row.Outcome, &out.Outcome)
 }
 
-// Confess records that an orchestrator's run broke after so many events: its turn has failed, and what
-// was open below it ends with it.
-func (h *Host) Confess(ctx context.Context, whose Whose, n int) error {
+// Confess records that a run broke. An orchestrator's turn has failed, and what was open below it ends with it; the parent of a
+// sub-agent is told.
+func (h *Host) Confess(ctx context.Context, c Confession) error {
+	if c.Parent != "" {
+		return final(h.sendEnd(ctx, c, lostOutcome()))
+	}
 	kind := chat.KindInternal
-	rows, err := h.closedTree(ctx, whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
+	rows, err := h.closedTree(ctx, c.Whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
 	if err != nil {
 		return final(err)
 	}
 	rows[0] = journal.TurnEnded{
-		In: whose.in(), Serial: brokenSerial + n, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
+		In: c.in(), Serial: brokenSerial + c.N, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
 	}
-	_, err = h.Log.Append(ctx, whose.Place, h.Now(), rows...)
+	_, err = h.Log.Append(ctx, c.Place, h.Now(), rows...)
 	return final(err)
 }
 

@@ -18,12 +18,12 @@ var changes = []struct {
 	name, file, old, to string
 }{
 	{
-		"the workflow does not start the last child", "workflow.go",
-		"range out.Start {", "range out.Start[:max(0, len(out.Start)-1)] {",
+		"the workflow starts no leg for a look that came during one", "workflow.go",
+		"r.look = true\n", "r.look = r.leg == nil\n",
 	},
 	{
 		"the workflow runs a leg for each child that ends", "workflow.go",
-		"len(r.ended) > 0 && len(r.ended) >= r.last.Await", "len(r.ended) > 0",
+		"case r.ended > 0 && r.ended >= r.last.Await:", "case r.ended > 0:",
 	},
 }
 

@@ -63,7 +63,7 @@ func newStage(t *testing.T, script string, fault Fault) *stage {
 	s.env = suite.NewTestWorkflowEnvironment()
 	s.env.SetTestTimeout(time.Minute)
 	s.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&waiting{}}})
-	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: WorkflowID(s.place, Root), TaskQueue: controlQueue})
+	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: director, TaskQueue: controlQueue})
 	s.host = NewHost(Options{
 		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
 		Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now, Fault: fault,
@@ -72,6 +72,7 @@ func newStage(t *testing.T, script string, fault Fault) *stage {
 	s.env.RegisterActivityWithOptions(s.host.Leg, activity.RegisterOptions{Name: activityLeg})
 	s.env.RegisterActivityWithOptions(s.host.Confess, activity.RegisterOptions{Name: activityConfess})
 	s.env.RegisterWorkflowWithOptions(s.host.Agent, workflow.RegisterOptions{Name: workflowAgent})
+	s.env.RegisterWorkflowWithOptions(direct, workflow.RegisterOptions{Name: director})
 	return s
 }
 
@@ -123,13 +124,7 @@ func (s *stage) play(message string, later map[time.Duration]func()) {
 // the orchestrator's workflow ended.
 func (s *stage) run(message string, later map[time.Duration]func()) error {
 	s.Helper()
-	cast, err := company{s}.Cast(Workspace{}, "lead")
-	s.must(err)
-	brief := agent.Brief{
-		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
-		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
-	}
-	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Brief: brief, Snapshot: cast.Snapshot}))
+	s.open()
 	at := func(when time.Duration, do func()) { s.env.RegisterDelayedCallback(do, when) }
 	at(0, func() { s.say("m1", message, "") })
 	for when, do := range later {
@@ -138,8 +133,50 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.place, "ann")) })
 	_, begin, err := s.client.beginning(s.Context(), s.place)
 	s.must(err)
-	s.env.ExecuteWorkflow(workflowAgent, begin)
+	s.env.ExecuteWorkflow(director, begin)
 	return s.env.GetWorkflowError()
+}
+
+// open opens the conversation.
+func (s *stage) open() {
+	s.Helper()
+	cast, err := company{s}.Cast(Workspace{}, "lead")
+	s.must(err)
+	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Snapshot: cast.Snapshot, Brief: agent.Brief{
+		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
+		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
+	}}))
+}
+
+// director is the workflow that starts the others, which is how the suite runs several.
+const director = "director"
+
+// direct runs the orchestrator, and whoever is to have a run of its own until the orchestrator has ended. What runs is not started again.
+func direct(ctx workflow.Context, root Begin) error {
+	running := map[string]bool{}
+	start := func(in Begin) workflow.ChildWorkflowFuture {
+		id := WorkflowID(in.Place, in.Task)
+		running[id] = true
+		return workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), workflowAgent, in)
+	}
+	var err error
+	over := false
+	selector := workflow.NewSelector(ctx)
+	selector.AddFuture(start(root), func(f workflow.Future) { err, over = f.Get(ctx, nil), true })
+	selector.AddReceive(workflow.GetSignalChannel(ctx, "start"), func(c workflow.ReceiveChannel, _ bool) {
+		var in Begin
+		if c.ReceiveAsync(&in); running[WorkflowID(in.Place, in.Task)] {
+			return
+		}
+		selector.AddFuture(start(in), func(f workflow.Future) {
+			delete(running, WorkflowID(in.Place, in.Task))
+			_ = f.Get(ctx, nil) // its parent learns of it by mail
+		})
+	})
+	for !over {
+		selector.Select(ctx)
+	}
+	return err
 }
 
 // allow has the person allow all that is asked about, with other arguments if there are any.
@@ -248,12 +285,14 @@ func (e playedEngine) SignalWorkflow(_ context.Context, id, _, signal string, ar
 func (e playedEngine) SignalWithStartWorkflow(
 	_ context.Context, _, signal string, arg any, _ client.StartWorkflowOptions, _ any, _ ...any,
 ) (client.WorkflowRun, error) {
-	e.stage.env.SignalWorkflow(signal, arg)
-	return nil, nil //nolint:nilnil // nobody looks at it
+	return nil, e.stage.env.SignalWorkflowByID(WorkflowID(e.stage.place, Root), signal, arg)
 }
 
-// ExecuteWorkflow has arguments looked at, which is all that a client starts by itself.
+// ExecuteWorkflow starts an agent, or has arguments looked at.
 func (e playedEngine) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
+	if begin, ok := args[0].(Begin); ok {
+		return nil, e.stage.env.SignalWorkflowByID(director, "start", begin)
+	}
 	in, _ := args[0].(ReviewInput)
 	out, err := e.stage.host.Review(ctx, in)
 	return reviewRun{out: out}, err

@@ -100,22 +100,25 @@ func (l *leg) prepare(ctx context.Context, effect agent.Effect) ([]journal.Row, 
 
 // launch begins a local effect.
 func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.Context) landing) func() {
-	return func() {
-		flying, cancel := context.WithCancelCause(ctx)
-		l.flights[effect.Key()] = &flight{effect: effect, began: l.Now(), cancel: cancel}
-		go func() {
-			defer cancel(nil)
-			end := landing{err: fmt.Errorf("%s panicked", effect.Key())}
-			defer func() {
-				if p := recover(); p != nil { // the worker has other agents too
-					l.Logger.ErrorContext(ctx, "an effect panicked", "agent", l.in.Agent, "effect", effect.Key(), "panic", p, "stack", string(debug.Stack()))
-				}
-				end.key = effect.Key()
-				l.hand(ctx, end)
-			}()
-			end = run(flying)
+	return func() { l.fly(ctx, effect.Key(), effect, run) }
+}
+
+// fly runs something beside the leg, which takes in how it ends.
+func (l *leg) fly(ctx context.Context, key string, effect agent.Effect, run func(context.Context) landing) {
+	flying, cancel := context.WithCancelCause(ctx)
+	l.flights[key] = &flight{effect: effect, began: l.Now(), cancel: cancel}
+	go func() {
+		defer cancel(nil)
+		end := landing{err: fmt.Errorf("%s panicked", key)}
+		defer func() {
+			if p := recover(); p != nil { // the worker has other agents too
+				l.Logger.ErrorContext(ctx, "an effect panicked", "agent", l.in.Agent, "effect", key, "panic", p, "stack", string(debug.Stack()))
+			}
+			end.key = key
+			l.hand(ctx, end)
 		}()
-	}
+		end = run(flying)
+	}()
 }
 
 // hand hands something to the leg, if it is still there.

@@ -2,7 +2,6 @@ package durable
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -23,29 +22,29 @@ const (
 	taskTimeout = 2 * time.Second
 	// choreTimeout bounds the short activities of the host itself.
 	choreTimeout = 30 * time.Second
+	// checkEvery is how often a run that waits for children with runs of their own has somebody look whether the engine runs them.
+	checkEvery = time.Minute
 )
 
-// run is one agent's workflow. It supervises: it waits for a look, a timer, a child or the end of a leg, and starts legs and
-// children. It knows ids and numbers, and nothing of what the agent does.
+// run is one agent's workflow. It supervises: it waits for a look, a timer or the end of a leg, and starts legs. It knows ids and
+// numbers, and nothing of what the agent does.
 type run struct {
 	in   Begin
 	last LegResult
 	mode Mode
 	leg  *legRun
 
-	// began means that a leg has run in this history, look that somebody says that there is mail.
-	began, look bool
+	// began means that a leg has run in this history, look that somebody says that there is mail, and check that children with runs of
+	// their own may be lost.
+	began, look, check bool
+	// ended counts the children that say that they have ended.
+	ended int
 	// tick is when the core wanted to be woken, if that time has come.
 	tick int64
 	// long means that the agent was told to stop, since the history is too long.
 	long bool
-	// started, ended and lost are what the next leg is told of children.
-	started []string
-	ended   []End
-	lost    []string
-	// children are those that run in this history, in the order of their start.
-	children []string
-	wake     int64
+	// wake is when the timer fires, in milliseconds since 1970.
+	wake int64
 
 	selector workflow.Selector
 	broken   error
@@ -71,7 +70,7 @@ func Agent(ctx workflow.Context, in Begin) error { return carry(ctx, in, nil, ni
 
 // carry takes one agent from its first leg to its last.
 func carry(ctx workflow.Context, in Begin, fault Fault, ring func(journal.Place, string) bool) error {
-	r := &run{in: in, started: in.Started, selector: workflow.NewSelector(ctx), fault: fault, ring: ring}
+	r := &run{in: in, selector: workflow.NewSelector(ctx), fault: fault, ring: ring}
 	if in.Last != nil {
 		r.last = *in.Last
 	}
@@ -80,11 +79,14 @@ func carry(ctx workflow.Context, in Begin, fault Fault, ring func(journal.Place,
 		r.look = true
 		r.flagLeg(ctx)
 	})
-	r.selector.AddReceive(workflow.GetSignalChannel(ctx, signalLost), func(c workflow.ReceiveChannel, _ bool) {
-		var l Lost
-		if c.ReceiveAsync(&l) && !slices.Contains(r.children, l.Task) { // else the engine itself tells of its end
-			r.lost = append(r.lost, l.Task)
-		}
+	r.selector.AddReceive(workflow.GetSignalChannel(ctx, signalEnded), func(c workflow.ReceiveChannel, _ bool) {
+		c.ReceiveAsync(nil)
+		r.ended++
+		r.flagLeg(ctx)
+	})
+	r.selector.AddReceive(workflow.GetSignalChannel(ctx, signalCheck), func(c workflow.ReceiveChannel, _ bool) {
+		c.ReceiveAsync(nil)
+		r.check = true
 	})
 	for {
 		for r.selector.HasPending() {
@@ -114,31 +116,36 @@ func carry(ctx workflow.Context, in Begin, fault Fault, ring func(journal.Place,
 // due reports whether there is something to do for a leg.
 func (r *run) due(ctx workflow.Context) bool {
 	switch {
-	case !r.began, r.mode != ModeNext, r.look, r.tick != 0, r.last.Next == NextLeg, len(r.lost) > 0:
+	case !r.began, r.mode != ModeNext, r.look, r.check, r.tick != 0, r.last.Next == NextLeg:
 		return true
-	case len(r.ended) > 0 && len(r.ended) >= r.last.Await, len(r.started) > 0 && r.last.Urgent:
+	case r.ended > 0 && r.ended >= r.last.Await:
 		return true
 	}
 	return r.tooLong(ctx)
 }
 
-// confess records that an orchestrator's run cannot go on, so that nobody waits for it. A sub-agent's
-// parent learns of it from the engine.
+// confess records that a run cannot go on, so that nobody waits for it.
 func (r *run) confess(ctx workflow.Context) {
-	if r.in.Parent != "" {
-		return
-	}
 	chore := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: choreTimeout})
-	if err := workflow.ExecuteActivity(chore, activityConfess, r.in.Whose, r.last.N).Get(ctx, nil); err != nil {
+	c := Confession{Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, N: r.last.N}
+	if err := workflow.ExecuteActivity(chore, activityConfess, c).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Error("cannot record that a run broke", "error", err)
 	}
 }
 
-// setTimer has the run woken when the core wants to be. A timer that comes too early does no harm,
-// so one that is set is never taken back.
+// setTimer has the run woken when the core wants to be, and when it is time to look after children. A timer that comes too early
+// does no harm, so one that is set is never taken back.
 func (r *run) setTimer(ctx workflow.Context) {
+	if r.leg != nil {
+		return
+	}
 	want := r.last.Wake
-	if r.leg != nil || want == 0 || (r.wake != 0 && r.wake <= want) {
+	if r.last.Await > 0 {
+		if next := workflow.Now(ctx).Add(checkEvery).UnixMilli(); want == 0 || next < want {
+			want = next
+		}
+	}
+	if want == 0 || r.wake != 0 && r.wake <= want {
 		return
 	}
 	r.wake = want
@@ -148,9 +155,13 @@ func (r *run) setTimer(ctx workflow.Context) {
 			return
 		}
 		r.wake = 0
-		if r.leg == nil && r.last.Wake != 0 {
+		if r.leg != nil {
+			return
+		}
+		if r.last.Wake != 0 && r.last.Wake <= want {
 			r.tick = want
 		}
+		r.check = r.check || r.last.Await > 0
 	})
 }
 
@@ -164,7 +175,7 @@ func (r *run) tooLong(ctx workflow.Context) bool {
 // to speak, and the engine refuses to begin a history while a signal arrives; who has spoken waits for
 // an answer. A newer build is gone over to at once, since others wait for that.
 func (r *run) rollsOver(ctx workflow.Context) bool {
-	if r.last.Next != NextIdle || !r.began || r.mode != ModeNext || len(r.lost)+len(r.ended) > 0 {
+	if r.last.Next != NextIdle || !r.began || r.mode != ModeNext || r.check || r.ended > 0 {
 		return false
 	}
 	info := workflow.GetInfo(ctx)
@@ -177,7 +188,7 @@ func (r *run) rollsOver(ctx workflow.Context) bool {
 // next is what the new history begins with. Its first leg looks at the mail.
 func (r *run) next() Begin {
 	in := r.in
-	in.Last, in.Started = &r.last, r.started
+	in.Last = &r.last
 	return in
 }
 
@@ -200,13 +211,13 @@ func (r *run) flagLeg(ctx workflow.Context) {
 func (r *run) startLeg(ctx workflow.Context) {
 	in := LegInput{
 		Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, Width: r.in.Width, Time: r.in.Time, Mode: r.mode,
-		N: r.last.N, Base: r.last.Base, Apart: slices.Clone(r.children), Started: r.started, Ended: r.ended, Lost: r.lost, Tick: r.tick, Long: r.tooLong(ctx),
+		N: r.last.N, Base: r.last.Base, Check: r.check, Queue: workflow.GetInfo(ctx).TaskQueueName, Tick: r.tick, Long: r.tooLong(ctx),
 		Effects: r.in.LegEffects,
 	}
-	r.began, r.look, r.tick, r.started, r.ended, r.lost, r.long = true, false, 0, nil, nil, nil, r.long || in.Long
+	r.began, r.look, r.check, r.tick, r.ended, r.long = true, false, false, 0, 0, r.long || in.Long
 	queue := r.in.at().queue()
 	if in.Mode == ModeDetour {
-		queue = workflow.GetInfo(ctx).TaskQueueName
+		queue = in.Queue
 	}
 	legCtx, flag := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: silence,
@@ -221,12 +232,12 @@ func (r *run) startLeg(ctx workflow.Context) {
 		var out LegResult
 		err := f.Get(ctx, &out)
 		r.point(PointLegDone)
-		r.legDone(ctx, out, err)
+		r.legDone(out, err)
 	})
 }
 
 // legDone takes in what a leg says. A leg that was lost is run again: it finds what the lost one did.
-func (r *run) legDone(ctx workflow.Context, out LegResult, err error) {
+func (r *run) legDone(out LegResult, err error) {
 	in := r.leg.in
 	r.leg = nil
 	var final *temporal.ApplicationError
@@ -241,18 +252,13 @@ func (r *run) legDone(ctx workflow.Context, out LegResult, err error) {
 			// workspace, mail must not wait for somebody to come.
 			r.mode = ModeDetour
 		}
-		r.started, r.ended, r.lost = append(in.Started, r.started...), append(in.Ended, r.ended...), append(in.Lost, r.lost...)
+		r.check = r.check || in.Check
 		r.tick, r.long = max(r.tick, in.Tick), r.long && !in.Long
 		return
 	}
 	r.last, r.mode = out, ModeNext
-	if out.Dropped || in.Mode == ModeDetour && out.Next == NextLeg {
+	if out.Dropped {
 		r.mode = ModeAgain
-	}
-	for _, s := range out.Start {
-		if !slices.Contains(r.children, s.Task) {
-			r.startChild(ctx, s)
-		}
 	}
 }
 

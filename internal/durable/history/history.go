@@ -6,6 +6,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -21,12 +22,14 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/failure/v1"
 	pb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // Run is one run of a workflow with its history.
@@ -38,10 +41,46 @@ type Run struct {
 	History *pb.History
 }
 
-// Read returns the current run of a workflow and every run that it started, however deep, parents
-// first.
-func Read(ctx context.Context, engine durable.Engine, workflow string) ([]Run, error) {
-	return read(ctx, engine, workflow, "")
+// Read returns the last run of a conversation's orchestrator, and those of its other tasks that have runs of their own.
+func Read(ctx context.Context, engine durable.Engine, log journal.Reader, place journal.Place) ([]Run, error) {
+	state, err := log.Snapshot(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	var out []Run
+	for _, t := range state.Tasks {
+		run, err := read(ctx, engine, durable.WorkflowID(place, t.ID), "")
+		var none *serviceerror.NotFound
+		if errors.As(err, &none) && t.ID != durable.Root {
+			continue // its parent's leg carried it
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, run)
+	}
+	slices.SortStableFunc(out, func(a, b Run) int { return cmp.Compare(len(a.Workflow), len(b.Workflow)) })
+	return out, nil
+}
+
+// Listed returns the last runs of a conversation that the engine lists, in no order. Its list may be a little behind.
+func Listed(ctx context.Context, engine durable.Engine, place journal.Place) ([]Run, error) {
+	root := durable.WorkflowID(place, durable.Root)
+	list, err := engine.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Query: fmt.Sprintf("WorkflowId = '%s' or WorkflowId starts_with '%s/'", root, root),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []Run
+	for _, e := range list.GetExecutions() {
+		run, err := read(ctx, engine, e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, run)
+	}
+	return out, nil
 }
 
 // Delete has the engine forget a workflow's last run with its history, running or not.
@@ -52,46 +91,37 @@ func Delete(ctx context.Context, engine durable.Engine, namespace, workflow stri
 	return err
 }
 
-// Chain returns every run that a workflow has had in a row, each carried over into the next, without
-// those below.
+// Chain returns every run that a workflow has had in a row, each carried over into the next.
 func Chain(ctx context.Context, engine durable.Engine, workflow string) ([]Run, error) {
 	var out []Run
 	for id := ""; ; {
-		runs, err := read(ctx, engine, workflow, id)
+		run, err := read(ctx, engine, workflow, id)
 		if err != nil {
 			return nil, err
 		}
-		out = slices.Insert(out, 0, runs[0])
-		started := runs[0].History.Events[0].GetWorkflowExecutionStartedEventAttributes()
+		out = slices.Insert(out, 0, run)
+		started := run.History.Events[0].GetWorkflowExecutionStartedEventAttributes()
 		if id = started.GetContinuedExecutionRunId(); id == "" {
 			return out, nil
 		}
 	}
 }
 
-func read(ctx context.Context, engine durable.Engine, workflow, id string) ([]Run, error) {
+func read(ctx context.Context, engine durable.Engine, workflow, id string) (Run, error) {
 	run := Run{Workflow: workflow, ID: id, Open: true, History: &pb.History{}}
 	events := engine.GetWorkflowHistory(ctx, workflow, id, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	var below []Run
 	for events.HasNext() {
 		e, err := events.Next()
 		if err != nil {
-			return nil, fmt.Errorf("read the history of %s: %w", workflow, err)
+			return Run{}, fmt.Errorf("read the history of %s: %w", workflow, err)
 		}
 		run.History.Events = append(run.History.Events, e)
 		if started := e.GetWorkflowExecutionStartedEventAttributes(); started != nil {
 			run.ID = started.GetOriginalExecutionRunId()
 		}
-		if child := e.GetChildWorkflowExecutionStartedEventAttributes(); child != nil {
-			runs, err := read(ctx, engine, child.GetWorkflowExecution().GetWorkflowId(), child.GetWorkflowExecution().GetRunId())
-			if err != nil {
-				return nil, err
-			}
-			below = append(below, runs...)
-		}
 		run.Open = run.Open && !slices.Contains(ending, e.GetEventType())
 	}
-	return append([]Run{run}, below...), nil
+	return run, nil
 }
 
 // ending are the events that end a run.
@@ -150,13 +180,6 @@ func (r Run) Builds() []string {
 	return slices.Compact(out)
 }
 
-// orders are the events that say what a workflow wants done. A replay compares who and how, not with
-// what.
-var orders = []protoreflect.Name{
-	"ActivityTaskScheduledEventAttributes", "StartChildWorkflowExecutionInitiatedEventAttributes",
-	"SignalExternalWorkflowExecutionInitiatedEventAttributes",
-}
-
 // Prune takes out what names a machine or a process, and what a replay does not look at.
 func (r Run) Prune() {
 	visit(r.History.ProtoReflect(), func(m protoreflect.Message) {
@@ -169,7 +192,7 @@ func (r Run) Prune() {
 				m.Clear(f)
 			}
 		}
-		if slices.Contains(orders, m.Descriptor().Name()) {
+		if m.Descriptor().Name() == "ActivityTaskScheduledEventAttributes" { // a replay compares who and how, not with what
 			m.Clear(fields.ByName("input"))
 		}
 		if m.Descriptor().FullName() == "temporal.api.taskqueue.v1.TaskQueue" &&
