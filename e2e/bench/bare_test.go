@@ -19,7 +19,7 @@ const bareQueue = "bare"
 
 // bareTalk is the shape on the bare engine: a parent that makes two calls and has children between.
 func bareTalk(ctx workflow.Context, s Shape) error {
-	if err := bareCalls(ctx, 1); err != nil {
+	if err := bareCalls(ctx, 1, false); err != nil {
 		return err
 	}
 	var children []workflow.ChildWorkflowFuture
@@ -33,23 +33,29 @@ func bareTalk(ctx workflow.Context, s Shape) error {
 			return err
 		}
 	}
-	return bareCalls(ctx, 1)
+	return bareCalls(ctx, 1, false)
 }
 
 // bareAgent is a sub-agent: an activity for each model call and one for each tool call.
-func bareAgent(ctx workflow.Context, s Shape) error { return bareCalls(ctx, 2*s.Calls-1) }
+func bareAgent(ctx workflow.Context, s Shape) error { return bareCalls(ctx, 2*s.Calls-1, s.Slow) }
 
-func bareCalls(ctx workflow.Context, n int) error {
+func bareCalls(ctx workflow.Context, n int, slow bool) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-	for range n {
-		if err := workflow.ExecuteActivity(ctx, bareCall).Get(ctx, nil); err != nil {
+	for i := range n {
+		if err := workflow.ExecuteActivity(ctx, bareCall, slow && i%2 == 0).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func bareCall(context.Context) error { return nil }
+// bareCall is a call of a model, which may be slow, or of a tool.
+func bareCall(_ context.Context, slow bool) error {
+	if slow {
+		time.Sleep(slowCall)
+	}
+	return nil
+}
 
 // playBare runs shapes on the engine alone.
 func playBare(s Setup) (func(Order) (any, error), error) {
@@ -57,7 +63,7 @@ func playBare(s Setup) (func(Order) (any, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	w := worker.New(engine, bareQueue, durable.WorkerOptions{}.Engine())
+	w := worker.New(engine, bareQueue, durable.WorkerOptions{Legs: mostLegs}.Engine())
 	w.RegisterWorkflow(bareTalk)
 	w.RegisterWorkflow(bareAgent)
 	w.RegisterActivityWithOptions(bareCall, activity.RegisterOptions{})

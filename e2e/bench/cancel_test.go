@@ -12,7 +12,7 @@ import (
 // The times in which a tree of agents that are all at work is stopped, in milliseconds.
 const (
 	acceptedWithin = 300
-	closedWithin   = 2000
+	closedWithin   = 300
 )
 
 // TestCancel stops trees of agents that wait for their models.

@@ -19,8 +19,8 @@ const flat = 0.15
 
 // How far growth is followed, in full and in CI.
 var (
-	fullSiblings, smallSiblings = []int{8, 32, 128, 512, 1000}, []int{4, 16, 48}
-	fullTurns, smallTurns       = []int{10, 50, 100, 200, 400, 800, 1200, 1600, 2000}, []int{10, 30, 50, 70, 90}
+	fullSiblings, smallSiblings = []int{8, 32, 128, 512, 1000, 2000}, []int{4, 16, 48}
+	fullTurns, smallTurns       = []int{10, 50, 100, 200, 400, 800, 1600, 3200, 5000}, []int{10, 30, 50, 70, 90}
 )
 
 // window makes a transcript be shortened every few dozen turns.
@@ -119,15 +119,15 @@ func TestTurns(t *testing.T) {
 			cpu(model.pid).Seconds())
 		measure.Most(t, "bench/engine: "+s.name+": ms from the provider's first token to the reader's, median", median(first), 15.0)
 		load.judge(t, s.name+", CPU per turn")
-		readBack(t, s, "long")
+		keptOf(t, s, "long")
 	})
 	draw(t, "growth-turns.svg", plot{
 		title: "What a turn costs, by the turns before it", x: "turn", y: "CPU ms per turn", curves: curves,
 	})
 }
 
-// readBack reads every history of a talk from the engine and holds it against the limits.
-func readBack(t *testing.T, s *store, name string) {
+// keptOf reads every history of a talk from the engine and holds it against the limits.
+func keptOf(t *testing.T, s *store, name string) {
 	t.Helper()
 	id, histories, events, bytes, payload := agentID(name), 0, 0, 0, 0
 	for run := firstRun(t, s.engine, id); run != ""; {

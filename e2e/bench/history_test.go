@@ -3,12 +3,14 @@
 package bench
 
 import (
+	"errors"
 	"testing"
 
 	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/proxy"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/retinue-dev/retinue/internal/durable"
 )
@@ -19,32 +21,45 @@ type recorded struct {
 	// payload is the largest single payload, and the run that followed this one, if any.
 	payload int
 	next    string
-	// children are the ids of the runs that this one started.
-	children []string
-	kinds    map[enums.EventType]int
 }
 
 // read reads a run's history back from the engine.
 func read(t *testing.T, engine durable.Engine, id, run string) recorded {
 	t.Helper()
-	r := recorded{kinds: map[enums.EventType]int{}}
+	r, err := readBack(t, engine, id, run)
+	if err != nil {
+		t.Fatalf("read the history of %s: %v", id, err)
+	}
+	return r
+}
+
+// tryRead reads the history of a run that may never have been.
+func tryRead(t *testing.T, engine durable.Engine, id string) (recorded, bool) {
+	t.Helper()
+	r, err := readBack(t, engine, id, "")
+	var none *serviceerror.NotFound
+	if err != nil && !errors.As(err, &none) {
+		t.Fatalf("read the history of %s: %v", id, err)
+	}
+	return r, err == nil
+}
+
+func readBack(t *testing.T, engine durable.Engine, id, run string) (recorded, error) {
+	t.Helper()
+	var r recorded
 	for it := engine.GetWorkflowHistory(t.Context(), id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); it.HasNext(); {
 		e, err := it.Next()
 		if err != nil {
-			t.Fatalf("read the history of %s: %v", id, err)
+			return r, err
 		}
 		r.events++
 		r.bytes += e.Size()
-		r.kinds[e.GetEventType()]++
 		r.payload = max(r.payload, largest(t, e))
-		if c := e.GetStartChildWorkflowExecutionInitiatedEventAttributes(); c != nil {
-			r.children = append(r.children, c.GetWorkflowId())
-		}
 		if c := e.GetWorkflowExecutionContinuedAsNewEventAttributes(); c != nil {
 			r.next = c.GetNewExecutionRunId()
 		}
 	}
-	return r
+	return r, nil
 }
 
 // largest is the size of the largest payload of an event.
@@ -63,25 +78,6 @@ func largest(t *testing.T, e *history.HistoryEvent) int {
 		t.Fatal(err)
 	}
 	return most
-}
-
-// sampled is how many children stand for all.
-const sampled = 8
-
-// tree reads the first history of an agent and the mean of its children's.
-func tree(t *testing.T, engine durable.Engine, id string) (parent, child recorded) {
-	t.Helper()
-	parent = read(t, engine, id, firstRun(t, engine, id))
-	some := parent.children[:min(sampled, len(parent.children))]
-	for _, id := range some {
-		c := read(t, engine, id, "")
-		child.events += c.events
-		child.bytes += c.bytes
-		child.payload = max(child.payload, c.payload)
-		child.kinds = c.kinds
-	}
-	child.events, child.bytes = child.events/max(1, len(some)), child.bytes/max(1, len(some))
-	return parent, child
 }
 
 // firstRun is the run with which a chain of histories begins.

@@ -44,6 +44,8 @@ type Setup struct {
 	Folder string
 	// Window is the model's context window.
 	Window int
+	// Family is how many sub-agents a leg carries; zero leaves what is usual.
+	Family int
 	// Profile is the file that a CPU profile is written to.
 	Profile string
 }
@@ -115,10 +117,8 @@ type Order struct {
 	Shape Shape
 	// Name begins the ids of what is made.
 	Name string
-	// LegEffects is how many effects a leg of the agents may carry out.
-	LegEffects int
-	// Turns are how many turns of a talk are made.
-	Turns int
+	// Turns are how many turns of a talk are made, and Agents how many wait.
+	Turns, Agents int
 }
 
 type answer struct {

@@ -91,13 +91,16 @@ func settings(s Setup, p *stopwatch) (config.Loaded, error) {
 	flags := map[string]string{
 		"data_dir": filepath.Join(s.Folder, "data"), "providers.bench.kind": "anthropic", "providers.bench.base_url": s.Model,
 		"providers.bench.key": "{env:KEY}", "providers.bench.requests_per_minute": "60000000",
-		"providers.bench.concurrency": "1000", "tiers.fast": "bench/fast", "tiers.balanced": "bench/balanced",
+		"providers.bench.concurrency": "4000", "worker.slots": strconv.Itoa(mostLegs), "tiers.fast": "bench/fast", "tiers.balanced": "bench/balanced",
 		"tiers.strong": "bench/strong",
 	}
 	if s.Window > 0 {
 		flags["models.bench/strong.window"] = strconv.Itoa(s.Window)
 		flags["models.bench/strong.max_output"] = "1000"
 		flags["providers.bench.base_url"] = p.url
+	}
+	if s.Family > 0 {
+		flags["worker.family"] = strconv.Itoa(s.Family)
 	}
 	if s.NATS != "" {
 		flags["live.nats_url"] = "{env:NATS}"
@@ -128,18 +131,29 @@ func (s *subject) open(ctx context.Context, address string) (journal.Log, error)
 func (s *subject) do(o Order) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	s.Client.LegEffects = o.LegEffects
 	switch o.Do {
 	case "run":
 		before := s.statements()
 		err := each(o.Shape.Talks, func(i int) error {
-			return s.turn(ctx, fmt.Sprintf("%s-%d", o.Name, i), "m1", o.Shape.request())
+			name := fmt.Sprintf("%s-%d", o.Name, i)
+			finished := s.log.wait(journal.Finished{}.Kind(), place(name))
+			if err := s.turn(ctx, name, "m1", o.Shape.request()); err != nil {
+				return err
+			}
+			if n := len(finished); n != o.Shape.Agents {
+				return fmt.Errorf("%d sub-agents ran, not %d", n, o.Shape.Agents)
+			}
+			return nil
 		})
 		return s.statements() - before, err
 	case "talk":
 		return s.talk(ctx, o.Name, o.Turns)
 	case "cancel":
 		return s.cancel(ctx, o.Name)
+	case "wait":
+		return nil, s.wait(ctx, o.Name, o.Shape)
+	case "stop":
+		return s.stop(ctx, o.Name, o.Shape.Agents)
 	}
 	return nil, fmt.Errorf("nobody knows how to %q", o.Do)
 }
@@ -205,32 +219,48 @@ type Stop struct {
 	Accepted, Closed float64
 }
 
+// mostLegs is how many legs a worker runs at the same time, enough for all that is measured.
+const mostLegs = 2000
+
 // cancel stops a tree of agents that are all at work.
 func (s *subject) cancel(ctx context.Context, name string) (Stop, error) {
-	at := place(name)
-	if err := s.Open(ctx, at, app.Talk{By: "bench", Workspace: s.folder}); err != nil {
+	if err := s.wait(ctx, name, Shape{Talks: 1, Agents: slowAgents}); err != nil {
 		return Stop{}, err
 	}
-	asked := s.log.wait(journal.Requested{}.Kind(), at)
-	_, err := s.Client.Say(ctx, at, durable.Message{
-		ID: "m1", By: "bench", Parts: []chat.Part{{Kind: chat.PartText, Text: slowTree}},
+	return s.stop(ctx, name+"-0", slowAgents)
+}
+
+// wait has sub-agents wait for their models, in so many conversations.
+func (s *subject) wait(ctx context.Context, name string, shape Shape) error {
+	return each(shape.Talks, func(i int) error {
+		at := place(fmt.Sprintf("%s-%d", name, i))
+		if err := s.Open(ctx, at, app.Talk{By: "bench", Workspace: s.folder}); err != nil {
+			return err
+		}
+		asked := s.log.wait(journal.Requested{}.Kind(), at)
+		_, err := s.Client.Say(ctx, at, durable.Message{
+			ID: "m1", By: "bench", Parts: []chat.Part{{Kind: chat.PartText, Text: slowTree(shape.Agents)}},
+		})
+		if err != nil {
+			return err
+		}
+		return receive(ctx, asked, shape.Agents+1)
 	})
-	if err != nil {
-		return Stop{}, err
-	}
-	if err := receive(ctx, asked, slowAgents+1); err != nil {
-		return Stop{}, err
-	}
+}
+
+// stop cancels a conversation whose agents are all at work.
+func (s *subject) stop(ctx context.Context, name string, agents int) (Stop, error) {
+	at := place(name)
 	end, finished := s.log.wait(journal.TurnEnded{}.Kind(), at), s.log.wait(journal.Finished{}.Kind(), at)
 	began := time.Now()
 	if err := s.Client.Cancel(ctx, at, "stop", "bench", ""); err != nil {
 		return Stop{}, err
 	}
 	out := Stop{Accepted: ms(time.Since(began))}
-	if err := receive(ctx, finished, slowAgents); err != nil {
+	if err := receive(ctx, finished, agents); err != nil {
 		return out, err
 	}
-	err = receive(ctx, end, 1)
+	err := receive(ctx, end, 1)
 	out.Closed = ms(time.Since(began))
 	return out, err
 }

@@ -7,28 +7,42 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Shape is a tree of agents: so many conversations, whose orchestrator has so many sub-agents at
 // once, of which each makes so many model calls. All but the last ask for one tool.
 type Shape struct {
 	Talks, Agents, Calls int
+	// Slow means that each model call of a sub-agent takes as long as slowCall.
+	Slow bool
 }
 
-func (s Shape) String() string { return fmt.Sprintf("%dx%dx%d", s.Talks, s.Agents, s.Calls) }
+// slowCall is how long a model takes that thinks.
+const slowCall = 2 * time.Second
+
+func (s Shape) String() string {
+	return fmt.Sprintf("%dx%dx%d", s.Talks, s.Agents, s.Calls) + map[bool]string{true: ", 2 s a call"}[s.Slow]
+}
 
 // agents is how many sub-agents there are, and modelCalls how often a model is called.
 func (s Shape) agents() int     { return s.Talks * s.Agents }
 func (s Shape) modelCalls() int { return s.agents()*s.Calls + 2*s.Talks }
 
 // request is what a person says to have the shape made.
-func (s Shape) request() string { return fmt.Sprintf("fan out %d of %d", s.Agents, s.Calls) }
+func (s Shape) request() string {
+	return fmt.Sprintf("fan out %d of %d%s", s.Agents, s.Calls, s.pace())
+}
+
+func (s Shape) pace() string { return map[bool]string{true: " slow ones"}[s.Slow] }
 
 // The requests that make no tree.
 const (
 	plainTurn = "go on"
-	slowTree  = "fan out slowly"
 )
+
+// slowTree makes a tree of agents that wait for their models.
+func slowTree(agents int) string { return fmt.Sprintf("fan out slowly to %d", agents) }
 
 // slowAgents is how many agents work until they are stopped.
 const slowAgents = 64
@@ -51,18 +65,25 @@ func script(shapes []Shape) string {
 		fmt.Fprintf(&b, "  - when: {role: main, text: '^%s$', results: true}\n    reply: {text: All is done.}\n", text)
 	}
 	for _, s := range shapes {
-		spawn(s.request(), fmt.Sprintf("make %d calls", s.Calls), s.Agents)
-		if text := fmt.Sprintf("^make %d calls", s.Calls); !seen[text] {
+		spawn(s.request(), fmt.Sprintf("make %d calls%s", s.Calls, s.pace()), s.Agents)
+		text, delay := fmt.Sprintf("^make %d calls%s,", s.Calls, s.pace()), time.Duration(0)
+		if s.Slow {
+			delay = slowCall
+		}
+		if !seen[text] {
 			seen[text] = true
-			fmt.Fprintf(&b, "  - when: {role: worker, text: '%s', turn: %d}\n    reply:\n      calls:\n"+
-				"        - tool: submit_result\n          args: {summary: It is done., details: Nothing was found.}\n", text, s.Calls-1)
+			fmt.Fprintf(&b, "  - when: {role: worker, text: '%s', turn: %d}\n    reply:\n      delay: %s\n      calls:\n"+
+				"        - tool: submit_result\n          args: {summary: It is done., details: Nothing was found.}\n", text, s.Calls-1, delay)
+			fmt.Fprintf(&b, "  - when: {role: worker, text: '%s'}\n    reply:\n      delay: %s\n      calls:\n"+
+				"        - tool: read_file\n          args: {path: note.md}\n", text, delay)
 		}
 	}
-	spawn(slowTree, "take your time", slowAgents)
-	b.WriteString("  - when: {role: worker, text: '^take your time'}\n    reply: {delay: 60s, text: Nobody waits for this.}\n" +
+	for _, n := range []int{1, slowAgents, manyWaiting} {
+		spawn(slowTree(n), "take your time", n)
+	}
+	b.WriteString("  - when: {role: worker, text: '^take your time'}\n    reply: {delay: 300s, text: Nobody waits for this.}\n" +
 		"  - when: {role: main, text: '^" + plainTurn + "', results: false, tools: [read_file]}\n    reply:\n      calls:\n" +
 		"        - tool: read_file\n          args: {path: note.md}\n" +
-		"  - when: {role: worker}\n    reply:\n      calls:\n        - tool: read_file\n          args: {path: note.md}\n" +
 		"default:\n  text: That is how it stands at this point of the talk.\n")
 	return b.String()
 }
@@ -76,9 +97,9 @@ mode: primary
 model: strong
 tools: [read_file]
 can_delegate_to: [worker]
-max_agents: 1000
-max_parallel: 1000
-max_tasks_per_call: 1000
+max_agents: 2000
+max_parallel: 2000
+max_tasks_per_call: 2000
 max_duration: 1h
 max_iterations: 100
 ---
