@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/standalone/engine"
 )
 
 func engineCommand() *cobra.Command {
 	var options engine.Options
-	var credentials, addressFile, profile string
+	var credentials, addressFile, profile, database string
 	cmd := &cobra.Command{
 		Use:   "engine",
 		Short: "Run the workflow engine by itself",
@@ -32,13 +33,16 @@ func engineCommand() *cobra.Command {
 				}
 				defer func() { err = errors.Join(err, stop()) }()
 			}
+			if options.Postgres, err = reveal(database); err != nil {
+				return fmt.Errorf("--postgres: %w", err)
+			}
 			return runEngine(cmd.Context(), options, credentials, addressFile, cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.SQLite, "sqlite", "", "keep the records in this file")
-	flags.StringVar(&options.Postgres, "postgres", "",
-		"keep the records in this database and the one called `URL`_visibility, such as\npostgres://user@host:5432/engine")
+	flags.StringVar(&database, "postgres", "",
+		"keep the records in this database and the one called `URL`_visibility, such as\npostgres://user@host:5432/engine; with a password, say where the URL is:\n{env:NAME} or {file:path}")
 	flags.StringVar(&options.Listen, "listen", "127.0.0.1:0", "the loopback address to listen on; port 0 picks a free one")
 	flags.StringVar(&options.Namespace, "namespace", engine.DefaultNamespace, "the namespace to make")
 	flags.StringVar(&credentials, "credentials", "",
@@ -71,6 +75,15 @@ func runEngine(ctx context.Context, o engine.Options, credentials, addressFile s
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// reveal is what an argument stands for.
+func reveal(text string) (string, error) {
+	secret, err := config.ParseSecret(text)
+	if err != nil {
+		return "", err
+	}
+	return secret.Reveal(os.LookupEnv)
 }
 
 // startProfile begins a CPU profile that ends with the returned function.

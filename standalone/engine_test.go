@@ -104,6 +104,19 @@ func TestEngineCommand(t *testing.T) {
 	}
 }
 
+// TestThePasswordOfTheEngineIsNotAnArgument has somebody write the password of the engine's database where others can read it.
+func TestThePasswordOfTheEngineIsNotAnArgument(t *testing.T) {
+	for database, want := range map[string]string{
+		"postgres://u:hunter2@127.0.0.1:1/engine": "retinue: --postgres: a secret must not be written here: put it into a variable or a file, and write {env:NAME} or {file:path}\n",
+		"{env:NO_SUCH_DSN}":                       "retinue: --postgres: the variable NO_SUCH_DSN is not set\n",
+	} {
+		out, err := program(t, "engine", "--postgres", database, "--credentials", t.TempDir()).CombinedOutput()
+		if err == nil || string(out) != want {
+			t.Errorf("%s: %v\ngot  %swant %s", database, err, out, want)
+		}
+	}
+}
+
 // onlyLoopback holds the listening sockets of a process against the one network they may be on.
 func onlyLoopback(t *testing.T, pid int) {
 	t.Helper()

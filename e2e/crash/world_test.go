@@ -270,7 +270,9 @@ func (w *world) startEngine() {
 	w.part.Engine = fmt.Sprintf("127.0.0.1:%d", porttest.Hold(w.t))
 	binary, store := engineBinary(w.t), w.store
 	w.engine = w.newProcess("engine", func() *exec.Cmd {
-		return exec.Command(binary, "engine", "--postgres", store, "--listen", w.part.Engine, "--credentials", w.part.credentials())
+		cmd := exec.Command(binary, "engine", "--postgres", "{env:ENGINE_DSN}", "--listen", w.part.Engine, "--credentials", w.part.credentials())
+		cmd.Env = append(os.Environ(), "ENGINE_DSN="+store)
+		return cmd
 	}, nil)
 	w.engine.start()
 	if !w.engine.alive() {

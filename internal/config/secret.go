@@ -52,6 +52,20 @@ func parseSecret(text, dir, home string) (Secret, error) {
 	return Secret{ref: "{file:" + at + "}"}, nil
 }
 
+// ParseSecret takes what somebody wrote as an argument: a reference, or a value in which nothing looks secret. Other users of a machine
+// can read arguments.
+func ParseSecret(text string) (Secret, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return Secret{}, fmt.Errorf("find the current folder: %w", err)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil && strings.Contains(text, "~") {
+		return Secret{}, fmt.Errorf("find your home folder: %w", err)
+	}
+	return parseSecret(text, dir, home)
+}
+
 // keyLike is a long word of the kind that keys are made of, or the beginning that keys often have.
 var keyLike = regexp.MustCompile(`[A-Za-z0-9_\-+/=]{20,}|\b(sk|pk|gsk|xai|rtn|ghp)[-_]\w{4,}|\bAIza\w{4,}`)
 
