@@ -62,8 +62,7 @@ func (l *leg) run(ctx context.Context, in Begin) error {
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // one that has ended finds that out and ends again
 	}
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		l.point(PointStartChild)
-		_, err := l.Engine.ExecuteWorkflow(ctx, options, workflowAgent, in)
+		err := l.order(ctx, options, in)
 		var invalid *serviceerror.InvalidArgument
 		switch {
 		case err == nil:
@@ -78,6 +77,19 @@ func (l *leg) run(ctx context.Context, in Begin) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// order tells the engine once to run an agent. A family of a thousand leaves the engine room for others.
+func (l *leg) order(ctx context.Context, options client.StartWorkflowOptions, in Begin) error {
+	select {
+	case l.orders <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.orders }()
+	l.point(PointStartChild)
+	_, err := l.Engine.ExecuteWorkflow(ctx, options, workflowAgent, in)
+	return err
 }
 
 // sendEnd closes the books of a task that cannot go on, and tells the parent by mail.

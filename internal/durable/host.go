@@ -149,7 +149,12 @@ type Host struct {
 	doors      doors
 	shares     *shares
 	heartbeats heartbeats
+	// orders has a place for each run that the engine is told to start.
+	orders chan struct{}
 }
+
+// ordersAtOnce is how many runs the engine is told to start at the same time by one worker.
+const ordersAtOnce = 16
 
 // rememberedTexts bounds what a host remembers of kept texts.
 const rememberedTexts = 4096
@@ -176,7 +181,7 @@ func NewHost(o Options) *Host {
 	}
 	return &Host{
 		Options: o, kept: map[string]bool{}, texts: map[string]string{}, counts: map[string]*model.Counted{},
-		desks: map[string]cleared{}, shares: newShares(o.TenantLegs),
+		desks: map[string]cleared{}, shares: newShares(o.TenantLegs), orders: make(chan struct{}, ordersAtOnce),
 	}
 }
 
