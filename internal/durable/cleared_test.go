@@ -118,10 +118,13 @@ func TestACancelledLegMayHaveBegun(t *testing.T) {
 			panic(errLost{})
 		}
 	}
-	var modes []Mode
+	var said bool
+	var modes []Mode // of the legs since the second message
 	s.env.RegisterActivityWithOptions(func(ctx context.Context, in LegInput) (out LegResult, err error) {
-		modes = append(modes, in.Mode)
-		if len(modes) != 2 {
+		if said {
+			modes = append(modes, in.Mode)
+		}
+		if len(modes) != 1 {
 			return s.host.Leg(ctx, in)
 		}
 		defer func() {
@@ -131,9 +134,12 @@ func TestACancelledLegMayHaveBegun(t *testing.T) {
 		}()
 		return other.Leg(ctx, in)
 	}, activity.RegisterOptions{Name: activityLeg, DisableAlreadyRegisteredCheck: true})
-	s.play("one", map[time.Duration]func(){time.Minute: func() { s.say("m2", "two", "") }})
+	s.play("one", map[time.Duration]func(){time.Minute: func() {
+		said = true
+		s.say("m2", "two", "")
+	}})
 	s.says("First.", "Second.")
-	if want := []Mode{ModeNext, ModeNext, ModeDetour, ModeAgain}; len(modes) < 4 || !slices.Equal(modes[:4], want) {
+	if want := []Mode{ModeNext, ModeDetour, ModeAgain}; len(modes) < 3 || !slices.Equal(modes[:3], want) {
 		t.Errorf("legs of the modes %q, want %q", modes, want)
 	}
 }
@@ -157,7 +163,7 @@ func TestADeskMayBeBehind(t *testing.T) {
 			defer func() { _ = recover() }()
 			_ = s.orchestrator(lost).carry(t.Context())
 		}()
-		s.must(s.env.SignalWorkflowByID(WorkflowID(s.place, Root), signalLook, nil))
+		s.look()
 	}})
 	s.says("First.", "Second.")
 	if calls := s.model.Meter().Requests; calls != 2 {

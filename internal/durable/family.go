@@ -153,6 +153,8 @@ func (l *leg) newChild(e agent.StartChild) *leg {
 // carryFor carries a child for its parent until it has ended, or until there is nothing that the family can do. It runs beside the
 // parent's own loop and does not touch the parent.
 func (l *leg) carryFor(ctx context.Context, parent *leg, stage Stage) landing {
+	ctx, stop := context.WithCancel(ctx)
+	defer l.settle(stop)
 	task := l.in.Task
 	l.begunHook = func() { parent.hand(ctx, landing{event: agent.ChildStarted{At: l.at(), Task: task}}) }
 	work, ended := l.Observer.Leg(ctx, l.in.Whose, stage)

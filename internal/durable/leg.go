@@ -21,6 +21,8 @@ const (
 	drainGrace = 10 * time.Second
 	// legSpan is how long a leg begins new things.
 	legSpan = 30 * time.Minute
+	// settleGrace is how long a leg that ends waits for what it has cancelled.
+	settleGrace = 2 * time.Second
 )
 
 // leg hosts the core for a while.
@@ -51,8 +53,8 @@ type leg struct {
 	// unread means that there may be mail, and held that there is some which the core does not take yet.
 	unread, held bool
 
-	// telling are the calls that have others look at their mail.
-	telling sync.WaitGroup
+	// telling are the calls that have others look at their mail, and flying what the leg has under way.
+	telling, flying sync.WaitGroup
 
 	desk desk
 	// images are those that the leg has read, by hash.
@@ -88,8 +90,8 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 		return LegResult{}, err
 	}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
 	l := h.newLeg(in)
+	defer l.settle(stop)
 	engine := h.keepAlive(work, ctx)
 	free, err := l.takePlace(engine.called)
 	if err != nil {
@@ -114,6 +116,20 @@ func (h *Host) Leg(ctx context.Context, in LegInput) (LegResult, error) {
 	l.point(PointLegEnd)
 	l.desk.clear()
 	return l.result(), nil
+}
+
+// settle cancels what a leg has under way when it ends, and waits until it has ended: the next leg begins the same again.
+func (l *leg) settle(stop func()) {
+	stop()
+	ended := make(chan struct{})
+	go func() {
+		l.flying.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(settleGrace):
+	}
 }
 
 func (h *Host) newLeg(in LegInput) *leg {

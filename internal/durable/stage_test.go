@@ -51,6 +51,10 @@ type stage struct {
 	window int64
 	// rung are the arguments that the bell was rung with.
 	rung []string
+
+	mu sync.Mutex
+	// running are the workflows that have been started and have not ended.
+	running map[string]bool
 }
 
 // newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
@@ -72,7 +76,7 @@ func newStage(t *testing.T, script string, fault Fault) *stage {
 	s.env.RegisterActivityWithOptions(s.host.Leg, activity.RegisterOptions{Name: activityLeg})
 	s.env.RegisterActivityWithOptions(s.host.Confess, activity.RegisterOptions{Name: activityConfess})
 	s.env.RegisterWorkflowWithOptions(s.host.Agent, workflow.RegisterOptions{Name: workflowAgent})
-	s.env.RegisterWorkflowWithOptions(direct, workflow.RegisterOptions{Name: director})
+	s.env.RegisterWorkflowWithOptions(s.direct, workflow.RegisterOptions{Name: director})
 	return s
 }
 
@@ -133,6 +137,7 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.place, "ann")) })
 	_, begin, err := s.client.beginning(s.Context(), s.place)
 	s.must(err)
+	s.running = map[string]bool{WorkflowID(s.place, Root): true}
 	s.env.ExecuteWorkflow(director, begin)
 	return s.env.GetWorkflowError()
 }
@@ -151,32 +156,56 @@ func (s *stage) open() {
 // director is the workflow that starts the others, which is how the suite runs several.
 const director = "director"
 
-// direct runs the orchestrator, and whoever is to have a run of its own until the orchestrator has ended. What runs is not started again.
-func direct(ctx workflow.Context, root Begin) error {
-	running := map[string]bool{}
-	start := func(in Begin) workflow.ChildWorkflowFuture {
-		id := WorkflowID(in.Place, in.Task)
-		running[id] = true
-		return workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), workflowAgent, in)
-	}
+// order is what the director is told: to start an agent, or to bring a signal to one.
+type order struct {
+	Begin  *Begin
+	ID     string
+	Signal string
+}
+
+// direct runs the orchestrator, and whoever is to have a run of its own until the orchestrator has ended. The suite takes signals for one
+// workflow only from other goroutines, so it brings those for the others.
+func (s *stage) direct(ctx workflow.Context, root Begin) error {
 	var err error
 	over := false
 	selector := workflow.NewSelector(ctx)
-	selector.AddFuture(start(root), func(f workflow.Future) { err, over = f.Get(ctx, nil), true })
-	selector.AddReceive(workflow.GetSignalChannel(ctx, "start"), func(c workflow.ReceiveChannel, _ bool) {
-		var in Begin
-		if c.ReceiveAsync(&in); running[WorkflowID(in.Place, in.Task)] {
-			return
-		}
-		selector.AddFuture(start(in), func(f workflow.Future) {
-			delete(running, WorkflowID(in.Place, in.Task))
-			_ = f.Get(ctx, nil) // its parent learns of it by mail
+	start := func(in Begin, end func(error)) {
+		id := WorkflowID(in.Place, in.Task)
+		child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), workflowAgent, in)
+		_ = child.GetChildWorkflowExecution().Get(ctx, nil) // before that the suite takes no signal for it
+		selector.AddFuture(child, func(f workflow.Future) {
+			s.runs(id, false)
+			end(f.Get(ctx, nil))
 		})
+	}
+	start(root, func(e error) { err, over = e, true })
+	selector.AddReceive(workflow.GetSignalChannel(ctx, director), func(c workflow.ReceiveChannel, _ bool) {
+		var o order
+		switch c.ReceiveAsync(&o); {
+		case o.Begin != nil:
+			start(*o.Begin, func(error) {}) // its parent learns of it by mail
+		default:
+			workflow.SignalExternalWorkflow(ctx, o.ID, "", o.Signal, nil)
+		}
 	})
 	for !over {
 		selector.Select(ctx)
 	}
 	return err
+}
+
+// runs notes whether a workflow runs, and reports whether it did before.
+func (s *stage) runs(id string, now bool) (before bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.running[id]
+	s.running[id] = now
+	return before
+}
+
+// look has the orchestrator look at its mail.
+func (s *stage) look() {
+	s.env.SignalWorkflow(director, order{ID: WorkflowID(s.place, Root), Signal: signalLook})
 }
 
 // allow has the person allow all that is asked about, with other arguments if there are any.
@@ -278,20 +307,31 @@ type playedEngine struct {
 
 func (e playedEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error { return nil }
 
-func (e playedEngine) SignalWorkflow(_ context.Context, id, _, signal string, arg any) error {
-	return e.stage.env.SignalWorkflowByID(id, signal, arg)
+func (e playedEngine) SignalWorkflow(_ context.Context, id, _, signal string, _ any) error {
+	e.stage.mu.Lock()
+	runs := e.stage.running[id]
+	e.stage.mu.Unlock()
+	if !runs {
+		return serviceerror.NewNotFound("it does not run")
+	}
+	e.stage.env.SignalWorkflow(director, order{ID: id, Signal: signal})
+	return nil
 }
 
 func (e playedEngine) SignalWithStartWorkflow(
-	_ context.Context, _, signal string, arg any, _ client.StartWorkflowOptions, _ any, _ ...any,
+	context.Context, string, string, any, client.StartWorkflowOptions, any, ...any,
 ) (client.WorkflowRun, error) {
-	return nil, e.stage.env.SignalWorkflowByID(WorkflowID(e.stage.place, Root), signal, arg)
+	e.stage.look()
+	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// ExecuteWorkflow starts an agent, or has arguments looked at.
+// ExecuteWorkflow starts an agent that does not run, or has arguments looked at.
 func (e playedEngine) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
 	if begin, ok := args[0].(Begin); ok {
-		return nil, e.stage.env.SignalWorkflowByID(director, "start", begin)
+		if !e.stage.runs(WorkflowID(begin.Place, begin.Task), true) {
+			e.stage.env.SignalWorkflow(director, order{Begin: &begin})
+		}
+		return nil, nil //nolint:nilnil // nobody looks at it
 	}
 	in, _ := args[0].(ReviewInput)
 	out, err := e.stage.host.Review(ctx, in)

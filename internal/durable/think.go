@@ -107,7 +107,7 @@ func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.
 func (l *leg) fly(ctx context.Context, key string, effect agent.Effect, run func(context.Context) landing) {
 	flying, cancel := context.WithCancelCause(ctx)
 	l.flights[key] = &flight{effect: effect, began: l.Now(), cancel: cancel}
-	go func() {
+	l.flying.Go(func() {
 		defer cancel(nil)
 		end := landing{err: fmt.Errorf("%s panicked", key)}
 		defer func() {
@@ -118,7 +118,7 @@ func (l *leg) fly(ctx context.Context, key string, effect agent.Effect, run func
 			l.hand(ctx, end)
 		}()
 		end = run(flying)
-	}()
+	})
 }
 
 // hand hands something to the leg, if it is still there.
