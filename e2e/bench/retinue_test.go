@@ -84,6 +84,7 @@ func playRetinue(s Setup) (func(Order) (any, error), error) {
 	if err := sub.Work(); err != nil {
 		return nil, err
 	}
+	go sub.Sweep(ctx) // as a server does, for as long as the process lives
 	return sub.do, nil
 }
 
