@@ -264,7 +264,7 @@ cost: ## TASKS random tasks with a cap, and a provider that bills what it got: n
 	$(GO) test ./e2e -tags services -count=1 -v -timeout 30m -run '^TestCost$$' -cost $(TASKS) -cost-seed=$(or $(SEED),1)
 
 approvals: ## what was approved is what runs: SEQUENCES random ones, and 500 that wait through kills (needs make engine)
-	$(GO) test ./internal/durable -count=1 -v -timeout 30m -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)
+	$(GO) test ./internal/leg -count=1 -v -timeout 30m -run '^TestApprovals$$' -sequences=$(SEQUENCES) -seed=$(or $(SEED),0)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestPending$$' -pending -seed=$(or $(SEED),0) $(SHORT)
 
 injection: ## hostile documents, DOCUMENTS for each of three sets of roles, and a model that obeys them: nothing happens that nobody approved (needs make engine, bubblewrap)

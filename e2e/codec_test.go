@@ -18,6 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // TestCodec plays a scenario with everything encoded that crosses the engine. The engine keeps nothing
@@ -53,7 +54,7 @@ func TestCodec(t *testing.T) {
 
 // TestFieldNamesAreFound shows that the search for field names finds those of what crosses the engine.
 func TestFieldNamesAreFound(t *testing.T) {
-	body, err := json.Marshal(durable.LegInput{N: 7})
+	body, err := json.Marshal(leg.Input{N: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +119,11 @@ const (
 // the engine has failures to keep.
 type breaks struct{ leg, workflow sync.Once }
 
-func (b *breaks) at(p durable.Point, _ journal.Place, task string) {
+func (b *breaks) at(p leg.Point, _ journal.Place, task string) {
 	switch {
-	case p == durable.PointLegEnd && task == durable.Root:
+	case p == leg.PointLegEnd && task == leg.Root:
 		b.leg.Do(func() { panic(legBreak) })
-	case p == durable.PointLegStart:
+	case p == leg.PointLegStart:
 		b.workflow.Do(func() { panic(workflowBreak) })
 	}
 }
@@ -182,8 +183,8 @@ func failuresOf(t *testing.T, r history.Run) []string {
 func fieldNames() []string {
 	names, seen := map[string]bool{}, map[reflect.Type]bool{}
 	for _, t := range []reflect.Type{
-		reflect.TypeFor[durable.Begin](), reflect.TypeFor[durable.Confession](), reflect.TypeFor[durable.LegInput](),
-		reflect.TypeFor[durable.LegResult](),
+		reflect.TypeFor[leg.Begin](), reflect.TypeFor[leg.Confession](), reflect.TypeFor[leg.Input](),
+		reflect.TypeFor[leg.Result](),
 	} {
 		addFields(names, seen, t)
 	}

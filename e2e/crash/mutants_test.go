@@ -19,7 +19,7 @@ import (
 var play = flag.Bool("mutants", false, "build the host with each fault and play the scenarios against it, which takes minutes")
 
 // mutant is a fault in the host: each edit replaces what stands exactly once in a file. Seen is what must notice: a scenario, or a test
-// of the host without an engine.
+// of the host without an engine's server.
 type mutant struct {
 	Name  string
 	Edits []edit
@@ -35,167 +35,170 @@ var mutants = []mutant{
 	{
 		Name: "acknowledged before it is committed", Seen: "database away",
 		Edits: []edit{{
-			"client.go", "	if err != nil {\n		return journal.Written{}, err\n	}\n	c.Fault.at(PointPosted",
-			"	if err != nil {\n		return journal.Written{}, nil\n	}\n	c.Fault.at(PointPosted",
+			"durable/client.go", "	if err != nil {\n		return journal.Written{}, err\n	}\n	c.Fault.At(leg.PointPosted",
+			"	if err != nil {\n		return journal.Written{}, nil\n	}\n	c.Fault.At(leg.PointPosted",
 		}},
 	},
 	{
 		Name: "mail not swept", Seen: "engine away",
-		Edits: []edit{{"sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"}},
+		Edits: []edit{{"durable/sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"}},
 	},
 	{
 		Name: "carried children forgotten by the next leg", Seen: "die after an append",
-		Edits: []edit{{"leg.go", "range l.carried() {", "range l.carried()[:0] {"}},
+		Edits: []edit{{"leg/leg.go", "range l.carried() {", "range l.carried()[:0] {"}},
 	},
 	{
 		Name: "result recorded twice", Seen: "sleeper",
-		Edits: []edit{{"../journal/plan.go", "fenced := b.fenced(known)", "fenced := b.fenced(nil)"}},
+		Edits: []edit{{"journal/plan.go", "fenced := b.fenced(known)", "fenced := b.fenced(nil)"}},
 	},
 	{
 		Name: "step recorded without its rows", Seen: "die after an append",
 		Edits: []edit{{
-			"leg.go", "	rows := append(slices.Clone(end.rows), step)\n",
+			"leg/leg.go", "	rows := append(slices.Clone(end.rows), step)\n",
 			"	rows := slices.Clone(end.rows)\n	if err := l.record(ctx, []journal.Row{step}); err != nil {\n		return err\n	}\n",
 		}},
 	},
 	{
 		Name: "mail delivered before its step", Seen: "TestDelegationWithoutAnEngine",
 		Edits: []edit{{
-			"leg.go", "		rows = append(rows, journal.Delivered{ID: end.mail.ID})\n",
+			"leg/leg.go", "		rows = append(rows, journal.Delivered{ID: end.mail.ID})\n",
 			"		if err := l.record(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}}); err != nil {\n			return err\n		}\n",
 		}},
 	},
 	{
 		Name: "what is left to do is not folded", Seen: "die after an append",
-		Edits: []edit{{"fold.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
+		Edits: []edit{{"leg/fold.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
 	},
 	{
 		Name: "fence dropped", Seen: "TestTheLegThatIsBehindBeginsNothing",
-		Edits: []edit{{"fence.go", "	return l.fenced(ctx, rows, written, tries > 1)\n", "	_ = written\n	return nil\n"}},
+		Edits: []edit{{"leg/fence.go", "	return l.fenced(ctx, rows, written, tries > 1)\n", "	_ = written\n	return nil\n"}},
 	},
 	{
 		Name: "once tool retried", Seen: "die after a once tool",
-		Edits: []edit{{"runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"}},
+		Edits: []edit{{"leg/runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"}},
 	},
 	{
 		Name: "probe not heeded", Seen: "die in a tool that can tell",
-		Edits: []edit{{"runtool.go", "	case happened == tool.HappenedYes:\n", "	case happened == tool.HappenedYes && p.Agent == \"\":\n"}},
+		Edits: []edit{{"leg/runtool.go", "	case happened == tool.HappenedYes:\n", "	case happened == tool.HappenedYes && p.Agent == \"\":\n"}},
 	},
 	{
 		Name: "mail that has to wait is thrown away", Seen: "chatter",
-		Edits: []edit{{"mail.go", "		l.held = true\n		return nil\n", "		return []journal.Row{journal.Delivered{ID: post.ID}}\n"}},
+		Edits: []edit{{"leg/mail.go", "		l.held = true\n		return nil\n", "		return []journal.Row{journal.Delivered{ID: post.ID}}\n"}},
 	},
 	{
 		Name: "a look at a leg under way is forgotten", Seen: "workflow task fails",
 		Edits: []edit{
-			{"workflow.go", "		r.look = true\n		r.flagLeg(ctx)\n", "		r.look = r.leg == nil\n"},
-			{"sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"},
+			{"durable/workflow.go", "		r.look = true\n		r.flagLeg(ctx)\n", "		r.look = r.leg == nil\n"},
+			{"durable/sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"},
 		},
 	},
 	{
 		Name: "who speaks starts no run", Seen: "run ended from outside",
-		Edits: []edit{{"client.go", "	if to != Root {\n		return c.Engine.Signal", "	if to != \"\" {\n		return c.Engine.Signal"}},
+		Edits: []edit{{"durable/client.go", "	if to != leg.Root {\n		return c.Engine.Signal", "	if to != \"\" {\n		return c.Engine.Signal"}},
 	},
 	{
 		Name: "background end told to nobody", Seen: "undisturbed",
-		Edits: []edit{{"post.go", "	if l.in.Parent != \"\" && l.in.N >= 0 {", "	if l.in.Parent == \"-\" && l.in.N >= 0 {"}},
+		Edits: []edit{{"leg/post.go", "	if l.in.Parent != \"\" && l.in.N >= 0 {", "	if l.in.Parent == \"-\" && l.in.N >= 0 {"}},
 	},
 	{
 		Name: "a family leaves a child's end behind", Seen: "undisturbed",
 		Edits: []edit{{
-			"family.go", "		end, err := l.endOf(work, task)\n		return landing{event: end, err: err}\n",
-			"		return landing{rests: &LegResult{}}\n",
+			"leg/family.go", "		end, err := l.endOf(work, task)\n		return landing{event: end, err: err}\n",
+			"		return landing{rests: &Result{}}\n",
 		}},
 	},
 	{
-		Name: "a leg goes on that the engine has given up", Seen: "TestALegOutlastsASlowEngine",
+		Name: "a leg goes on that the engine has given up", Seen: "TestALegThatIsGivenUp",
 		Edits: []edit{{
-			"leg.go", "			return l.abandon(ctx, context.Cause(l.family.engine.gone))\n",
+			"leg/leg.go", "			return l.abandon(ctx, context.Cause(l.family.watch.Gone))\n",
 			"			time.Sleep(time.Millisecond)\n",
 		}},
 	},
 	{
 		Name: "a leg that was cancelled is taken for one that never began", Seen: "TestACancelledLegMayHaveBegun",
-		Edits: []edit{{"leg.go", "	again := in.Mode != ModeNext ||", "	again := in.Mode == ModeAgain ||"}},
+		Edits: []edit{{"leg/leg.go", "	again := in.Mode != ModeNext ||", "	again := in.Mode == ModeAgain ||"}},
 	},
 	{
 		Name: "a desk is taken for all that happened", Seen: "TestADeskMayBeBehind",
-		Edits: []edit{{"fold.go", "	after := l.course.N\n", "	after := l.course.N\n	if after > 0 {\n		return nil\n	}\n"}},
+		Edits: []edit{{"leg/fold.go", "	after := l.course.N\n", "	after := l.course.N\n	if after > 0 {\n		return nil\n	}\n"}},
 	},
 	{
 		Name: "another's step is taken for one's own", Seen: "TestAStepThatMayBeWritten",
-		Edits: []edit{{"fence.go", "	if !doubt {\n		return errBehind\n	}\n", "	if doubt {\n		return nil\n	}\n	if !doubt {\n		return errBehind\n	}\n"}},
+		Edits: []edit{{"leg/fence.go", "	if !doubt {\n		return errBehind\n	}\n", "	if doubt {\n		return nil\n	}\n	if !doubt {\n		return errBehind\n	}\n"}},
 	},
 	{
 		Name: "a child with a run of its own is carried too", Seen: "TestChildrenApart",
-		Edits: []edit{{"family.go", "c.State == agent.ChildRunning && !c.Apart {", "c.State == agent.ChildRunning {"}},
+		Edits: []edit{{"leg/family.go", "c.State == agent.ChildRunning && !c.Apart {", "c.State == agent.ChildRunning {"}},
 	},
 	{
 		Name: "the reconciler takes the living for lost", Seen: "TestReconcile",
-		Edits: []edit{{"reconcile.go", "	case runs:\n", "	case runs && r == nil:\n"}},
+		Edits: []edit{{"durable/reconcile.go", "	case runs:\n", "	case runs && r == nil:\n"}},
 	},
 	{
 		Name: "what the engine has lost stays lost", Seen: "TestChildrenApart",
-		Edits: []edit{{"apart.go", "c.State == agent.ChildRunning && c.Apart {", "c.State == agent.ChildRunning && c.Apart && c.Waiting != \"\" {"}},
+		Edits: []edit{{"leg/apart.go", "c.State == agent.ChildRunning && c.Apart {", "c.State == agent.ChildRunning && c.Apart && c.Waiting != \"\" {"}},
 	},
 	{
 		Name: "a run of its own that is not on record", Seen: "TestARunIsOrderedOnce",
-		Edits: []edit{{"apart.go", "agent.ChildStarted{At: l.at(), Task: e.Task, Apart: true}", "agent.ChildStarted{At: l.at(), Task: e.Task}"}},
+		Edits: []edit{{"leg/apart.go", "agent.ChildStarted{At: l.at(), Task: e.Task, Apart: true}", "agent.ChildStarted{At: l.at(), Task: e.Task}"}},
 	},
 	{
 		Name: "a course without what is left to do", Seen: "TestACourseHasWhatIsLeftToDo",
-		Edits: []edit{{"fold.go", "	return json.Marshal(saved{Course: l.course, Todo: todo})\n", "	return json.Marshal(saved{Course: l.course, Todo: todo[:0]})\n"}},
+		Edits: []edit{{"leg/fold.go", "	return json.Marshal(saved{Course: l.course, Todo: todo})\n", "	return json.Marshal(saved{Course: l.course, Todo: todo[:0]})\n"}},
 	},
 	{
 		Name: "nobody wakes an agent whose time has come", Seen: "TestApprovalsWithoutAnEngine",
-		Edits: []edit{{"workflow.go", "			r.tick = want\n", "			r.tick = 0\n"}},
+		Edits: []edit{{"durable/workflow.go", "			r.tick = want\n", "			r.tick = 0\n"}},
 	},
 	{
 		Name: "mail of a newer build thrown away", Seen: "TestMailOfANewerBuild",
-		Edits: []edit{{"mail.go", "	return nil, fmt.Errorf(\"a newer build has to read it: the topic %q is unknown\", p.Topic)\n", "	return nil, nil\n"}},
+		Edits: []edit{{"leg/mail.go", "	return nil, fmt.Errorf(\"a newer build has to read it: the topic %q is unknown\", p.Topic)\n", "	return nil, nil\n"}},
 	},
 	{
 		Name: "words for an agent that has finished are lost", Seen: "TestMailForNobody",
-		Edits: []edit{{"post.go", "	if p.Number != 0 && p.To != Root {\n", "	if p.Number != 0 && p.To == Root {\n"}},
+		Edits: []edit{{"leg/post.go", "	if p.Number != 0 && p.To != Root {\n", "	if p.Number != 0 && p.To == Root {\n"}},
 	},
 }
 
 // TestEveryMutantFits shows, without building anything, that each mutant still has its place in the
 // source.
 func TestEveryMutantFits(t *testing.T) {
-	tests := testsOf(t)
 	for _, m := range mutants {
-		if m.engineless() && !strings.Contains(tests, "\nfunc "+m.Seen+"(t *testing.T) {\n") {
-			t.Errorf("%s: there is no test %s", m.Name, m.Seen)
+		if m.engineless() {
+			m.folder(t)
 		}
 		for _, e := range m.Edits {
-			source, err := os.ReadFile(e.path(t))
+			text, err := os.ReadFile(e.path(t))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := strings.Count(string(source), e.Old); n != 1 || e.Old == e.New {
+			if n := strings.Count(string(text), e.Old); n != 1 || e.Old == e.New {
 				t.Errorf("%s: its place occurs %d times in %s", m.Name, n, e.File)
 			}
 		}
 	}
 }
 
-// testsOf is the source of the host's tests.
-func testsOf(t *testing.T) string {
+// folder is where the test is that must notice, of those where the source of the host is.
+func (m mutant) folder(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(host(t), "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, file := range files {
-		source, err := os.ReadFile(file)
+	for _, name := range []string{"durable", "leg"} {
+		files, err := filepath.Glob(filepath.Join(source(t), name, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Write(source)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(text), "\nfunc "+m.Seen+"(t *testing.T) {\n") {
+				return filepath.Join(source(t), name)
+			}
+		}
 	}
-	return all.String()
+	t.Fatalf("%s: there is no test %s", m.Name, m.Seen)
+	return ""
 }
 
 // TestMutants plays to each mutant the scenario that must notice it.
@@ -250,7 +253,7 @@ func (m mutant) build(t *testing.T) string {
 	dir := t.TempDir()
 	binary, pkg := filepath.Join(dir, "mutant.test"), "."
 	if m.engineless() {
-		pkg = host(t)
+		pkg = m.folder(t)
 	}
 	out, err := exec.Command("go", "test", "-tags", "services", "-c", "-overlay", m.overlay(t, dir), "-o", binary, pkg).CombinedOutput() //nolint:gosec // of this repository
 	if err != nil {
@@ -262,10 +265,10 @@ func (m mutant) build(t *testing.T) string {
 // engineless reports whether a test of the host must notice, and not a scenario.
 func (m mutant) engineless() bool { return strings.HasPrefix(m.Seen, "Test") }
 
-// host is where the source of the host is.
-func host(t *testing.T) string {
+// source is where the source of the host is, and that of the journal.
+func source(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(repository(t), "internal", "durable")
+	return filepath.Join(repository(t), "internal")
 }
 
 // play has the mutant's scenario or test played, and reports whether it found something wrong. That a process did not start, or that a
@@ -274,7 +277,7 @@ func (m mutant) play(t *testing.T, binary string) (string, bool) {
 	t.Helper()
 	if m.engineless() {
 		cmd := exec.Command(binary, "-test.run", "^"+m.Seen+"$", "-test.timeout=120s") //nolint:gosec // just built
-		cmd.Dir = host(t)
+		cmd.Dir = m.folder(t)
 		out, err := cmd.CombinedOutput()
 		return string(out), err != nil && strings.Contains(string(out), m.Seen)
 	}
@@ -289,7 +292,7 @@ func (m mutant) play(t *testing.T, binary string) (string, bool) {
 
 func (e edit) path(t *testing.T) string {
 	t.Helper()
-	return filepath.Join(host(t), e.File)
+	return filepath.Join(source(t), e.File)
 }
 
 // overlay writes the changed files and the list that the go command takes.
@@ -298,12 +301,12 @@ func (m mutant) overlay(t *testing.T, dir string) string {
 	replace := map[string]string{}
 	for _, e := range m.Edits {
 		original := e.path(t)
-		source, err := os.ReadFile(original)
+		text, err := os.ReadFile(original)
 		if err != nil {
 			t.Fatal(err)
 		}
 		changed := filepath.Join(dir, filepath.Base(e.File))
-		if err := os.WriteFile(changed, []byte(strings.Replace(string(source), e.Old, e.New, 1)), 0o600); err != nil {
+		if err := os.WriteFile(changed, []byte(strings.Replace(string(text), e.Old, e.New, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		replace[original] = changed

@@ -21,6 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
+	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/live/nats"
 	"github.com/retinue-dev/retinue/internal/model"
@@ -56,7 +57,7 @@ type NodeOptions struct {
 	Engine    string
 	EngineTLS config.EngineTLS
 	// Workspaces are the folders whose agents this node works for.
-	Workspaces map[durable.Workspace]string
+	Workspaces map[leg.Workspace]string
 	// Local means that everything runs on this machine: who serves a workspace runs all of its agents.
 	Local bool
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
@@ -70,9 +71,9 @@ type NodeOptions struct {
 	// Codecs encode what crosses the engine. All nodes of an installation have the same.
 	Codecs []durable.Codec
 	// Tools are the tools of each workspace; nil means the built-in ones.
-	Tools durable.Toolbox
+	Tools leg.Toolbox
 	// Fault is told of the points at which tests let the process die; nil outside tests.
-	Fault durable.Fault
+	Fault leg.Fault
 	// Vault takes secrets out of what is recorded, published and logged; nil means one with those of
 	// the environment. The secrets of the settings are added to it.
 	Vault *secret.Vault
@@ -86,7 +87,7 @@ type Node struct {
 	// Trail is where commands leave their traces; nil when the journal is another's.
 	Trail *audit.Trail
 
-	witness durable.Witness
+	witness leg.Witness
 	// people is nil where there is one person only.
 	people    people.Store
 	options   NodeOptions
@@ -168,12 +169,12 @@ func (n *Node) connect(ctx context.Context) (durable.Engine, error) {
 }
 
 // folder is where a workspace is on this machine, empty if it is not here.
-func (n *Node) folder(at durable.Workspace) string {
+func (n *Node) folder(at leg.Workspace) string {
 	return n.options.Workspaces[at]
 }
 
 // serves reports whether a workspace is on this machine.
-func (n *Node) serves(at durable.Workspace) bool { return n.folder(at) != "" }
+func (n *Node) serves(at leg.Workspace) bool { return n.folder(at) != "" }
 
 func (n *Node) openLog(ctx context.Context) error {
 	if n.options.Log != nil {
@@ -267,15 +268,15 @@ func (n *Node) Work() error {
 		return err
 	}
 	n.closers = append(n.closers, func() error { return closeTracer(tracer) })
-	host := durable.NewHost(durable.Options{
+	host := leg.NewHost(leg.Options{
 		Log: n.Log, Witness: n.witness, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
-		Serves: n.serves, Trees: n.grove, Engine: n.engine,
+		Serves: n.serves, Trees: n.grove, Engine: durable.Runs{Engine: n.engine},
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
 		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
 		TenantLegs: tenantSlots(n.options.Loaded.Settings), Family: n.options.Loaded.Settings.Worker.Family, Budget: n.options.Loaded.Settings.Quotas.Month,
 	})
 	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
-		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b durable.Workspace) int {
+		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b leg.Workspace) int {
 			return strings.Compare(a.String(), b.String())
 		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local, Legs: n.options.Loaded.Settings.Worker.Slots,
 		CachedRuns: n.options.Loaded.Settings.Worker.CachedRuns,
@@ -362,7 +363,7 @@ func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
 	if t.Role == "" {
 		t.Role = "main"
 	}
-	casting, err := n.catalog.Cast(durable.Workspace{Tenant: place.Tenant, Name: t.Workspace}, t.Role)
+	casting, err := n.catalog.Cast(leg.Workspace{Tenant: place.Tenant, Name: t.Workspace}, t.Role)
 	if err != nil {
 		return err
 	}

@@ -168,14 +168,21 @@ var outerRules = []Rule{
 		Why: "a program that others wrote runs in the sandbox and reaches what its gate allows, and nobody can leave that out",
 	},
 	{
-		Name: "durable hosts the core over the ports",
-		From: []string{"./internal/durable/..."},
+		Name: "a leg hosts the core over the ports",
+		From: []string{"./internal/leg/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
 			"./internal/agent", "./internal/agent/receipt", "./internal/chat", "./internal/journal",
-			"./internal/live", "./internal/model", "./internal/tool", "./internal/durable/...",
+			"./internal/live", "./internal/model", "./internal/tool", "./internal/leg/...",
 		},
-		Why: "the engine's host is told what it needs; it knows no adapter, no setting and no HTTP",
+		Why: "what carries agents on is told what it needs; it knows no engine, no adapter, no setting and no HTTP",
+	},
+	{
+		Name:  "durable has the engine run legs",
+		From:  []string{"./internal/durable/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/agent", "./internal/chat", "./internal/journal", "./internal/leg", "./internal/durable/..."},
+		Why:   "what knows the engine knows neither models nor tools: what an agent does is the leg's",
 	},
 	{
 		Name:   "api speaks HTTP over journal and live",

@@ -17,6 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // Client brings what people want to the agents: mail in the journal, and then the engine has the agent look. What has its row is
@@ -33,12 +34,8 @@ type Client struct {
 	// Local means that whoever serves a workspace runs its agents' workflows too, as on one machine.
 	Local bool
 	// Fault is told of the points at which tests let a client die; nil outside tests.
-	Fault Fault
+	Fault leg.Fault
 }
-
-// tellTimeout is how long the engine may take to hear of something before it is left to a Sweeper. Whoever
-// waits has been promised the row, not the engine.
-const tellTimeout = 3 * time.Second
 
 // New is a conversation to be opened.
 type New struct {
@@ -56,7 +53,7 @@ type New struct {
 
 // Open begins a conversation. Doing so twice is the same as once.
 func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
-	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = place.Conversation, Root, Root,
+	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = place.Conversation, leg.Root, leg.Root,
 		journal.HashOf(n.Snapshot)
 	brief, err := json.Marshal(n.Brief)
 	if err != nil {
@@ -68,7 +65,7 @@ func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
 	_, err = c.Log.Append(ctx, place, c.now(),
 		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace, Command: n.Command, PrivateTo: n.PrivateTo},
 		journal.Assigned{
-			In: journal.In{Agent: Root, Task: Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
+			In: journal.In{Agent: leg.Root, Task: leg.Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
 			MaxIterations: n.Brief.Limits.Iterations, MaxDuration: n.Brief.Limits.Time,
 		})
 	return err
@@ -85,7 +82,7 @@ type Message struct {
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
 func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64, error) {
-	written, err := c.post(ctx, place, journal.Posted{ID: topicSaid + ":" + m.ID, Topic: topicSaid, To: Root}, journal.Said{
+	written, err := c.post(ctx, place, journal.Posted{ID: leg.TopicSaid + ":" + m.ID, Topic: leg.TopicSaid, To: leg.Root}, journal.Said{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
@@ -99,7 +96,7 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 			return err
 		}
 	}
-	post := journal.Posted{ID: topicDecided + ":" + d.Agent + "#" + d.Call, Topic: topicDecided, To: d.Agent}
+	post := journal.Posted{ID: leg.TopicDecided + ":" + d.Agent + "#" + d.Call, Topic: leg.TopicDecided, To: d.Agent}
 	written, err := c.post(ctx, place, post, d)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
@@ -118,7 +115,7 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
 	stop := journal.Stop(id, by, task)
-	stop.To = Root
+	stop.To = leg.Root
 	if i := strings.LastIndexByte(task, '/'); i > 0 {
 		stop.To = task[:i]
 	}
@@ -136,7 +133,7 @@ func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task s
 
 // closing asks the orchestrator to end the conversation for good.
 func closing(by string) journal.Posted {
-	return journal.Posted{ID: topicClose + ":" + by, Topic: topicClose, To: Root}
+	return journal.Posted{ID: leg.TopicClose + ":" + by, Topic: leg.TopicClose, To: leg.Root}
 }
 
 // Close ends a conversation for good, once everything in it has stopped.
@@ -149,14 +146,14 @@ func (c *Client) Close(ctx context.Context, place journal.Place, by string) erro
 // client's own, and is remembered.
 func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string) error {
 	_, err := c.Log.Append(ctx, place, c.now(), journal.Archived{By: by}, closing(by),
-		journal.Posted{ID: journal.Erasure, Topic: topicErase, Command: id})
+		journal.Posted{ID: journal.Erasure, Topic: leg.TopicErase, Command: id})
 	if err != nil {
 		return err
 	}
-	c.Fault.at(PointPosted, place, Root)
+	c.Fault.At(leg.PointPosted, place, leg.Root)
 	err = c.erase(ctx, place) // what never ran needs nobody to stop it
 	if errors.Is(err, errRunning) {
-		err = c.tell(ctx, place, Root)
+		err = c.tell(ctx, place, leg.Root)
 	}
 	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
 		c.Logger.WarnContext(ctx, "it will be removed later", "conversation", place.Conversation, "error", err)
@@ -169,9 +166,9 @@ var errRunning = errors.New("it has not stopped yet")
 
 // erase removes a conversation in which nothing runs any more.
 func (c *Client) erase(ctx context.Context, place journal.Place) error {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	runs, err := c.Runs(ctx, place, Root)
+	runs, err := c.Runs(ctx, place, leg.Root)
 	if err != nil {
 		return err
 	}
@@ -183,15 +180,15 @@ func (c *Client) erase(ctx context.Context, place journal.Place) error {
 
 // post records mail for an agent and has the agent look. It returns what the first row came to.
 func (c *Client) post(ctx context.Context, place journal.Place, post journal.Posted, rows ...journal.Row) (journal.Written, error) {
-	if journal.Imported(place.Conversation) && post.Topic != topicClose {
+	if journal.Imported(place.Conversation) && post.Topic != leg.TopicClose {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
 	}
-	c.Fault.at(PointPost, place, Root)
+	c.Fault.At(leg.PointPost, place, leg.Root)
 	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
 	if err != nil {
 		return journal.Written{}, err
 	}
-	c.Fault.at(PointPosted, place, Root)
+	c.Fault.At(leg.PointPosted, place, leg.Root)
 	if written[0].Existed {
 		// Somebody sends it again, who knows how much later. The agent may have read it long since.
 		waiting, err := c.waiting(ctx, place, post)
@@ -218,7 +215,7 @@ func (c *Client) waiting(ctx context.Context, place journal.Place, post journal.
 // deliver has an agent look at its mail, or carries out what is for the server itself.
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 	switch {
-	case p.Topic == topicErase:
+	case p.Topic == leg.TopicErase:
 		return c.erase(ctx, p.Place)
 	case journal.Imported(p.Conversation): // nothing of it was ever begun here
 		_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
@@ -228,7 +225,7 @@ func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 		return err
 	}
 	err := c.tell(ctx, p.Place, p.To)
-	c.Fault.at(PointTold, p.Place, Root)
+	c.Fault.At(leg.PointTold, p.Place, leg.Root)
 	if notFound(err) {
 		if err = c.takeBack(ctx, p); err != nil {
 			return err
@@ -243,7 +240,7 @@ func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 
 // erasing refuses messages in a conversation that is being removed: each would begin a run that has to be stopped again.
 func (c *Client) erasing(ctx context.Context, p journal.Post) error {
-	if p.Topic != topicSaid {
+	if p.Topic != leg.TopicSaid {
 		return nil
 	}
 	entries, err := c.Log.Find(ctx, p.Place, journal.ErasureKey())
@@ -255,8 +252,8 @@ func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 
 // tellAbove has an agent look that has no run of its name: one that was resumed, or one that the leg of an agent above carries.
 func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) error {
-	for to != Root {
-		task, err := taskOf(ctx, c.Log, place, to)
+	for to != leg.Root {
+		task, err := leg.TaskOf(ctx, c.Log, place, to)
 		if err != nil {
 			return err
 		}
@@ -265,7 +262,7 @@ func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) 
 				return err
 			}
 		}
-		to = to[:max(strings.LastIndexByte(to, '/'), len(Root))]
+		to = to[:max(strings.LastIndexByte(to, '/'), len(leg.Root))]
 		if err := c.tell(ctx, place, to); !notFound(err) {
 			return err
 		}
@@ -275,21 +272,21 @@ func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) 
 
 // takeBack takes mail out of a mailbox that nobody reads any more. One of an agent that the engine has not started yet stays.
 func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
-	if task, err := taskOf(ctx, c.Log, p.Place, p.To); err != nil || task != "" {
+	if task, err := leg.TaskOf(ctx, c.Log, p.Place, p.To); err != nil || task != "" {
 		return err
 	}
 	posted, err := c.posted(ctx, p.Place, p.ID)
 	if err != nil {
 		return err
 	}
-	rows := takenBack(posted, agent.At{At: c.now().UnixMilli()})
+	rows := leg.TakenBack(posted, agent.At{At: c.now().UnixMilli()})
 	if _, err := c.Log.Append(ctx, p.Place, c.now(), rows...); err != nil {
 		return err
 	}
 	if len(rows) > 1 {
-		err = c.tell(ctx, p.Place, Root)
+		err = c.tell(ctx, p.Place, leg.Root)
 	}
-	return errors.Join(errGone, err)
+	return errors.Join(leg.ErrGone, err)
 }
 
 // posted reads a post.
@@ -304,30 +301,30 @@ func (c *Client) posted(ctx context.Context, place journal.Place, id string) (jo
 
 // tell has an agent look at its mail. The orchestrator's run is started if there is none.
 func (c *Client) tell(ctx context.Context, place journal.Place, to string) error {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	if to != Root {
-		return c.Engine.SignalWorkflow(ctx, WorkflowID(place, to), "", signalLook, nil)
+	if to != leg.Root {
+		return c.Engine.SignalWorkflow(ctx, leg.RunID(place, to), "", signalLook, nil)
 	}
 	options, begin, err := c.beginning(ctx, place)
 	if err != nil {
 		return err
 	}
-	_, err = c.Engine.SignalWithStartWorkflow(ctx, WorkflowID(place, Root), signalLook, nil, options, workflowAgent, begin)
+	_, err = c.Engine.SignalWithStartWorkflow(ctx, leg.RunID(place, leg.Root), signalLook, nil, options, workflowAgent, begin)
 	return err
 }
 
 // beginning is what the orchestrator's run is started with.
-func (c *Client) beginning(ctx context.Context, place journal.Place) (client.StartWorkflowOptions, Begin, error) {
+func (c *Client) beginning(ctx context.Context, place journal.Place) (client.StartWorkflowOptions, leg.Begin, error) {
 	opened, queue, err := c.home(ctx, place)
 	if err != nil {
-		return client.StartWorkflowOptions{}, Begin{}, err
+		return client.StartWorkflowOptions{}, leg.Begin{}, err
 	}
 	return client.StartWorkflowOptions{
 		TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
-	}, Begin{
-		Whose:      Whose{Place: place, Agent: Root, Task: Root, Workspace: opened.Workspace},
+	}, leg.Begin{
+		Whose:      leg.Whose{Place: place, Agent: leg.Root, Task: leg.Root, Workspace: opened.Workspace},
 		LegEffects: c.LegEffects,
 	}, nil
 }
@@ -340,7 +337,7 @@ func (c *Client) home(ctx context.Context, place journal.Place) (journal.Opened,
 	}
 	opened, _ := entries[0].Row.(journal.Opened) // nothing else has this key
 	if c.Local {
-		return opened, Workspace{Tenant: place.Tenant, Name: opened.Workspace}.queue(), nil
+		return opened, queueOf(leg.Workspace{Tenant: place.Tenant, Name: opened.Workspace}), nil
 	}
 	return opened, controlQueue, nil
 }

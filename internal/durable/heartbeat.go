@@ -43,20 +43,20 @@ type wish struct {
 // keepAlive sends heartbeats of an activity until ctx ends or an answer makes it gone. The SDK's own would not do: when the engine takes longer than a second
 // to answer one, the SDK ends the activity's context, as if the engine had called it back, and hears of nothing after that. Here a
 // heartbeat that the engine was slow to take is followed by the next.
-func (h *Host) keepAlive(ctx, activityCtx context.Context) wish {
+func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 	token := activity.GetInfo(activityCtx).TaskToken
 	gone, giveUp := context.WithCancelCause(ctx)
 	called, callBack := context.WithCancelCause(gone)
 	go func() {
-		h.heartbeats.running.Add(1)
-		defer h.heartbeats.running.Add(-1)
+		a.heartbeats.running.Add(1)
+		defer a.heartbeats.running.Add(-1)
 		for gone.Err() == nil {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(h.heartbeats.pause()):
+			case <-time.After(a.heartbeats.pause()):
 			}
-			switch answer := h.heartbeat(ctx, token); {
+			switch answer := a.heartbeat(ctx, token); {
 			case givenUp(answer):
 				giveUp(answer)
 			case isCalled(answer):
@@ -68,8 +68,8 @@ func (h *Host) keepAlive(ctx, activityCtx context.Context) wish {
 }
 
 // heartbeat sends one, and returns what the engine answers. After so long a silence the engine has given the activity up.
-func (h *Host) heartbeat(ctx context.Context, token []byte) error {
+func (a *activities) heartbeat(ctx context.Context, token []byte) error {
 	sending, stop := context.WithTimeout(ctx, silence)
 	defer stop()
-	return h.Engine.RecordActivityHeartbeat(sending, token)
+	return a.engine.RecordActivityHeartbeat(sending, token)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // TestImportedIsNotCarriedOn asks for everything that would tell the engine. There is none: whoever
@@ -19,9 +20,9 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 	place := journal.Place{Tenant: "acme", Conversation: journal.ImportPrefix + "x"}
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
+		journal.Assigned{In: journal.In{Agent: leg.Root, Task: leg.Root}, Role: "main"},
 		journal.Said{ID: "m", By: "ann"},
-		journal.Posted{ID: "said:m", Topic: topicSaid, To: Root},
+		journal.Posted{ID: "said:m", Topic: leg.TopicSaid, To: leg.Root},
 	}
 	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)
@@ -29,7 +30,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 	_, err := c.Say(t.Context(), place, Message{ID: "n", By: "ann"})
 	asked := map[string]error{
 		"say": err, "cancel": c.Cancel(t.Context(), place, "x", "ann", ""),
-		"decide": c.Decide(t.Context(), place, journal.Decided{In: journal.In{Agent: Root, Task: Root}, Call: "1.0"}),
+		"decide": c.Decide(t.Context(), place, journal.Decided{In: journal.In{Agent: leg.Root, Task: leg.Root}, Call: "1.0"}),
 	}
 	for what, err := range asked {
 		if chat.CodeOf(err) != chat.CodeConflict {

@@ -12,6 +12,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 const (
@@ -81,10 +82,10 @@ var errUnasked = errors.New("the engine does not say what it runs")
 func (r *Reconciler) look(ctx context.Context, places []journal.Place, working map[journal.Place][]journal.WorkingTask) error {
 	var ids []string
 	for _, place := range places {
-		ids = append(ids, WorkflowID(place, Root))
+		ids = append(ids, leg.RunID(place, leg.Root))
 		for _, t := range working[place] {
 			if t.Background {
-				ids = append(ids, WorkflowID(place, t.Task))
+				ids = append(ids, leg.RunID(place, t.Task))
 			}
 		}
 	}
@@ -113,13 +114,13 @@ func (r *Reconciler) look(ctx context.Context, places []journal.Place, working m
 
 // early reports whether a run that is not on the list was mended a moment ago.
 func (r *Reconciler) early(place journal.Place, task string) bool {
-	return r.Client.now().Before(r.tried[WorkflowID(place, task)].next)
+	return r.Client.now().Before(r.tried[leg.RunID(place, task)].next)
 }
 
 // lost reports whether the engine does not run a task, and counts that it is mended. About one that is not on its list the engine
 // is asked, after a pause.
 func (r *Reconciler) lost(ctx context.Context, place journal.Place, task string) (bool, error) {
-	id := WorkflowID(place, task)
+	id := leg.RunID(place, task)
 	if r.seen[id] {
 		return false, nil
 	}
@@ -179,10 +180,10 @@ func (r *Reconciler) working(ctx context.Context) ([]journal.Place, map[journal.
 // below it. A background task that is lost is reported to its parent, whose leg starts it again. One that waits for a place to run
 // looks lost too: its parent knows better and does nothing.
 func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []journal.WorkingTask) (did Mended, err error) {
-	if r.early(place, Root) {
+	if r.early(place, leg.Root) {
 		return did, nil
 	}
-	lost, err := r.lost(ctx, place, Root)
+	lost, err := r.lost(ctx, place, leg.Root)
 	if err != nil {
 		return did, err
 	}
@@ -191,7 +192,7 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 		return did, r.Client.restart(ctx, place)
 	}
 	for _, t := range tasks {
-		if t.Agent == Root || !t.Background || r.early(place, t.Task) {
+		if t.Agent == leg.Root || !t.Background || r.early(place, t.Task) {
 			continue
 		}
 		lost, err := r.lost(ctx, place, t.Task)
@@ -212,9 +213,9 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 
 // Runs reports whether the engine runs a task.
 func (c *Client) Runs(ctx context.Context, place journal.Place, task string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	run, err := c.Engine.DescribeWorkflowExecution(ctx, WorkflowID(place, task), "")
+	run, err := c.Engine.DescribeWorkflowExecution(ctx, leg.RunID(place, task), "")
 	if err != nil && !notFound(err) {
 		return false, fmt.Errorf("ask the engine about %s: %w", task, err)
 	}
@@ -223,13 +224,13 @@ func (c *Client) Runs(ctx context.Context, place journal.Place, task string) (bo
 
 // restart starts an orchestrator again that the engine does not run. If it runs after all, nothing happens.
 func (c *Client) restart(ctx context.Context, place journal.Place) error {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
 	options, begin, err := c.beginning(ctx, place)
 	if err != nil {
 		return err
 	}
-	options.ID = WorkflowID(place, Root)
+	options.ID = leg.RunID(place, leg.Root)
 	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	if _, err := c.Engine.ExecuteWorkflow(ctx, options, workflowAgent, begin); err != nil {
 		return fmt.Errorf("start %s again: %w", options.ID, err)
@@ -240,10 +241,10 @@ func (c *Client) restart(ctx context.Context, place journal.Place) error {
 // reportLost has the parent of a task have the engine run it again. It returns how many were told: a parent that does not run either
 // is looked at by itself.
 func (c *Client) reportLost(ctx context.Context, t journal.WorkingTask) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	err := signal(ctx, c.Engine, c.Log, t.Place, t.Parent, signalCheck)
-	if notFound(err) {
+	err := leg.Tell(ctx, Runs{c.Engine}, c.Log, t.Place, t.Parent, leg.SignalCheck)
+	if errors.Is(err, leg.ErrNoRun) {
 		return 0, nil
 	}
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // forgetfulEngine runs some agents and has never heard of others, or has ended them.
@@ -100,7 +100,7 @@ func TestReconcile(t *testing.T) {
 		t.Helper()
 		in := func(id string) journal.In { return journal.In{Agent: id, Task: id} }
 		rows := []journal.Row{
-			journal.Opened{By: "ann"}, journal.Assigned{In: in(Root), Role: "main"}, journal.Moved{In: in(Root), Serial: 1, Status: root},
+			journal.Opened{By: "ann"}, journal.Assigned{In: in(leg.Root), Role: "main"}, journal.Moved{In: in(leg.Root), Serial: 1, Status: root},
 		}
 		for _, id := range below {
 			parent := id[:strings.LastIndexByte(id, '/')]
@@ -149,38 +149,5 @@ func TestReconcile(t *testing.T) {
 	now, engine.down = now.Add(retryMost), true
 	if did, err := r.Pass(t.Context()); err == nil || did != (Mended{}) {
 		t.Errorf("with an engine that does not answer it did %v: %v", did, err)
-	}
-}
-
-// TestChildrenApart has somebody say that children may be lost. The leg has the engine run those that have runs of their own and
-// have not ended, and nobody else.
-func TestChildrenApart(t *testing.T) {
-	t.Parallel()
-	engine := &forgetfulEngine{}
-	l := NewHost(Options{Engine: engine}).newLeg(LegInput{
-		Whose: Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root}, Check: true,
-	})
-	l.course.State = agent.State{Brief: agent.Brief{Agent: Root, Task: Root}, Children: []agent.Child{
-		{ID: "1.0.0", State: agent.ChildRunning, Apart: true, Background: true},
-		{ID: "1.0.1", State: agent.ChildRunning},
-		{ID: "1.0.2", State: agent.ChildQueued},
-		{ID: "2.0.0", State: agent.ChildRunning, Apart: true, Agent: "main/0.9.9"},
-	}}
-	var carried []string
-	for _, e := range l.carried() {
-		carried = append(carried, e.Task)
-	}
-	if !slices.Equal(carried, []string{"main/1.0.1"}) {
-		t.Errorf("the leg carries %q, want main/1.0.1", carried)
-	}
-	l.ensureApart(t.Context())
-	for range len(l.flights) {
-		if end := <-l.landed; end.err != nil {
-			t.Error(end.err)
-		}
-	}
-	slices.Sort(engine.did)
-	if want := []string{"start t/c/main/1.0.0", "start t/c/main/2.0.0"}; !slices.Equal(engine.did, want) {
-		t.Errorf("it did %q, want %q", engine.did, want)
 	}
 }

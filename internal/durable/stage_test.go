@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +28,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/model/anthropic"
@@ -37,12 +37,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
 )
 
-// stage runs agents without an engine. The SDK's test suite carries the workflows, the journal lies in memory, and the model is
+// stage runs agents without an engine's server. The SDK's test suite carries the workflows, the journal lies in memory, and the model is
 // the scripted one behind a provider's real SDK. Waiting for a person takes no time: the suite's clock jumps.
 type stage struct {
 	*testing.T
 	env    *testsuite.TestWorkflowEnvironment
-	host   *Host
+	host   *leg.Host
+	does   *activities
 	client *Client
 	log    journal.Log
 	model  *scripted.Model
@@ -57,8 +58,8 @@ type stage struct {
 	running map[string]bool
 }
 
-// newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
-func newStage(t *testing.T, script string, fault Fault) *stage {
+// newStage makes one for a script of the model. leg.Fault hears of the points that the host comes to; it may be nil.
+func newStage(t *testing.T, script string, fault leg.Fault) *stage {
 	t.Helper()
 	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
 	quiet := slog.New(slog.DiscardHandler)
@@ -68,14 +69,15 @@ func newStage(t *testing.T, script string, fault Fault) *stage {
 	s.env.SetTestTimeout(time.Minute)
 	s.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&waiting{}}})
 	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: director, TaskQueue: controlQueue})
-	s.host = NewHost(Options{
+	s.host = leg.NewHost(leg.Options{
 		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
-		Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now, Fault: fault,
+		Engine: Runs{playedEngine{stage: s}}, Logger: quiet, Now: s.env.Now, Fault: fault,
 	})
 	s.client = &Client{Log: s.log, Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now}
-	s.env.RegisterActivityWithOptions(s.host.Leg, activity.RegisterOptions{Name: activityLeg})
-	s.env.RegisterActivityWithOptions(s.host.Confess, activity.RegisterOptions{Name: activityConfess})
-	s.env.RegisterWorkflowWithOptions(s.host.Agent, workflow.RegisterOptions{Name: workflowAgent})
+	s.does = &activities{engine: playedEngine{stage: s}, host: s.host}
+	s.env.RegisterActivityWithOptions(s.does.leg, activity.RegisterOptions{Name: activityLeg})
+	s.env.RegisterActivityWithOptions(s.does.confess, activity.RegisterOptions{Name: activityConfess})
+	s.env.RegisterWorkflowWithOptions(s.does.agent, workflow.RegisterOptions{Name: workflowAgent})
 	s.env.RegisterWorkflowWithOptions(s.direct, workflow.RegisterOptions{Name: director})
 	return s
 }
@@ -96,13 +98,12 @@ func (s *stage) models(script string) model.Client {
 }
 
 // shelf has the tools for files, in a folder with two of them.
-func (s *stage) shelf() Toolbox {
+func (s *stage) shelf() leg.Toolbox {
 	s.Helper()
 	dir := s.TempDir()
 	for _, name := range []string{"plums.md", "pears.md"} {
 		s.must(os.WriteFile(filepath.Join(dir, name), []byte("All about "+name+".\n"), 0o600))
 	}
-	s.must(os.WriteFile(filepath.Join(dir, "long.md"), []byte(strings.Repeat("All about everything.\n", 500)), 0o600))
 	w, err := builtin.Open(dir)
 	s.must(err)
 	s.Cleanup(func() { _ = w.Close() })
@@ -137,7 +138,7 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.place, "ann")) })
 	_, begin, err := s.client.beginning(s.Context(), s.place)
 	s.must(err)
-	s.running = map[string]bool{WorkflowID(s.place, Root): true}
+	s.running = map[string]bool{leg.RunID(s.place, leg.Root): true}
 	s.env.ExecuteWorkflow(director, begin)
 	return s.env.GetWorkflowError()
 }
@@ -145,7 +146,7 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 // open opens the conversation.
 func (s *stage) open() {
 	s.Helper()
-	cast, err := company{s}.Cast(Workspace{}, "lead")
+	cast, err := company{s}.Cast(leg.Workspace{}, "lead")
 	s.must(err)
 	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Snapshot: cast.Snapshot, Brief: agent.Brief{
 		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
@@ -158,19 +159,19 @@ const director = "director"
 
 // order is what the director is told: to start an agent, or to bring a signal to one.
 type order struct {
-	Begin  *Begin
+	Begin  *leg.Begin
 	ID     string
 	Signal string
 }
 
 // direct runs the orchestrator, and whoever is to have a run of its own until the orchestrator has ended. The suite takes signals for one
 // workflow only from other goroutines, so it brings those for the others.
-func (s *stage) direct(ctx workflow.Context, root Begin) error {
+func (s *stage) direct(ctx workflow.Context, root leg.Begin) error {
 	var err error
 	over := false
 	selector := workflow.NewSelector(ctx)
-	start := func(in Begin, end func(error)) {
-		id := WorkflowID(in.Place, in.Task)
+	start := func(in leg.Begin, end func(error)) {
+		id := leg.RunID(in.Place, in.Task)
 		child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), workflowAgent, in)
 		_ = child.GetChildWorkflowExecution().Get(ctx, nil) // before that the suite takes no signal for it
 		selector.AddFuture(child, func(f workflow.Future) {
@@ -205,17 +206,15 @@ func (s *stage) runs(id string, now bool) (before bool) {
 
 // look has the orchestrator look at its mail.
 func (s *stage) look() {
-	s.env.SignalWorkflow(director, order{ID: WorkflowID(s.place, Root), Signal: signalLook})
+	s.env.SignalWorkflow(director, order{ID: leg.RunID(s.place, leg.Root), Signal: signalLook})
 }
 
-// allow has the person allow all that is asked about, with other arguments if there are any.
-func (s *stage) allow(args string) {
+// decide has the person decide about a call.
+func (s *stage) decide(w journal.Wanted, allow bool) {
 	s.Helper()
-	for _, w := range rowsOf[journal.Wanted](s) {
-		s.must(s.client.Decide(s.Context(), s.place, journal.Decided{
-			In: w.In, Call: w.Call, Hash: w.Hash, Allow: true, Scope: string(agent.ScopeOnce), By: "ann", Args: args,
-		}))
-	}
+	s.must(s.client.Decide(s.Context(), s.place, journal.Decided{
+		In: w.In, Call: w.Call, Hash: w.Hash, Allow: allow, Scope: string(agent.ScopeOnce), By: "ann",
+	}))
 }
 
 // ends is how a call ended, as often as it did.
@@ -327,14 +326,14 @@ func (e playedEngine) SignalWithStartWorkflow(
 
 // ExecuteWorkflow starts an agent that does not run, or has arguments looked at.
 func (e playedEngine) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
-	if begin, ok := args[0].(Begin); ok {
-		if !e.stage.runs(WorkflowID(begin.Place, begin.Task), true) {
+	if begin, ok := args[0].(leg.Begin); ok {
+		if !e.stage.runs(leg.RunID(begin.Place, begin.Task), true) {
 			e.stage.env.SignalWorkflow(director, order{Begin: &begin})
 		}
 		return nil, nil //nolint:nilnil // nobody looks at it
 	}
-	in, _ := args[0].(ReviewInput)
-	out, err := e.stage.host.Review(ctx, in)
+	in, _ := args[0].(leg.ReviewInput)
+	out, err := e.stage.does.review(ctx, in)
 	return reviewRun{out: out}, err
 }
 
@@ -349,11 +348,11 @@ func (e playedEngine) DescribeWorkflowExecution(context.Context, string, string)
 
 type reviewRun struct {
 	client.WorkflowRun
-	out Reviewed
+	out leg.Reviewed
 }
 
 func (r reviewRun) Get(_ context.Context, into any) error {
-	out, _ := into.(*Reviewed)
+	out, _ := into.(*leg.Reviewed)
 	*out = r.out
 	return nil
 }
@@ -376,7 +375,7 @@ func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 // oneShelf has the same tools for everybody.
 type oneShelf struct{ set *tool.Set }
 
-func (o oneShelf) Tools(Workspace, string) (*tool.Set, error) { return o.set, nil }
+func (o oneShelf) Tools(leg.Workspace, string) (*tool.Set, error) { return o.set, nil }
 
 // company has two roles: lead, who hands work out, and helper, who reads and writes.
 type company struct{ stage *stage }
@@ -389,43 +388,51 @@ func (company) role(name string) config.Role {
 	}
 }
 
-func (c company) Cast(_ Workspace, name string) (Casting, error) {
+func (c company) Cast(_ leg.Workspace, name string) (leg.Casting, error) {
 	if !slices.Contains([]string{"lead", "helper"}, name) {
-		return Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+		return leg.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
 	role := c.role(name)
 	snapshot, err := role.Snapshot()
 	spec := role.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
-	return Casting{Spec: spec, Snapshot: string(snapshot)}, err
+	return leg.Casting{Spec: spec, Snapshot: string(snapshot)}, err
 }
 
-func (company) Script(s Scene) (Script, error) {
-	return Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+func (company) Script(s leg.Scene) (leg.Script, error) {
+	return leg.Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
 }
 
 func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
-	return rules{on: &grounds{}}.Verdict(snapshot, name, matters)
+	role, err := config.Thaw([]byte(snapshot))
+	if err != nil {
+		return agent.PolicyAsk, err
+	}
+	list := make([]config.Matter, len(matters))
+	for i, m := range matters {
+		list[i] = config.Matter(m)
+	}
+	return role.Judge(name, list), nil
 }
 
-func (company) Output(string) (*Output, error)            { return nil, nil } //nolint:nilnil // anything goes
-func (company) Sink(string, []tool.Matter) bool           { return false }
-func (company) Strange(string) bool                       { return false }
-func (company) Compaction([]string) (string, error)       { return "Sum it up.", nil }
-func (company) Resolution(i Inquiry) (string, error)      { return "Answer " + i.ID, nil }
-func (company) Routing(string, []Inquiry) (string, error) { return "Whose is it?", nil }
+func (company) Output(string) (*leg.Output, error)            { return nil, nil } //nolint:nilnil // anything goes
+func (company) Sink(string, []tool.Matter) bool               { return false }
+func (company) Strange(string) bool                           { return false }
+func (company) Compaction([]string) (string, error)           { return "Sum it up.", nil }
+func (company) Resolution(i leg.Inquiry) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []leg.Inquiry) (string, error) { return "Whose is it?", nil }
 
 // visits counts how often points are come to, from any goroutine.
 type visits struct {
 	mu sync.Mutex
-	n  map[Point]int
+	n  map[leg.Point]int
 }
 
-func (v *visits) count(p Point) int {
+func (v *visits) count(p leg.Point) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.n == nil {
-		v.n = map[Point]int{}
+		v.n = map[leg.Point]int{}
 	}
 	v.n[p]++
 	return v.n[p]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 const (
@@ -102,7 +103,7 @@ func (s *Sweeper) count(ctx context.Context, p journal.Post, now time.Time) {
 func (c *Client) redeliver(ctx context.Context, posts []journal.Post) (done []journal.Post, failures error) {
 	told := map[string]bool{}
 	for _, p := range posts {
-		if journal.Imported(p.Conversation) && p.Topic != topicErase {
+		if journal.Imported(p.Conversation) && p.Topic != leg.TopicErase {
 			continue // it is being imported, and was read elsewhere
 		}
 		if p.To != "" && told[p.To] {

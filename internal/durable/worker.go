@@ -3,19 +3,19 @@ package durable
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"go.temporal.io/api/common/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // Engine is a connection to Temporal.
@@ -68,7 +68,7 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 // WorkerOptions say what a worker serves.
 type WorkerOptions struct {
 	// Workspaces are those whose legs this worker carries out, beside agents without one.
-	Workspaces []Workspace
+	Workspaces []leg.Workspace
 	// LegsOnly serves workspaces and leaves the agents' workflows to others; Local runs the workflows
 	// of a workspace's agents where the workspace is served.
 	LegsOnly, Local bool
@@ -87,30 +87,30 @@ type Worker struct {
 }
 
 // NewWorker makes a worker; Start starts it.
-func NewWorker(engine Engine, host *Host, o WorkerOptions) *Worker {
-	w := &Worker{}
+func NewWorker(engine Engine, host *leg.Host, o WorkerOptions) *Worker {
+	w, does := &Worker{}, &activities{engine: engine, host: host}
 	if o.CachedRuns > 0 {
 		worker.SetStickyWorkflowCacheSize(o.CachedRuns)
 	}
 	if !o.LegsOnly {
-		w.add(engine, host, controlQueue, true, o)
+		w.add(does, controlQueue, true, o)
 	}
 	for _, at := range o.Workspaces {
-		w.add(engine, host, at.queue(), o.Local, o)
+		w.add(does, queueOf(at), o.Local, o)
 	}
 	return w
 }
 
-func (w *Worker) add(engine Engine, host *Host, queue string, workflows bool, o WorkerOptions) {
+func (w *Worker) add(does *activities, queue string, workflows bool, o WorkerOptions) {
 	options := o.Engine()
 	options.DisableWorkflowWorker = !workflows
-	one := worker.New(engine, queue, options)
-	one.RegisterActivityWithOptions(host.Leg, activity.RegisterOptions{Name: activityLeg})
-	one.RegisterActivityWithOptions(host.Review, activity.RegisterOptions{Name: activityReview})
+	one := worker.New(does.engine, queue, options)
+	one.RegisterActivityWithOptions(does.leg, activity.RegisterOptions{Name: activityLeg})
+	one.RegisterActivityWithOptions(does.review, activity.RegisterOptions{Name: activityReview})
 	if workflows {
-		one.RegisterWorkflowWithOptions(host.Agent, workflow.RegisterOptions{Name: workflowAgent})
+		one.RegisterWorkflowWithOptions(does.agent, workflow.RegisterOptions{Name: workflowAgent})
 		one.RegisterWorkflowWithOptions(Review, workflow.RegisterOptions{Name: workflowReview})
-		one.RegisterActivityWithOptions(host.Confess, activity.RegisterOptions{Name: activityConfess})
+		one.RegisterActivityWithOptions(does.confess, activity.RegisterOptions{Name: activityConfess})
 	}
 	w.workers = append(w.workers, one)
 }
@@ -126,7 +126,7 @@ func (o WorkerOptions) Engine() worker.Options {
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Legs, ActivityTaskPollerBehavior: pollers,
 		WorkflowTaskPollerBehavior: pollers, StickyScheduleToStartTimeout: time.Second,
-		WorkerStopTimeout: drainGrace + 5*time.Second,
+		WorkerStopTimeout: leg.DrainGrace + 5*time.Second,
 	}
 	if o.Build != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{
@@ -162,9 +162,4 @@ func (w *Worker) Stop() {
 	for range w.workers {
 		<-done
 	}
-}
-
-func notFound(err error) bool {
-	var missing *serviceerror.NotFound
-	return errors.As(err, &missing)
 }

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // How a run is carried out by the engine.
@@ -29,9 +30,9 @@ const (
 // run is one agent's workflow. It supervises: it waits for a look, a timer or the end of a leg, and starts legs. It knows ids and
 // numbers, and nothing of what the agent does.
 type run struct {
-	in   Begin
-	last LegResult
-	mode Mode
+	in   leg.Begin
+	last leg.Result
+	mode leg.Mode
 	leg  *legRun
 
 	// began means that a leg has run in this history, look that somebody says that there is mail, and check that children with runs of
@@ -48,28 +49,23 @@ type run struct {
 
 	selector workflow.Selector
 	broken   error
-	fault    Fault
+	fault    leg.Fault
 	// ring has a leg look at its mail that may run in this very process.
 	ring func(journal.Place, string) bool
 }
 
 // legRun is a leg under way.
 type legRun struct {
-	in      LegInput
+	in      leg.Input
 	flag    workflow.CancelFunc
 	flagged bool
 }
 
-// Agent is the workflow of one agent.
-func (h *Host) Agent(ctx workflow.Context, in Begin) error {
-	return carry(ctx, in, h.Fault, h.doors.ring)
-}
-
-// Agent is the workflow of one agent, outside a host.
-func Agent(ctx workflow.Context, in Begin) error { return carry(ctx, in, nil, nil) }
+// Agent is the workflow of one agent, apart from any host.
+func Agent(ctx workflow.Context, in leg.Begin) error { return carry(ctx, in, nil, nil) }
 
 // carry takes one agent from its first leg to its last.
-func carry(ctx workflow.Context, in Begin, fault Fault, ring func(journal.Place, string) bool) error {
+func carry(ctx workflow.Context, in leg.Begin, fault leg.Fault, ring func(journal.Place, string) bool) error {
 	r := &run{in: in, selector: workflow.NewSelector(ctx), fault: fault, ring: ring}
 	if in.Last != nil {
 		r.last = *in.Last
@@ -104,8 +100,8 @@ func carry(ctx workflow.Context, in Begin, fault Fault, ring func(journal.Place,
 			}, workflowAgent, r.next())
 		case r.due(ctx):
 			r.startLeg(ctx)
-		case r.last.Next == NextEnd:
-			r.point(PointEnded)
+		case r.last.Next == leg.NextEnd:
+			r.point(leg.PointEnded)
 			return nil
 		}
 		r.setTimer(ctx)
@@ -116,7 +112,7 @@ func carry(ctx workflow.Context, in Begin, fault Fault, ring func(journal.Place,
 // due reports whether there is something to do for a leg.
 func (r *run) due(ctx workflow.Context) bool {
 	switch {
-	case !r.began, r.mode != ModeNext, r.look, r.check, r.tick != 0, r.last.Next == NextLeg:
+	case !r.began, r.mode != leg.ModeNext, r.look, r.check, r.tick != 0, r.last.Next == leg.NextLeg:
 		return true
 	case r.ended > 0 && r.ended >= r.last.Await:
 		return true
@@ -127,7 +123,7 @@ func (r *run) due(ctx workflow.Context) bool {
 // confess records that a run cannot go on, so that nobody waits for it.
 func (r *run) confess(ctx workflow.Context) {
 	chore := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: choreTimeout})
-	c := Confession{Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, N: r.last.N}
+	c := leg.Confession{Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, N: r.last.N}
 	if err := workflow.ExecuteActivity(chore, activityConfess, c).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Error("cannot record that a run broke", "error", err)
 	}
@@ -167,7 +163,7 @@ func (r *run) setTimer(ctx workflow.Context) {
 
 // tooLong reports whether the engine's history is about to grow past its limit within a turn.
 func (r *run) tooLong(ctx workflow.Context) bool {
-	return !r.long && r.last.Next != NextIdle && r.last.Next != NextEnd && workflow.GetInfo(ctx).GetCurrentHistoryLength() > historyEnd
+	return !r.long && r.last.Next != leg.NextIdle && r.last.Next != leg.NextEnd && workflow.GetInfo(ctx).GetCurrentHistoryLength() > historyEnd
 }
 
 // rollsOver reports whether this is the time for a new history: nothing is under way, and what is
@@ -175,7 +171,7 @@ func (r *run) tooLong(ctx workflow.Context) bool {
 // to speak, and the engine refuses to begin a history while a signal arrives; who has spoken waits for
 // an answer. A newer build is gone over to at once, since others wait for that.
 func (r *run) rollsOver(ctx workflow.Context) bool {
-	if r.last.Next != NextIdle || !r.began || r.mode != ModeNext || r.check || r.ended > 0 {
+	if r.last.Next != leg.NextIdle || !r.began || r.mode != leg.ModeNext || r.check || r.ended > 0 {
 		return false
 	}
 	info := workflow.GetInfo(ctx)
@@ -186,7 +182,7 @@ func (r *run) rollsOver(ctx workflow.Context) bool {
 }
 
 // next is what the new history begins with. Its first leg looks at the mail.
-func (r *run) next() Begin {
+func (r *run) next() leg.Begin {
 	in := r.in
 	in.Last = &r.last
 	return in
@@ -203,20 +199,20 @@ func (r *run) flagLeg(ctx workflow.Context) {
 	}
 	if r.ring != nil && !workflow.IsReplaying(ctx) {
 		r.ring(r.in.Place, r.in.Agent)
-		r.point(PointMailFlagged)
+		r.point(leg.PointMailFlagged)
 	}
 }
 
 // startLeg has a leg carry the agent on.
 func (r *run) startLeg(ctx workflow.Context) {
-	in := LegInput{
+	in := leg.Input{
 		Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, Width: r.in.Width, Time: r.in.Time, Mode: r.mode,
 		N: r.last.N, Base: r.last.Base, Check: r.check, Queue: workflow.GetInfo(ctx).TaskQueueName, Tick: r.tick, Long: r.tooLong(ctx),
 		Effects: r.in.LegEffects,
 	}
 	r.began, r.look, r.check, r.tick, r.ended, r.long = true, false, false, 0, 0, r.long || in.Long
-	queue := r.in.at().queue()
-	if in.Mode == ModeDetour {
+	queue := queueOf(r.in.At())
+	if in.Mode == leg.ModeDetour {
 		queue = in.Queue
 	}
 	legCtx, flag := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -226,18 +222,18 @@ func (r *run) startLeg(ctx workflow.Context) {
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
 		},
 	}))
-	r.point(PointLegStart)
+	r.point(leg.PointLegStart)
 	r.leg = &legRun{in: in, flag: flag}
 	r.selector.AddFuture(workflow.ExecuteActivity(legCtx, activityLeg, in), func(f workflow.Future) {
-		var out LegResult
+		var out leg.Result
 		err := f.Get(ctx, &out)
-		r.point(PointLegDone)
+		r.point(leg.PointLegDone)
 		r.legDone(out, err)
 	})
 }
 
 // legDone takes in what a leg says. A leg that was lost is run again: it finds what the lost one did.
-func (r *run) legDone(out LegResult, err error) {
+func (r *run) legDone(out leg.Result, err error) {
 	in := r.leg.in
 	r.leg = nil
 	var final *temporal.ApplicationError
@@ -246,20 +242,20 @@ func (r *run) legDone(out LegResult, err error) {
 		r.broken = err
 		return
 	case err != nil:
-		r.mode = ModeAgain
+		r.mode = leg.ModeAgain
 		if temporal.IsCanceledError(err) {
 			// No worker has the leg now: none has taken it yet, or the one that had it is lost. If nobody serves the
 			// workspace, mail must not wait for somebody to come.
-			r.mode = ModeDetour
+			r.mode = leg.ModeDetour
 		}
 		r.check = r.check || in.Check
 		r.tick, r.long = max(r.tick, in.Tick), r.long && !in.Long
 		return
 	}
-	r.last, r.mode = out, ModeNext
+	r.last, r.mode = out, leg.ModeNext
 	if out.Dropped {
-		r.mode = ModeAgain
+		r.mode = leg.ModeAgain
 	}
 }
 
-func (r *run) point(p Point) { r.fault.at(p, r.in.Place, r.in.Task) }
+func (r *run) point(p leg.Point) { r.fault.At(p, r.in.Place, r.in.Task) }

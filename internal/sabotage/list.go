@@ -61,7 +61,7 @@ var agents = []Break{
 	{
 		Name: "what must not run twice is tried again", Area: "host",
 		Edits: []Edit{
-			{"internal/durable/runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"},
+			{"internal/leg/runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"},
 		},
 		Suite: "crash/points", Says: `\S+ ran 2 times`,
 	},
@@ -90,7 +90,7 @@ var agents = []Break{
 	},
 	{
 		Name: "a failed call looks well to the model", Area: "end to end",
-		Edits: []Edit{{"internal/durable/records.go", "Failed: r.Status != journal.CallCompleted,", "Failed: false,"}},
+		Edits: []Edit{{"internal/leg/records.go", "Failed: r.Status != journal.CallCompleted,", "Failed: false,"}},
 		Suite: "e2e", Says: `want/journal \(-\) and what was found \(\+\) differ`,
 	},
 }
@@ -116,14 +116,14 @@ var doors = []Break{
 		Name: "an agent forgets what it has read when its transcript is compacted, and nobody reminds it", Area: "injection",
 		Edits: []Edit{
 			{"internal/agent/turn.go", "	s.Context = e.Context\n	s.Progress.Compacted = true\n", "	s.Context, s.Taint = e.Context, nil\n	s.Progress.Compacted = true\n"},
-			{"internal/durable/think.go", "event.Taint = l.remembered(ctx, event.Calls)", "_ = l.remembered(ctx, nil)"},
-			{"internal/durable/taint.go", "	return len(t) > 0, err\n", "	return len(t) > 0 && p.run.Approved, err\n"},
+			{"internal/leg/think.go", "event.Taint = l.remembered(ctx, event.Calls)", "_ = l.remembered(ctx, nil)"},
+			{"internal/leg/taint.go", "	return len(t) > 0, err\n", "	return len(t) > 0 && p.run.Approved, err\n"},
 		},
 		Suite: "injection", Says: `the main agent wrote unasked: true`,
 	},
 	{
 		Name: "a reader hands back what it likes", Area: "injection",
-		Edits: []Edit{{"internal/durable/shape.go", "if err := shape.Check(args, task); err != nil {", "if err := shape.Check(args, task); err != nil && args == \"\" {"}},
+		Edits: []Edit{{"internal/leg/shape.go", "if err := shape.Check(args, task); err != nil {", "if err := shape.Check(args, task); err != nil && args == \"\" {"}},
 		Suite: "injection", Says: `un-approved (write|request)|the main agent wrote unasked: false`,
 	},
 	{

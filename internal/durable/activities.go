@@ -1,0 +1,61 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/retinue-dev/retinue/internal/leg"
+)
+
+// activities are what workflows leave to a host.
+type activities struct {
+	engine     Engine
+	host       *leg.Host
+	heartbeats heartbeats
+}
+
+// agent is the workflow of one agent. Mail for a leg that runs in this very process goes there without the engine.
+func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
+	return carry(ctx, in, a.host.Fault, a.host.Ring)
+}
+
+// leg carries an agent on, for as long as the engine waits for it.
+func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) {
+	// That the engine calls a leg back is no reason to give up what it has under way.
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	info, engine := activity.GetInfo(ctx), a.keepAlive(work, ctx)
+	out, err := a.host.Leg(work, in, leg.Watch{
+		Called: engine.called, Gone: engine.gone, Drained: activity.GetWorkerStopChannel(ctx),
+		Name: fmt.Sprintf("%s.%d", info.ActivityID, info.Attempt), Again: info.Attempt > 1,
+	})
+	return out, final(err)
+}
+
+// confess records that a run broke.
+func (a *activities) confess(ctx context.Context, c leg.Confession) error {
+	return final(a.host.Confess(ctx, c))
+}
+
+// review looks at arguments that a person would give a call.
+func (a *activities) review(ctx context.Context, in leg.ReviewInput) (leg.Reviewed, error) {
+	out, err := a.host.Review(ctx, in)
+	return out, final(err)
+}
+
+// final tells the engine of what trying again cannot help, and when to try again what had no place. A conversation that was removed has no
+// books to close, and a run that went on trying would never end.
+func final(err error) error {
+	if busy, ok := errors.AsType[*leg.Busy](err); ok {
+		return temporal.NewApplicationErrorWithOptions(busy.Error(), "busy", temporal.ApplicationErrorOptions{NextRetryDelay: busy.Later})
+	}
+	if err == nil || !leg.Refused(err) {
+		return err
+	}
+	return temporal.NewNonRetryableApplicationError(err.Error(), "refused", err)
+}

@@ -1,0 +1,130 @@
+package durable
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
+)
+
+// fruit has a lead who hands out two files to read, and answers with what comes back.
+const fruit = `
+name: fruit
+rules:
+  - name: hand out
+    when: {tools: [spawn_agents], no_tools: [submit_result], results: false}
+    reply:
+      calls:
+        - tool: spawn_agents
+          args: {tasks: [{role: helper, task: 'Research plums'}, {role: helper, task: 'Research pears'}]}
+  - name: answer
+    when: {tools: [spawn_agents], no_tools: [submit_result], results: true, result: '(?s)plums\.md.*pears\.md'}
+    reply: {text: 'Both were read.'}
+  - name: read
+    when: {tools: [submit_result], results: false, text: 'Research (?P<what>\w+)'}
+    reply: {calls: [{tool: read_file, args: {path: '${what}.md'}}]}
+  - name: hand in
+    when: {tools: [submit_result], results: true, text: 'Research (?P<what>\w+)'}
+    reply: {calls: [{tool: submit_result, args: {summary: 'I read ${what}.md'}}]}
+`
+
+// one is a lead who sends one helper, and says what came of it. What the helper does is to be added.
+const one = `
+name: one
+rules:
+  - {name: send, when: {tools: [spawn_agents], no_tools: [submit_result], turn: 0}, reply: {calls: [{tool: spawn_agents, args: {tasks: [{role: helper, task: 'Go'MORE}]}}]}}
+  - {name: done, when: {tools: [spawn_agents], no_tools: [submit_result], result: '"result":"(?P<what>[^"]+)"'}, reply: {text: 'It says: ${what}'}}
+  - {name: failed, when: {tools: [spawn_agents], no_tools: [submit_result], result: '"status":"(?P<what>\w+)"'}, reply: {text: 'It is ${what}.'}}
+`
+
+// errLost is how a lost worker leaves.
+type errLost struct{}
+
+// TestADelegation has a lead delegate to two helpers. A leg is lost once, at each point that legs come to and each time
+// that they come to it. What comes of it is the same, and each task ends once.
+func TestADelegation(t *testing.T) {
+	t.Parallel()
+	for _, point := range []leg.Point{leg.PointLegBegin, leg.PointLegFolded, leg.PointLegAppend, leg.PointLegAppended, leg.PointLegEnd} {
+		for nth, lost := 1, true; lost; nth++ {
+			lost = delegate(t, point, nth)
+			if nth == 2 && !lost {
+				t.Errorf("no leg was lost at %s for the second time", point)
+			}
+		}
+	}
+}
+
+// delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports whether one did.
+func delegate(t *testing.T, point leg.Point, nth int) (lost bool) {
+	t.Helper()
+	var seen visits
+	s := newStage(t, fruit, func(p leg.Point, _ journal.Place, _ string) {
+		if p == point && seen.count(p) == nth {
+			panic(errLost{})
+		}
+	})
+	s.play("compare", nil)
+	s.says("Both were read.")
+	var ended []string
+	for _, f := range rowsOf[journal.Finished](s) {
+		ended = append(ended, f.Task+" "+string(f.Status))
+	}
+	slices.Sort(ended)
+	if want := []string{"main completed", "main/1.0.0 completed", "main/1.0.1 completed"}; !slices.Equal(ended, want) {
+		t.Errorf("a leg was lost at %s, visit %d: %q ended, want %q", point, nth, ended, want)
+	}
+	// Each of six model calls is made once, and those of the two helpers that were under way in the lost leg once more.
+	if calls := len(rowsOf[journal.Requested](s)); calls < 6 || calls > 8 {
+		t.Errorf("a leg was lost at %s, visit %d: %d model calls, want 6 to 8", point, nth, calls)
+	}
+	return seen.count(point) > nth
+}
+
+// TestAnApproval has a helper ask to write a file, and a person allow or deny it, or not answer.
+func TestAnApproval(t *testing.T) {
+	t.Parallel()
+	script := strings.ReplaceAll(one, "MORE", "") + `
+  - {name: write, when: {tools: [submit_result], turn: 0}, reply: {calls: [{tool: write_file, args: {path: new.md, content: 'new'}}]}}
+  - {name: written, when: {tools: [submit_result], turn: 1}, reply: {calls: [{tool: submit_result, args: {summary: 'tried'}}]}}
+`
+	for name, c := range map[string]struct {
+		decide bool
+		allow  bool
+		want   journal.CallStatus
+	}{
+		"allowed":    {decide: true, allow: true, want: journal.CallCompleted},
+		"denied":     {decide: true, want: journal.CallDenied},
+		"unanswered": {want: journal.CallTimedOut},
+	} {
+		s := newStage(t, script, nil)
+		s.play("write", map[time.Duration]func(){time.Minute: func() {
+			for _, w := range rowsOf[journal.Wanted](s) {
+				if c.decide {
+					s.decide(w, c.allow)
+				}
+			}
+		}})
+		s.says("It says: tried")
+		if got := s.ends("main/1.0.0", "1.0"); !slices.Equal(got, []journal.CallStatus{c.want}) {
+			t.Errorf("%s: the call ended %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestABackgroundTask has a helper report after the turn that sent it.
+func TestABackgroundTask(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, `
+name: background
+rules:
+  - {name: back, when: {tools: [spawn_agents], no_tools: [submit_result], text: 'the mine sings'}, reply: {text: 'It has come back.'}}
+  - {name: on its way, when: {tools: [spawn_agents], no_tools: [submit_result], turn: 1}, reply: {text: 'It is on its way.'}}
+`+strings.TrimPrefix(strings.ReplaceAll(one, "MORE", ", background: true"), "\nname: one\nrules:\n")+`
+  - {name: work, when: {tools: [submit_result]}, reply: {delay: 300ms, calls: [{tool: submit_result, args: {summary: 'The canary in the mine sings.'}}]}}
+`, nil)
+	s.play("send", nil)
+	s.says("It is on its way.", "It has come back.")
+}

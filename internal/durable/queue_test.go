@@ -1,0 +1,22 @@
+package durable
+
+import (
+	"testing"
+
+	"github.com/retinue-dev/retinue/internal/leg"
+)
+
+func TestQueuesOfTenants(t *testing.T) {
+	seen := map[string]leg.Workspace{}
+	for _, at := range []leg.Workspace{
+		{Tenant: "acme", Name: "shop"}, {Tenant: "mallory", Name: "shop"}, {Tenant: "acme", Name: "stall"}, {Tenant: "local", Name: "/srv/shop"}, {Tenant: "acme"},
+	} {
+		if other, taken := seen[queueOf(at)]; taken {
+			t.Errorf("%v and %v share %s", at, other, queueOf(at))
+		}
+		seen[queueOf(at)] = at
+	}
+	if got := queueOf(leg.Workspace{Tenant: "acme"}); got != controlQueue {
+		t.Errorf("without a workspace: %s", got)
+	}
+}

@@ -1,0 +1,91 @@
+package durable
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
+)
+
+// reviewTime is how long it may take to find somebody who can look at arguments, and to look.
+const reviewTime = 8 * time.Second
+
+// Review is the workflow that has arguments looked at where the agent's tools and files are.
+func Review(ctx workflow.Context, in leg.ReviewInput) (out leg.Reviewed, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: queueOf(in.At()), ScheduleToCloseTimeout: reviewTime, StartToCloseTimeout: reviewTime,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumInterval: time.Second},
+	})
+	err = workflow.ExecuteActivity(ctx, activityReview, in).Get(ctx, &out)
+	return out, err
+}
+
+// propose has a person's arguments looked at before they are decided on, as a reply's calls are before
+// anybody is asked about them. What was decided before is not looked at again.
+func (c *Client) propose(ctx context.Context, place journal.Place, d journal.Decided) (journal.Decided, error) {
+	if !d.Allow || agent.Scope(d.Scope) != agent.ScopeOnce {
+		return d, &chat.Error{Code: chat.CodeInvalid, Message: "other arguments can only be allowed, and only once"}
+	}
+	decided, err := c.Log.Find(ctx, place, d.Key())
+	if err != nil || len(decided) > 0 || journal.Imported(place.Conversation) {
+		return d, err
+	}
+	row := journal.Proposed{In: d.In, Call: d.Call, Edit: journal.HashOf(d.Args), Args: d.Args, By: d.By}
+	if _, err := c.Log.Append(ctx, place, c.now(), row); err != nil {
+		return d, err
+	}
+	reviewed, err := c.review(ctx, place, row)
+	switch {
+	case err != nil:
+		return d, err
+	case reviewed.Problem != "":
+		return d, &chat.Error{Code: reviewed.Code, Message: reviewed.Problem}
+	}
+	d.Edited, err = json.Marshal(reviewed.Call)
+	return d, err
+}
+
+// review asks a worker that serves the workspace what it makes of arguments.
+func (c *Client) review(ctx context.Context, place journal.Place, row journal.Proposed) (out leg.Reviewed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reviewTime+taskTimeout)
+	defer cancel()
+	opened, queue, err := c.home(ctx, place)
+	if err != nil {
+		return out, err
+	}
+	in := leg.ReviewInput{
+		Whose: leg.Whose{Place: place, Agent: row.Agent, Task: row.Task, Workspace: opened.Workspace}, Call: row.Call, Edit: row.Edit,
+	}
+	run, err := c.Engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: leg.RunID(place, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
+	}, workflowReview, in)
+	if err == nil {
+		err = run.Get(ctx, &out)
+	}
+	if err != nil {
+		c.Logger.WarnContext(ctx, "arguments could not be looked at", "conversation", place.Conversation, "call", row.Call, "error", err)
+		return out, &chat.Error{
+			Code:    chat.CodeUnavailable,
+			Message: "no worker could look at the arguments: send the same again when one is there, or decide about the call as it is",
+		}
+	}
+	return out, nil
+}
+
+// decidedSo reports whether two decisions say the same.
+func decidedSo(a, b journal.Decided) bool {
+	same := a.Args == b.Args || a.Args != "" && b.Args != "" && agent.Digest("", a.Args).Hash == agent.Digest("", b.Args).Hash
+	return same && a.Allow == b.Allow && a.Hash == b.Hash
+}

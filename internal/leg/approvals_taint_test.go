@@ -1,0 +1,38 @@
+package leg
+
+import (
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// taint has an agent read what a stranger wrote, as the journal has it. Its core learns of it with the model's next
+// reply, or never, if somebody changed what the engine says.
+func (tr *trial) taint(to *tour) {
+	_, err := tr.h.Log.Append(tr.Context(), to.in.Place, tr.h.Now(),
+		tainted(to.in.in(), "", agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}})...)
+	tr.must(err)
+	tr.o.tainted[to.id("")] = true
+	tr.counts["tainted"]++
+}
+
+// forget has somebody who reaches the engine make an agent's core forget what it has read.
+func (tr *trial) forget(to *tour) {
+	if len(to.course.State.Taint) > 0 {
+		to.course.State.Taint = nil
+		tr.counts["taint forgotten"]++
+	}
+}
+
+// offers is the pattern that a person was shown with a call.
+func (tr *trial) offers(to *tour, call string) string {
+	entries, err := tr.h.Log.Find(tr.Context(), to.in.Place, journal.Wanted{In: to.in.in(), Call: call}.Key())
+	tr.must(err)
+	if len(entries) == 0 {
+		return ""
+	}
+	row, _ := entries[0].Row.(journal.Wanted)
+	if aware := len(to.course.State.Taint) > 0; aware != (len(row.Sources) > 0) || aware && row.Pattern != "" {
+		tr.Errorf("%s was asked about as %+v, and its agent has read %v", to.id(call), row, to.course.State.Taint)
+	}
+	return row.Pattern
+}

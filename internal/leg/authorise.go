@@ -1,0 +1,203 @@
+package leg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// permit is a call that is about to run, with all that says whether it may.
+type permit struct {
+	Whose
+	brief agent.Brief
+	run   agent.RunTool
+	part  chat.Part
+	// probed means that its tool says it has not happened, whoever began it.
+	probed bool
+}
+
+func (p permit) result() journal.Resulted { return journal.Resulted{In: p.in(), Call: p.run.Call} }
+
+// started is the record that the call begins, which is also the use of its approval.
+func (p permit) started(worker string) journal.Started {
+	return journal.Started{In: p.in(), Call: p.run.Call, Attempt: 1, Worker: worker, Class: string(p.run.Class)}
+}
+
+// authorise gathers what agent.Authorise wants to know of a call that is about to run, and asks it.
+func (h *Host) authorise(ctx context.Context, p permit) (agent.DenialReason, error) {
+	if p.run.Tool == agent.ToolTranscript {
+		return "", nil
+	}
+	set, err := h.set(ctx, p.Whose)
+	if err != nil {
+		return "", err
+	}
+	d, ok := set.Find(p.part.Tool)
+	if !ok {
+		return "", nil // running it says so
+	}
+	f, err := h.facts(ctx, p, set, d)
+	if err != nil {
+		return "", err
+	}
+	reason := agent.Authorise(f)
+	if reason == "" || p.run.Approved {
+		return reason, nil
+	}
+	// Most calls need no approval and are fine. Whether others began before is looked up only now.
+	rows, err := h.Log.Find(ctx, p.Place, p.started("").Key(), p.result().Key())
+	if err != nil {
+		return "", fmt.Errorf("look whether call %s has begun: %w", p.run.Call, err)
+	}
+	f.Began, f.Ended = recorded(rows, journal.KindStarted), recorded(rows, journal.KindResulted)
+	return agent.Authorise(f), nil
+}
+
+func recorded(rows []journal.Entry, kind journal.Kind) bool {
+	return slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Row.Kind() == kind })
+}
+
+// facts are what is known of a call.
+func (h *Host) facts(ctx context.Context, p permit, set *tool.Set, d tool.Definition) (f agent.Facts, err error) {
+	call := h.toolCall(ctx, p.Whose, p.part)
+	about := set.About(call)
+	f = agent.Facts{
+		Run: p.run, Task: p.Task, Tool: d.Name, Class: d.Class, Writes: d.Writes, Network: d.Network, Args: p.part.Args,
+		Hash: agent.Digest(p.part.Tool, p.part.Args).Hash, Pattern: about.Pattern,
+		Permitted: p.brief.Permits(d.Name, d.Writes, d.Network), Probed: p.probed,
+	}
+	if f.Policy, err = h.verdict(ctx, p.Place, p.brief.RoleHash, d, about); err != nil {
+		return f, err
+	}
+	if f.Barred, err = h.barred(ctx, p, d, about); err != nil || !p.run.Approved {
+		return f, err
+	}
+	if err = h.approval(ctx, p, &f); err != nil {
+		return f, err
+	}
+	if p.run.Bound != "" && p.run.By == "" {
+		f.Bound, err = h.bound(ctx, p.brief, set, p.run.Tool, call)
+		if err != nil && ctx.Err() == nil {
+			f.Bound, err = "", nil // what the call would do cannot be found out, so it is not what was approved
+		}
+	}
+	return f, err
+}
+
+// approval looks for what is on record of the approval of a call, and whether the call began and ended.
+func (h *Host) approval(ctx context.Context, p permit, f *agent.Facts) error {
+	wanted := journal.Wanted{In: p.in(), Call: cmp.Or(p.run.By, p.run.Call)}
+	decided := journal.Decided{In: p.in(), Call: wanted.Call}
+	closed := journal.Closed{In: p.in(), Call: wanted.Call}
+	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), decided.Key(), closed.Key(), p.started("").Key(), p.result().Key())
+	if err != nil {
+		return fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
+	}
+	var said, heard int64 // when the person decided, and when the core heard of it
+	for _, e := range entries {
+		switch row := e.Row.(type) {
+		case journal.Wanted:
+			wanted = row
+		case journal.Decided:
+			decided, said = row, e.Seq
+		case journal.Closed:
+			closed, heard = row, e.Seq
+		default: // whether the call began and ended
+		}
+	}
+	f.Began, f.Ended = recorded(entries, journal.KindStarted), recorded(entries, journal.KindResulted)
+	f.Approval = agent.Approval{
+		Task: wanted.Task, Tool: wanted.Tool, Hash: wanted.Hash, Pattern: wanted.Pattern,
+		Scope: agent.Scope(decided.Scope), By: decided.By, Heard: heard > said, Args: decided.Args,
+		Status: agent.ApprovalStatus(closed.Status), ClosedScope: agent.Scope(closed.Scope), ClosedBy: closed.By, ClosedTask: closed.Task,
+	}
+	if f.Approval.Edited, err = edited(decided); err != nil {
+		f.Approval.Edited = nil // a decision that nobody can read gives no arguments
+	}
+	f.Approval.Allowed, err = h.allows(ctx, p.Place, decided, wanted.Hash)
+	return err
+}
+
+// allows reports whether a row is a person's decision to allow what they were shown, and is on the audit trail. That the
+// engine says so, in a signal or in what the core made of one, does not count.
+func (h *Host) allows(ctx context.Context, place journal.Place, d journal.Decided, shown string) (bool, error) {
+	if !d.Allow || d.By == "" || d.Hash == "" || d.Hash != shown {
+		return false, nil
+	}
+	if h.Witness == nil {
+		return true, nil
+	}
+	on, err := h.Witness.Witnessed(ctx, place, d)
+	if err != nil {
+		return false, fmt.Errorf("look for the decision on call %s on the audit trail: %w", d.Call, err)
+	}
+	return on, nil
+}
+
+// granted reports whether a person has allowed, for the whole conversation, all calls of a tool that fit a pattern.
+func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern string) (bool, error) {
+	grants, err := h.Log.Find(ctx, place, journal.Granted{Tool: tool, Pattern: pattern}.Key())
+	if err != nil || len(grants) == 0 {
+		return false, err
+	}
+	grant, _ := grants[0].Row.(journal.Granted) // nothing else has this key
+	wanted, decided, said := journal.Wanted{In: grant.In, Call: grant.Call}, journal.Decided{In: grant.In, Call: grant.Call}, int64(0)
+	rows, err := h.Log.Find(ctx, place, wanted.Key(), decided.Key())
+	if err != nil {
+		return false, err
+	}
+	for _, e := range rows {
+		switch row := e.Row.(type) {
+		case journal.Wanted:
+			wanted = row
+		case journal.Decided:
+			decided, said = row, e.Seq
+		default: // nothing else was asked for
+		}
+	}
+	if grants[0].Seq < said || wanted.Tool != tool || wanted.Pattern != pattern || agent.Scope(decided.Scope) != agent.ScopeChat {
+		return false, nil
+	}
+	return h.allows(ctx, place, decided, wanted.Hash)
+}
+
+// bound identifies what a call would do as things are. That a tool would refuse it is a part of that.
+func (h *Host) bound(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
+	binding, err := set.Binding(ctx, call)
+	var refusal *chat.Error
+	switch {
+	case errors.As(err, &refusal):
+		return agent.Bound(brief, name, string(call.Args), "refused "+refusal.Message), nil
+	case err != nil:
+		return "", err
+	}
+	return agent.Bound(brief, name, string(call.Args), "bound "+binding), nil
+}
+
+// admit is authorise for a call that somebody waits for: if it may not run, it ends here.
+func (h *Host) admit(ctx context.Context, p permit) (end landing, begin bool) {
+	var reason agent.DenialReason
+	err := h.patiently(ctx, func() (err error) {
+		reason, err = h.authorise(ctx, p)
+		return err
+	})
+	done := agent.ToolDone{At: h.at(), Call: p.run.Call, Result: agent.ToolCancelled}
+	switch {
+	case ctx.Err() != nil:
+		return landing{event: done}, false
+	case err != nil:
+		text := "Not carried out: whether it may be could not be found out: " + said(err)
+		return h.land(ctx, p, tool.Result{Text: text, End: tool.EndFailed}, nil, h.Now()), false
+	case reason != "":
+		done.Result, done.Reason = agent.ToolDenied, reason
+		return landing{event: done}, false
+	}
+	return landing{}, true
+}

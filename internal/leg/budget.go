@@ -1,0 +1,174 @@
+package leg
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/model"
+)
+
+// purse pays for the sendings of one model call: from what is left of the agent's lease, and from what the tenant may
+// spend in the month. The core holds what it estimates that a call costs; a purse has what it may cost at most, for each
+// sending before it goes out.
+type purse struct {
+	leg *leg
+	// call is the key of the model call's effect.
+	call string
+	// capped means that the lease has an end, and left is what there is of it.
+	capped bool
+	// month and budget are the tenant's; no budget means any amount.
+	month  string
+	budget int64
+
+	mu    sync.Mutex
+	left  int64
+	spent int64
+	// reserved is what the call has of the budget, and spare what of it was given back.
+	reserved, spare int64
+}
+
+// newPurse makes a purse for an effect that may use so much of the lease.
+func (l *leg) newPurse(effect agent.Effect, left int64) *purse {
+	return &purse{
+		leg: l, call: effect.Key(), capped: l.course.State.Cost.Grant > 0, left: left,
+		month: journal.MonthOf(l.Now()), budget: l.budget(),
+	}
+}
+
+// Take implements model.Purse. A call without a known price takes the least there is of the budget, so that it is refused
+// too when nothing is left.
+func (p *purse) Take(ctx context.Context, most int64) *model.Error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.capped && most > p.left {
+		return &model.Error{Kind: chat.KindBudgetExceeded, Message: fmt.Sprintf(
+			"$%.4f is left of what this task may cost, and the call may cost $%.4f: begin again with a higher max_cost, or make the task smaller",
+			float64(max(p.left, 0))/1e6, float64(most)/1e6)}
+	}
+	if need := max(most, 1) - p.spare; p.budget > 0 && need > 0 {
+		ok, err := p.leg.Log.Reserve(ctx, p.leg.in.Place.Tenant, p.month, need, p.budget)
+		if err != nil {
+			return &model.Error{Kind: chat.KindServerError, Message: "the budget of the month cannot be read: try again", Cause: err}
+		}
+		if !ok {
+			return p.refusal(most)
+		}
+		p.reserved, p.spare = p.reserved+need, p.spare+need
+	}
+	p.left, p.spent, p.spare = p.left-most, p.spent+most, p.spare-most
+	return nil
+}
+
+// Return implements model.Purse.
+func (p *purse) Return(rest int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.spent, p.spare = p.left+rest, p.spent-rest, p.spare+rest
+}
+
+// cede has a model call that is under way leave something of the lease to a side turn, if there is so much.
+func (l *leg) cede(amount int64) bool {
+	p := l.pays
+	if p == nil || l.flights[p.call] == nil {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.capped && amount > p.left {
+		return false
+	}
+	p.left -= amount
+	return true
+}
+
+// refusal is the end of a call that the tenant's budget does not allow.
+func (p *purse) refusal(most int64) *model.Error {
+	now := p.leg.Now().UTC()
+	next := now.AddDate(0, 1, 1-now.Day())
+	return &model.Error{Kind: chat.KindBudgetExceeded, Message: fmt.Sprintf(
+		"the budget of this month, $%.2f, does not allow a call that may cost $%.4f: wait until %s, or ask whoever runs this installation to raise quotas.month_usd",
+		float64(p.budget)/1e6, float64(most)/1e6, next.Format(time.DateOnly))}
+}
+
+// on has the end of a call give the budget back what it did not use.
+func (p *purse) on(end journal.Responded) journal.Responded {
+	if p.reserved > 0 {
+		end.Month, end.Reserved = p.month, p.reserved
+	}
+	return end
+}
+
+// charge has the lease charged for a call. Where nobody says what a sending used, that is the most it may have used; the
+// journal keeps what is known, and that it is not all.
+func (p *purse) charge(end landing) landing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.capped {
+		return end
+	}
+	switch e := end.event.(type) {
+	case agent.Replied:
+		e.Usage.Cost = max(e.Usage.Cost, p.spent)
+		end.event = e
+	case agent.ModelFailed:
+		e.Usage.Cost = max(e.Usage.Cost, p.spent)
+		end.event = e
+	case agent.Compacted:
+		e.Usage.Cost = max(e.Usage.Cost, p.spent)
+		end.event = e
+	case agent.Resolved:
+		e.Usage.Cost = max(e.Usage.Cost, p.spent)
+		end.event = e
+	case agent.Routed:
+		e.Usage.Cost = max(e.Usage.Cost, p.spent)
+		end.event = e
+	default:
+		// No other event ends a model call.
+	}
+	return end
+}
+
+// budget is what the leg's tenant may spend in a month, in millionths of a US dollar; zero means any amount.
+func (l *leg) budget() int64 {
+	if l.Budget == nil {
+		return 0
+	}
+	return l.Budget(l.in.Place.Tenant)
+}
+
+// payLost pays for a call that is made again, because its first maker was lost and may have been billed for it.
+func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.Requested, p *purse) error {
+	first := row
+	first.Call = callOf(e)
+	if row.Call == first.Call || !p.capped {
+		return nil
+	}
+	end := journal.Responded{In: row.In, Call: first.Call}.Key()
+	rows, err := l.desk.look(ctx, first.Key(), end)
+	if err != nil || rows[first.Key()] == nil || rows[end] != nil {
+		return err
+	}
+	p.left, p.spent = p.left-e.HoldCost, p.spent+e.HoldCost
+	return nil
+}
+
+// counted is what a provider counted of the agent's last call, nil if this worker does not know.
+func (l *leg) counted() *model.Counted {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counts[textKey(l.in.Place, l.in.Agent)]
+}
+
+func (l *leg) count(c *model.Counted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.counts) >= rememberedTexts {
+		clear(l.counts)
+	}
+	l.counts[textKey(l.in.Place, l.in.Agent)] = c
+}

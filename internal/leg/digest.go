@@ -1,0 +1,236 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// digest tells the core of the calls of a reply: what each asks for and what is known of its tool,
+// and the roles that are to be given work.
+func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) ([]agent.Call, []agent.RoleSpec) {
+	var calls []agent.Call
+	var roles []agent.RoleSpec
+	whose := l.in.Whose
+	whose.Tree = treeName(whose.Place, brief.Tree)
+	set, err := l.describing(whose)
+	if err != nil {
+		l.Logger.ErrorContext(ctx, "no tools", "workspace", l.in.Workspace, "error", err)
+	}
+	for _, part := range reply.Parts {
+		if part.Kind != chat.PartToolUse {
+			continue
+		}
+		var c agent.Call
+		if spec, exposed := l.exposed(brief, part.Tool); exposed {
+			c = agent.DigestRole(part.Tool, spec.Name, part.Args)
+		} else {
+			c = agent.Digest(part.Tool, part.Args)
+		}
+		if slices.Contains(reply.Malformed, part.Call) {
+			c.Problem = "they are not a JSON object, or were cut off"
+		}
+		switch c.Kind {
+		case agent.CallTool:
+			l.characterise(ctx, brief, set, l.toolCall(ctx, whose, part), &c)
+		case agent.CallSpawn, agent.CallResume:
+			roles = l.cast(ctx, brief, &c, roles)
+		case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
+			c.Known, c.Class = true, chat.ClassPure
+			if c.Kind == agent.CallSubmit && brief.Shaped && !slices.Contains(reply.Malformed, part.Call) {
+				c.Problem, c.Typed = l.shape(ctx, brief, part.Args)
+			}
+			if c.Kind == agent.CallSubmit && brief.Evidence {
+				c.Contradicted = l.contradicted(ctx, part.Args)
+			}
+		}
+		calls = append(calls, c)
+	}
+	return calls, roles
+}
+
+// exposed finds the role that is offered as a tool of this name.
+func (l *leg) exposed(brief agent.Brief, name string) (agent.RoleSpec, bool) {
+	if !slices.Contains(brief.Delegates, name) {
+		return agent.RoleSpec{}, false
+	}
+	casting, err := l.Catalog.Cast(l.in.At(), name)
+	return casting.Spec, err == nil && casting.Exposed != nil
+}
+
+// characterise adds what is known of a tool before it runs.
+func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set, call tool.Call, c *agent.Call) {
+	if call.Tool == agent.ToolTranscript {
+		c.Known, c.Class = true, chat.ClassPure
+		return
+	}
+	if set == nil {
+		return
+	}
+	d, ok := set.Find(call.Tool)
+	if !ok {
+		return
+	}
+	c.Tool, c.Known, c.Class, c.Writes, c.Network = d.Name, true, d.Class, d.Writes, d.Network
+	if err := set.Check(call); err != nil && c.Problem == "" {
+		c.Problem = said(err)
+	}
+	about := set.About(call)
+	var err error
+	if c.Policy, err = l.verdict(ctx, l.in.Place, brief.RoleHash, d, about); err != nil {
+		l.Logger.ErrorContext(ctx, "no verdict", "tool", d.Name, "error", err)
+		c.Policy = agent.PolicyAsk
+	}
+	c.Sink = (d.Writes || d.Network) && l.Catalog.Sink(d.Name, about.Matters)
+	// Whatever the rules allow may be asked about all the same: the agent may read a stranger's text before it runs.
+	if (c.Asks() || d.Writes || d.Network) && c.Policy != agent.PolicyDeny && c.Problem == "" {
+		if c.Bound, err = l.bindTo(ctx, brief, set, d.Name, call); err != nil {
+			l.Logger.ErrorContext(ctx, "no binding", "tool", d.Name, "error", err)
+			c.Bound = agent.Bound(brief, d.Name, string(call.Args), "unknown") // nothing that runs is bound so
+		}
+	}
+	if about.Pattern != "" {
+		c.Pattern = journal.HashOf(about.Pattern)[:16] // the pattern itself is text
+	}
+}
+
+// bindTo is what a person decides on. An agent with a tree of its own gets it first: what the call will
+// find is there.
+func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
+	if brief.Isolated() {
+		whose := l.in.Whose
+		whose.Tree, whose.From, whose.Plant = treeName(whose.Place, brief.Tree), treeName(whose.Place, brief.From), true
+		var err error
+		if set, err = l.set(ctx, whose); err != nil {
+			return "", err
+		}
+	}
+	return l.bound(ctx, brief, set, name, call)
+}
+
+// verdict is what the role's rules say about a call, and what people have said in this conversation
+// about all calls like it.
+func (h *Host) verdict(
+	ctx context.Context, place journal.Place, role string, d tool.Definition, about tool.About,
+) (policy agent.Policy, err error) {
+	snapshot := ""
+	err = h.patiently(ctx, func() (err error) {
+		snapshot, err = h.text(ctx, place, role)
+		return err
+	})
+	if err != nil {
+		return agent.PolicyAsk, err
+	}
+	policy, err = h.Catalog.Verdict(snapshot, d.Name, about.Matters)
+	if err != nil || about.Pattern == "" || !asks(policy, d) {
+		return policy, err
+	}
+	granted := false
+	err = h.patiently(ctx, func() (err error) {
+		granted, err = h.granted(ctx, place, d.Name, about.Pattern)
+		return err
+	})
+	if granted {
+		policy = agent.PolicyAllow
+	}
+	return policy, err
+}
+
+// asks reports whether a person is asked about a call of a tool for which the rules come to a policy.
+func asks(policy agent.Policy, d tool.Definition) bool {
+	return agent.Call{Policy: policy, Writes: d.Writes, Network: d.Network}.Asks()
+}
+
+// said is what an error says to whoever can act on it.
+func said(err error) string {
+	var e *chat.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// cast finds the roles that a spawn call names, under the names by which they are known, and keeps
+// their snapshots.
+func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles []agent.RoleSpec) []agent.RoleSpec {
+	if brief.Isolated() {
+		// What is below works in this agent's tree, or in a copy of it.
+		if err := l.Trees.Plant(ctx, l.in.At(), treeName(l.in.Place, brief.Tree), treeName(l.in.Place, brief.From)); err != nil {
+			l.Logger.ErrorContext(ctx, "no tree", "agent", l.in.Agent, "error", err)
+		}
+	}
+	for i := range c.Items {
+		item := &c.Items[i]
+		if item.Agent != "" {
+			l.recall(ctx, item)
+		}
+		casting, err := l.Catalog.Cast(l.in.At(), item.Role)
+		if err != nil {
+			continue // The core says which roles there are.
+		}
+		spec := casting.Spec
+		if spec.Model.Name == "" {
+			spec.Model = brief.Model
+		}
+		item.Role = spec.Name
+		if item.Isolation == agent.IsolationWorktree || spec.Isolation == agent.IsolationWorktree {
+			if why := l.ready(ctx, l.in.At()); why != "" && item.Problem == "" {
+				item.Problem = why
+			}
+		}
+		if slices.ContainsFunc(roles, func(r agent.RoleSpec) bool { return r.Name == spec.Name }) {
+			continue
+		}
+		err = l.patiently(ctx, func() error {
+			_, err := l.keep(ctx, l.in.Place, casting.Snapshot)
+			return err
+		})
+		if err != nil {
+			item.Problem = "the role could not be recorded; try again"
+			continue
+		}
+		spec.Hash = journal.HashOf(casting.Snapshot)
+		roles = append(roles, spec)
+	}
+	return roles
+}
+
+// recall checks that an agent can be given another task, and finds its role.
+func (l *leg) recall(ctx context.Context, item *agent.Item) {
+	in := journal.In{Agent: item.Agent, Task: item.Agent}
+	var entries []journal.Entry
+	err := l.patiently(ctx, func() (err error) {
+		entries, err = l.Log.Find(ctx, l.in.Place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key())
+		return err
+	})
+	switch {
+	case err != nil || len(entries) == 0 || !strings.HasPrefix(item.Agent, l.in.Agent+"/"):
+		item.Problem = "there is no agent " + item.Agent + " of yours"
+		item.Role = "general"
+	default:
+		first, _ := entries[0].Row.(journal.Assigned)
+		item.Role = first.Role
+		err := l.patiently(ctx, func() (err error) {
+			item.Taint, err = l.taint(ctx, l.in.Place, item.Agent)
+			return err
+		})
+		if err != nil {
+			item.Problem = "what agent " + item.Agent + " has read could not be found out; try again"
+		}
+		var brief agent.Brief
+		if json.Unmarshal(first.Brief, &brief) == nil && brief.Isolated() && item.Isolation == "" {
+			item.Isolation = agent.IsolationWorktree // once apart, it stays so
+		}
+		if len(entries) < 2 {
+			item.Problem = "agent " + item.Agent + " has not finished"
+		}
+	}
+}

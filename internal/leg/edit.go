@@ -1,0 +1,132 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// ReviewInput names arguments that a person would give a call: those on record as Proposed.
+type ReviewInput struct {
+	Whose
+	Call string `json:"call"`
+	Edit string `json:"edit"`
+}
+
+// Reviewed is the call with them as the core is told of it, or why it cannot be made so.
+type Reviewed struct {
+	Call    agent.Call `json:"call"`
+	Code    chat.Code  `json:"code,omitempty"`
+	Problem string     `json:"problem,omitempty"`
+}
+
+// permit gathers what says whether a call may run.
+func (l *leg) permit(ctx context.Context, run agent.RunTool) (permit, error) {
+	p := permit{Whose: l.in.Whose, run: run}
+	err := l.patiently(ctx, func() (err error) {
+		if p.part, err = l.called(ctx, run); err != nil {
+			return err
+		}
+		task, err := l.desk.assignment(ctx)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(task.Brief, &p.brief)
+	})
+	return p, err
+}
+
+// Review looks at arguments as at those of a call that a model makes.
+func (h *Host) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
+	if err := h.known(in.Whose); err != nil {
+		return Reviewed{}, err
+	}
+	l := h.newLeg(Input{Whose: in.Whose})
+	p, err := l.permit(ctx, agent.RunTool{Call: in.Call})
+	if err != nil {
+		return Reviewed{}, err
+	}
+	own := agent.Digest(p.part.Tool, p.part.Args)
+	proposed, err := find[journal.Proposed](ctx, l, journal.Proposed{In: in.in(), Call: in.Call, Edit: in.Edit}.Key())
+	if err != nil {
+		return Reviewed{}, err
+	}
+	p.part.Args = proposed.Args
+	p.Tree = treeName(p.Place, p.brief.Tree)
+	out := Reviewed{Call: agent.Digest(p.part.Tool, p.part.Args)}
+	problem, err := l.weigh(ctx, p, &out.Call)
+	switch {
+	case err != nil:
+		return Reviewed{}, err
+	case problem != nil:
+		return Reviewed{Code: problem.Code, Problem: problem.Message}, nil
+	case out.Call.Hash == own.Hash:
+		return Reviewed{Code: chat.CodeInvalid, Problem: "these are the agent's own arguments: allow the call without any"}, nil
+	}
+	return out, nil
+}
+
+// weigh completes what the core is told of a call with a person's arguments, and says what is wrong with
+// them for the person to change.
+func (l *leg) weigh(ctx context.Context, p permit, c *agent.Call) (*chat.Error, error) {
+	set, err := l.describing(p.Whose)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind != agent.CallTool || p.part.Tool == agent.ToolTranscript || p.part.Tool == agent.ToolMerge {
+		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.part.Tool + " cannot be changed: allow or deny it as it is"}, nil
+	}
+	call := l.toolCall(ctx, p.Whose, p.part)
+	l.characterise(ctx, p.brief, set, call, c)
+	switch {
+	case !c.Known:
+		return &chat.Error{Code: chat.CodeConflict, Message: "there is no tool " + p.part.Tool + " any more: deny the call"}, nil
+	case c.Problem != "":
+		return &chat.Error{Code: chat.CodeInvalid, Message: c.Problem}, nil
+	case c.Policy == agent.PolicyDeny || !p.brief.Permits(c.Tool, c.Writes, c.Network):
+		return &chat.Error{
+			Code: chat.CodeConflict, Message: "the agent's rules deny " + c.Tool + " with these arguments: change them, or deny the call",
+		}, nil
+	}
+	var refusal *chat.Error
+	if _, err := set.Binding(ctx, call); errors.As(err, &refusal) {
+		return &chat.Error{Code: chat.CodeInvalid, Message: refusal.Message}, nil // the tool would not do it
+	}
+	c.Pattern = "" // they are allowed once
+	c.Bound, err = l.bindTo(ctx, p.brief, set, c.Tool, call)
+	return nil, err
+}
+
+// called finds a call with the arguments that it is to run with: the model's, or those of the person's
+// decision. Whether they are what was allowed is for authorise to say.
+func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) {
+	part, err := l.desk.call(ctx, l.in.Agent, run.Call)
+	if err != nil || !run.Edited {
+		return part, err
+	}
+	part.Args, err = l.given(ctx, run.Call)
+	return part, err
+}
+
+// given are the arguments that a person gave a call.
+func (l *leg) given(ctx context.Context, call string) (string, error) {
+	d, err := find[journal.Decided](ctx, l, journal.Decided{In: l.in.in(), Call: call}.Key())
+	return d.Args, err
+}
+
+// edited is what a decision says of the call with other arguments, nil if it gives none.
+func edited(d journal.Decided) (*agent.Call, error) {
+	if d.Args == "" {
+		return nil, nil //nolint:nilnil // most decisions give none
+	}
+	var c agent.Call
+	if err := json.Unmarshal(d.Edited, &c); err != nil {
+		return nil, fmt.Errorf("read what was decided about call %s: %w", d.Call, err)
+	}
+	return &c, nil
+}

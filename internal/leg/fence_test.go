@@ -1,0 +1,123 @@
+package leg
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// short is an orchestrator who answers at once.
+const short = `
+name: short
+rules:
+  - {name: answer, reply: {text: 'Here.'}}
+`
+
+// orchestrator is a leg of the orchestrator on some host, for which no engine stands in.
+func (s *stage) orchestrator(h *Host) *leg {
+	s.Helper()
+	l := h.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}})
+	l.family = newFamily(s.now(), Watch{Called: s.Context(), Gone: s.Context()}, false)
+	return l
+}
+
+// TestTheLegThatIsBehindBeginsNothing has two workers carry the same task on from the same step. The one that comes second to record
+// its step leaves, and calls no model.
+func TestTheLegThatIsBehindBeginsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, short, nil)
+	s.opened("hello")
+	other := NewHost(s.host.Options)
+	calls := 0
+	other.Fault = func(p Point, _ journal.Place, _ string) {
+		if p == PointLegFolded {
+			s.must(s.orchestrator(s.host).carry(t.Context()))
+			calls = s.model.Meter().Requests
+		}
+	}
+	if err := s.orchestrator(other).carry(t.Context()); !errors.Is(err, errBehind) {
+		t.Errorf("the leg that is behind ended with %v, want %v", err, errBehind)
+	}
+	s.says("Here.")
+	if n := s.model.Meter().Requests; calls != 1 || n != calls {
+		t.Errorf("%d model calls until the first leg ended and %d in all, want 1 and 1", calls, n)
+	}
+}
+
+// doubtful is a journal that writes rows once and says that it failed.
+type doubtful struct {
+	journal.Log
+	failed bool
+	// before is done before that; it may be nil.
+	before func()
+}
+
+func (d *doubtful) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+	if d.failed {
+		return d.Log.Append(ctx, place, at, rows...)
+	}
+	d.failed = true
+	if d.before != nil {
+		d.before()
+	}
+	if _, err := d.Log.Append(ctx, place, at, rows...); err != nil {
+		return nil, err
+	}
+	return nil, errors.New("the connection broke")
+}
+
+// TestAStepThatMayBeWritten has the journal lose its answer to a leg's first step. If the step is there when the leg tries again, and
+// is its own, the leg goes on. If it is another's, the leg leaves.
+func TestAStepThatMayBeWritten(t *testing.T) {
+	t.Parallel()
+	for name, overtaken := range map[string]bool{"its own": false, "another's": true} {
+		s := newStage(t, short, nil)
+		s.opened("hello")
+		log := &doubtful{Log: s.log}
+		if overtaken {
+			log.before = func() {
+				body, err := agent.MarshalEvent(agent.CloseRequested{By: "somebody"})
+				s.must(err)
+				s.record(journal.Stepped{In: journal.In{Agent: Root, Task: Root}, N: 1, Event: body})
+			}
+		}
+		options := s.host.Options
+		options.Log = log
+		err := s.orchestrator(NewHost(options)).carry(t.Context())
+		if errors.Is(err, errBehind) != overtaken || !overtaken && err != nil {
+			t.Errorf("%s: the leg ended with %v", name, err)
+		}
+		want := 1
+		if overtaken {
+			want = 0
+		}
+		if n := s.model.Meter().Requests; n != want {
+			t.Errorf("%s: %d model calls, want %d", name, n, want)
+		}
+	}
+}
+
+// TestACourseHasWhatIsLeftToDo has a leg save its course when a model call is left to do, and another take it up.
+func TestACourseHasWhatIsLeftToDo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, short, nil)
+	l := s.orchestrator(s.host)
+	l.course.N, l.todo = courseEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
+	l.flights["tool/7.0"] = &flight{effect: agent.RunTool{Call: "7.0"}}
+	course, err := l.save()
+	s.must(err)
+	next := s.orchestrator(s.host)
+	s.must(next.restore(journal.Stepped{N: courseEvery, Course: course}))
+	var keys []string
+	for _, e := range next.todo {
+		keys = append(keys, e.Key())
+	}
+	if want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key()}; !slices.Equal(keys, want) || next.course.N != courseEvery || next.base != courseEvery {
+		t.Errorf("step %d with %q to do, want %q", next.course.N, keys, want)
+	}
+}

@@ -1,0 +1,135 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// courseEvery is how often a step is recorded together with the course, so that nobody has to fold more steps than so many.
+const courseEvery = 200
+
+// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do. A desk that was
+// taken up may be behind: a leg that the engine had given up may have gone on for a moment.
+func (l *leg) fold(ctx context.Context) error {
+	after := l.course.N
+	if after == 0 {
+		after = max(0, l.in.Base-1)
+	}
+	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, after)
+	if err != nil {
+		return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
+	}
+	if len(steps) > 0 {
+		l.desk.messages, l.desk.read = nil, false
+	}
+	for _, step := range steps {
+		if len(step.Course) > 0 {
+			if err := l.restore(step); err != nil {
+				return err
+			}
+			continue
+		}
+		e, err := agent.UnmarshalEvent(step.Event)
+		if err != nil {
+			return fmt.Errorf("a newer build has to carry this task on: %w", err)
+		}
+		s, err := l.course.retake(e)
+		if err != nil {
+			return err
+		}
+		l.forget(e)
+		l.owe(s.Effects)
+	}
+	return nil
+}
+
+// saved is a course as a step keeps it, with what is left to do.
+type saved struct {
+	Course course            `json:"course"`
+	Todo   []json.RawMessage `json:"todo,omitempty"`
+}
+
+// save is the course as it is now.
+func (l *leg) save() (json.RawMessage, error) {
+	todo, err := encodeEffects(l.outstanding())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(saved{Course: l.course, Todo: todo})
+}
+
+// outstanding is what is left to do, with what is under way.
+func (l *leg) outstanding() []agent.Effect {
+	out := slices.Clone(l.todo)
+	for _, e := range l.apart {
+		out = append(out, e)
+	}
+	for _, f := range l.flights {
+		child, ok := f.effect.(agent.StartChild)
+		if f.effect != nil && (!ok || !l.course.State.Runs(child.Task)) {
+			out = append(out, f.effect)
+		}
+	}
+	return out
+}
+
+// restore takes up the course that a step has.
+func (l *leg) restore(step journal.Stepped) error {
+	var s saved
+	if err := json.Unmarshal(step.Course, &s); err != nil {
+		return fmt.Errorf("read the course of %s at step %d: %w", l.in.Task, step.N, err)
+	}
+	todo, err := decodeEffects(s.Todo)
+	if err != nil {
+		return fmt.Errorf("read what is left to do of %s at step %d: %w", l.in.Task, step.N, err)
+	}
+	l.course, l.todo, l.base = s.Course, todo, step.N
+	return nil
+}
+
+// owe adds to what is left to do. Records and mail are written with the step, and an ended child is not started any more.
+func (l *leg) owe(effects []agent.Effect) {
+	for _, e := range effects {
+		if end, ok := e.(agent.EndTask); ok {
+			l.drop(agent.StartChild{Task: end.Task}.Key())
+		}
+		if !written(e) {
+			l.todo = append(l.todo, e)
+		}
+	}
+}
+
+// drop takes an effect off the list, and reports whether it was there.
+func (l *leg) drop(key string) bool {
+	before := len(l.todo)
+	l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == key })
+	return len(l.todo) < before
+}
+
+// forget takes an effect off the list that an event answers.
+func (l *leg) forget(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Replied:
+		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
+	case agent.ModelFailed:
+		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
+	case agent.Compacted:
+		l.drop(agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key())
+	case agent.ToolDone:
+		l.drop(agent.RunTool{Call: e.Call}.Key())
+	case agent.Resolved:
+		l.drop(agent.CallSide{Side: e.Side}.Key())
+	case agent.Routed:
+		l.drop(agent.CallSide{Side: e.Side}.Key())
+	case agent.ChildStarted:
+		l.drop(agent.StartChild{Task: e.Task}.Key())
+	case agent.ChildEnded:
+		l.drop(agent.StartChild{Task: e.Task}.Key())
+	default:
+	}
+}

@@ -1,0 +1,251 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// Catalog is what the host must know of roles and prompts.
+type Catalog interface {
+	// Cast finds a role by a name that somebody gave, as it is now.
+	Cast(at Workspace, name string) (Casting, error)
+	// Script writes what an agent is told before its transcript, under the role that its run began
+	// with.
+	Script(Scene) (Script, error)
+	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
+	// whoever runs the machine denies now.
+	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
+	// Output is what results of a role must fit, nil if anything goes.
+	Output(snapshot string) (*Output, error)
+	// Sink reports whether the operator listed a call: rules apply to it also when its agent is tainted. Strange reports
+	// whether strangers write a file of a workspace.
+	Sink(name string, matters []tool.Matter) bool
+	Strange(path string) bool
+	// Compaction, Resolution and Routing ask for something else than the next reply.
+	Compaction(pins []string) (string, error)
+	Resolution(Inquiry) (string, error)
+	Routing(message string, open []Inquiry) (string, error)
+}
+
+// Casting is a role as it is now, and the snapshot that a run keeps of it.
+type Casting struct {
+	Spec     agent.RoleSpec
+	Snapshot string
+	// Exposed is how the role is offered as a tool of its own, nil if it is not.
+	Exposed *model.Tool
+}
+
+// Output is what the results of a role must fit.
+type Output struct {
+	// Schema is what the model is told of it.
+	Schema json.RawMessage
+	// Closed means that what fits has no room for words.
+	Closed bool
+	// Check says what is wrong with a result for a task, as JSON.
+	Check func(result, task string) error
+}
+
+// Scene is what a script is written for.
+type Scene struct {
+	Workspace Workspace
+	// Tree is the tree that the agent works in, empty for the workspace itself.
+	Tree     string
+	Snapshot string
+	Brief    agent.Brief
+	// ParentRole, Task, Criteria and Files are of the assignment.
+	ParentRole string
+	Task       string
+	Criteria   string
+	Files      []string
+	Began      time.Time
+}
+
+// Script is what a model call has beside the transcript.
+type Script struct {
+	System      []model.Instruction
+	Effort      model.Effort
+	Temperature *float64
+}
+
+// Inquiry is an open question.
+type Inquiry struct {
+	ID      string
+	Role    string
+	Task    string
+	Text    string
+	Options []string
+}
+
+// Toolbox finds the tools that work in a workspace, or in a tree of it if one is named.
+type Toolbox interface {
+	Tools(at Workspace, tree string) (*tool.Set, error)
+}
+
+// Witness says whether the audit trail has a person's decision as the journal has it.
+type Witness interface {
+	Witnessed(ctx context.Context, place journal.Place, d journal.Decided) (bool, error)
+}
+
+// Options are what a host is made of.
+type Options struct {
+	Log     journal.Log
+	Models  model.Client
+	Live    live.Bus
+	Catalog Catalog
+	Tools   Toolbox
+	// Witness is asked whether a decision is on the audit trail. Only tests leave it nil, and then every decision is.
+	Witness Witness
+	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked for, as in tests.
+	Serves func(Workspace) bool
+	// Trees is nil where no agent can have a tree of its own.
+	Trees Trees
+	// Engine is told of mail for agents that do not run here, and ends runs that do not let go.
+	Engine Engine
+	// Name says which worker did something.
+	Name   string
+	Logger *slog.Logger
+	// Now is the clock; nil means the machine's.
+	Now func() time.Time
+	// Fault is told of the points at which tests let a worker die, and of whose run it is; nil
+	// outside tests.
+	Fault Fault
+	// Redact takes out of texts of the host's own what must not surface; nil takes out nothing. Models
+	// and tools redact what comes from them.
+	Redact func(text string) string
+	// Observer hears of legs and calls; nil means nobody does.
+	Observer Observer
+	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
+	TenantLegs int
+	// Family is how many sub-agents one leg carries; zero means 1,000, and less than zero none. Others get runs of their own.
+	Family int
+	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
+	// any amount.
+	Budget func(tenant string) int64
+}
+
+// Host carries out legs, and the few other things that an agent's workflow leaves to activities.
+type Host struct {
+	Options
+	// kept remembers texts that are known to be in the journal, by conversation and hash, and texts are
+	// those that were read from it.
+	mu    sync.Mutex
+	kept  map[string]bool
+	texts map[string]string
+	// counts are what providers counted of the last calls, by conversation and agent.
+	counts map[string]*model.Counted
+	// desks are what ended legs had before them, by agent and task.
+	desks     map[string]cleared
+	deskBytes int
+	doors     doors
+	shares    *shares
+	// orders has a place for each run that the engine is told to start.
+	orders chan struct{}
+}
+
+// ordersAtOnce is how many runs the engine is told to start at the same time by one worker.
+const ordersAtOnce = 16
+
+// rememberedTexts bounds what a host remembers of kept texts.
+const rememberedTexts = 4096
+
+// usualFamily is how many sub-agents one leg carries. What is more goes to other workers.
+const usualFamily = 1000
+
+// NewHost makes a host.
+func NewHost(o Options) *Host {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
+	}
+	if o.Observer == nil {
+		o.Observer = unobserved{}
+	}
+	if o.Family == 0 {
+		o.Family = usualFamily
+	}
+	return &Host{
+		Options: o, kept: map[string]bool{}, texts: map[string]string{}, counts: map[string]*model.Counted{},
+		desks: map[string]cleared{}, shares: newShares(o.TenantLegs), orders: make(chan struct{}, ordersAtOnce),
+	}
+}
+
+func (h *Host) at() agent.At { return agent.At{At: h.Now().UnixMilli()} }
+
+// textKey names a text of a conversation.
+func textKey(place journal.Place, hash string) string {
+	return place.Tenant + "/" + place.Conversation + "/" + hash
+}
+
+// keep stores a text once and returns its hash.
+func (h *Host) keep(ctx context.Context, place journal.Place, text string) (string, error) {
+	hash := journal.HashOf(text)
+	key := textKey(place, hash)
+	h.mu.Lock()
+	known := h.kept[key]
+	h.mu.Unlock()
+	if known {
+		return hash, nil
+	}
+	if err := h.Log.Keep(ctx, place, text); err != nil {
+		return "", err
+	}
+	h.remember(key, text)
+	return hash, nil
+}
+
+// text reads a kept text.
+func (h *Host) text(ctx context.Context, place journal.Place, hash string) (string, error) {
+	key := textKey(place, hash)
+	h.mu.Lock()
+	text, ok := h.texts[key]
+	h.mu.Unlock()
+	if ok {
+		return text, nil
+	}
+	text, err := h.Log.Text(ctx, place, hash)
+	if err != nil {
+		return "", err
+	}
+	h.remember(key, text)
+	return text, nil
+}
+
+func (h *Host) remember(key, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.texts) >= rememberedTexts {
+		h.kept, h.texts = map[string]bool{}, map[string]string{}
+	}
+	h.kept[key], h.texts[key] = true, text
+}
+
+// Refused reports whether trying again cannot help.
+func Refused(err error) bool {
+	switch chat.CodeOf(err) {
+	case chat.CodeInvalid, chat.CodeNotFound, chat.CodeDenied, chat.CodeConflict:
+		return true
+	case chat.CodeLimit, chat.CodeUnavailable, chat.CodeInternal:
+		return false
+	}
+	return false
+}
+
+// tokens estimates, on the large side, what a text takes of a context window.
+func tokens(text string) int64 { return tokensOf(len(text)) }
+
+func tokensOf(bytes int) int64 { return int64(bytes+2) / 3 }

@@ -1,0 +1,570 @@
+package leg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+const (
+	// DrainGrace is how long a worker that stops waits for what its legs have under way.
+	DrainGrace = 10 * time.Second
+	// legSpan is how long a leg begins new things.
+	legSpan = 30 * time.Minute
+	// settleGrace is how long a leg that ends waits for what it has cancelled.
+	settleGrace = 2 * time.Second
+)
+
+// leg hosts the core for a while.
+type leg struct {
+	*Host
+	in     Input
+	course course
+	// todo is what is left to do and has not begun, base the last step that has a course.
+	todo    []agent.Effect
+	base    int
+	flights map[string]*flight
+	landed  chan landing
+	// doubtful are the effects that another leg may have begun.
+	doubtful map[string]bool
+	begun    int
+	// yield means that nothing more is begun, and dropped that something was begun and given up.
+	yield, dropped bool
+	// hold means that more is about to be taken in, before which nothing is begun.
+	hold bool
+	// apart are the children to be given runs of their own, because this leg cannot carry them.
+	apart []agent.StartChild
+	// family is shared with the legs of the children that this one carries, rests are those that have come back and have not ended.
+	family  *family
+	resting bool
+	rests   []Result
+	// begunHook is called when the first step of the task is on record; nil if nobody waits for that.
+	begunHook func()
+	// unread means that there may be mail, and held that there is some which the core does not take yet.
+	unread, held bool
+
+	// telling are the calls that have others look at their mail, and flying what the leg has under way.
+	telling, flying sync.WaitGroup
+
+	desk desk
+	// images are those that the leg has read, by hash.
+	images map[string]model.Image
+	// pays is for the last model call.
+	pays *purse
+}
+
+// flight is a local effect under way.
+type flight struct {
+	// effect is nil for what no effect orders.
+	effect agent.Effect
+	began  time.Time
+	cancel context.CancelCauseFunc
+}
+
+// landing is the end of a local effect, or something that has arrived: an event, and the facts to record with it.
+type landing struct {
+	key   string
+	event agent.Event
+	rows  []journal.Row
+	// mail is the post that brought it, nil for all else.
+	mail *journal.Posted
+	// rests is how a child stands that has come back and has not ended.
+	rests *Result
+	// err says why the effect could not be carried out by this leg.
+	err error
+}
+
+// Leg carries a task on until there is nothing that a leg can do. It lasts as long as ctx, unless the watch says that it is of no use.
+func (h *Host) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
+	if err := h.known(in.Whose); err != nil && in.Mode != ModeDetour { // a detour reads no files
+		return Result{}, err
+	}
+	work, stop := context.WithCancel(ctx)
+	l := h.newLeg(in)
+	defer l.settle(stop)
+	free, err := l.takePlace(watch.Called)
+	if err != nil {
+		return Result{}, err
+	}
+	defer free()
+	l.point(PointLegBegin)
+	again := in.Mode != ModeNext || watch.Again
+	stage := StageLater
+	if !again && in.N == 0 {
+		stage = StageFirst
+	}
+	work, ended := h.Observer.Leg(work, in.Whose, stage)
+	l.family = newFamily(h.Now(), watch, again)
+	err = l.carry(work)
+	l.telling.Wait()
+	ended(l.course.State.Brief.Role, err)
+	if err != nil {
+		return Result{}, err
+	}
+	l.clearTree(work)
+	l.point(PointLegEnd)
+	l.desk.clear()
+	return l.result(), nil
+}
+
+// settle cancels what a leg has under way when it ends, and waits until it has ended: the next leg begins the same again.
+func (l *leg) settle(stop func()) {
+	stop()
+	ended := make(chan struct{})
+	go func() {
+		l.flying.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(settleGrace):
+	}
+}
+
+func (h *Host) newLeg(in Input) *leg {
+	l := &leg{
+		Host: h, in: in, flights: map[string]*flight{}, landed: make(chan landing, 64), doubtful: map[string]bool{}, yield: in.Mode == ModeDetour,
+	}
+	l.desk = desk{leg: l, rows: map[string]journal.Row{}}
+	return l
+}
+
+// carry takes the task from where it is to where nothing more can be done.
+func (l *leg) carry(ctx context.Context) error {
+	known := max(0, l.in.N)
+	if !l.family.again && l.desk.resume(l.in) {
+		known = l.course.N
+	}
+	if err := l.fold(ctx); err != nil {
+		return err
+	}
+	// Whoever has gone further than this one knew of may have begun what comes next.
+	doubt := l.family.again || l.course.N > known
+	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // what is ordered from here on, nobody has begun
+	for _, e := range l.todo {
+		l.doubtful[e.Key()] = doubt
+	}
+	l.point(PointLegFolded)
+	if err := l.start(ctx, doubt); err != nil {
+		return err
+	}
+	for {
+		if err := l.openly(ctx); err != nil {
+			return err
+		}
+		// Who rang before the door was shut relies on this look.
+		if err := l.readMail(ctx); err != nil || len(l.flights)+len(l.apart) == 0 && !l.unread {
+			return err
+		}
+	}
+}
+
+// start begins an agent that has not begun, and takes in what has arrived before anything else is begun. In doubt nobody knows whether
+// children that are to have runs of their own were given them.
+func (l *leg) start(ctx context.Context, doubt bool) error {
+	var arrived []landing
+	if l.course.State.Phase == agent.Unborn {
+		begun, err := l.begin(ctx)
+		if err != nil {
+			return err
+		}
+		arrived = append(arrived, landing{event: begun})
+	}
+	mail, err := l.mail(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.takeAll(ctx, slices.Concat(arrived, mail, l.told())); err != nil || l.yield {
+		return err
+	}
+	for _, e := range l.carried() {
+		if l.flights[e.Key()] == nil {
+			l.prepareChild(ctx, e)()
+		}
+	}
+	if doubt || l.in.Check {
+		l.ensureApart(ctx)
+	}
+	return nil
+}
+
+// takeAll takes in what has arrived, in order, and then begins what is to be done.
+func (l *leg) takeAll(ctx context.Context, arrived []landing) error {
+	if len(arrived) == 0 {
+		return l.commit(ctx, nil)
+	}
+	for i, a := range arrived {
+		l.hold = i < len(arrived)-1
+		if err := l.take(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openly carries the task on with an open door.
+func (l *leg) openly(ctx context.Context) error {
+	bell, leave := l.doors.enter(l.in.Place, l.in.Agent, l.rouse)
+	defer leave()
+	return l.carryOn(ctx, bell)
+}
+
+// carryOn lands what was begun and takes in what it means, until nothing is under way.
+func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
+	called, quiet, drained := l.family.watch.Called.Done(), l.family.quiet, l.family.watch.Drained
+	if l.in.N < 0 {
+		called = nil // the eldest is told
+	}
+	var poll, giveUp <-chan time.Time
+	pause := mailPoll
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(l.apart) > 0 {
+			if err := l.startApart(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if l.unread {
+			if err := l.readMail(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if l.own() == 0 {
+			if len(l.flights) == 0 && (l.in.N >= 0 || quiet == nil || l.course.State.Phase == agent.Done) {
+				return nil
+			}
+			l.rest()
+		}
+		wake, stop := l.wake()
+		select {
+		case <-ctx.Done():
+			stop()
+			return ctx.Err()
+		case <-quiet:
+			stop()
+			quiet = nil
+			continue
+		case end := <-l.landed:
+			if err := l.landFlight(ctx, end, bell); err != nil {
+				stop()
+				return err
+			}
+		case <-wake:
+			l.rouse()
+			if err := l.take(ctx, landing{event: agent.Ticked{At: l.at()}}); err != nil {
+				stop()
+				return err
+			}
+		case <-l.family.watch.Gone.Done():
+			stop()
+			return l.abandon(ctx, context.Cause(l.family.watch.Gone))
+		case <-called:
+			called, poll = nil, time.After(0)
+		case <-bell:
+			pause = mailPoll
+			if err := l.look(ctx); err != nil {
+				stop()
+				return err
+			}
+		case <-poll:
+			pause = min(2*pause, mailSlow)
+			poll = time.After(pause)
+			if err := l.look(ctx); err != nil {
+				stop()
+				return err
+			}
+		case <-drained:
+			drained, l.yield = nil, true
+			giveUp = time.After(DrainGrace)
+		case <-giveUp:
+			for key, f := range l.flights {
+				if _, child := f.effect.(agent.StartChild); child {
+					continue // it gives up by itself
+				}
+				f.cancel(nil)
+				delete(l.flights, key)
+				if f.effect != nil {
+					l.todo = append(l.todo, f.effect)
+				}
+				l.dropped = true
+			}
+		}
+		stop()
+	}
+}
+
+// landFlight takes in the end of a local effect.
+func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{}) error {
+	f, flies := l.flights[end.key]
+	switch {
+	case end.key == "": // a child has begun
+		l.rouse()
+		return l.take(ctx, end)
+	case !flies:
+		return nil // it was given up
+	}
+	delete(l.flights, end.key)
+	if _, child := f.effect.(agent.StartChild); child {
+		l.takeOver()
+		if err := l.readFirst(ctx, bell); err != nil {
+			return err
+		}
+	}
+	switch {
+	case end.err != nil:
+		return end.err
+	case end.rests != nil:
+		l.rests = append(l.rests, *end.rests)
+		return nil
+	case end.event == nil:
+		return nil // the engine runs a child
+	}
+	l.unread = l.unread || l.held
+	if err := l.take(ctx, end); err != nil {
+		return err
+	}
+	if run, ok := f.effect.(agent.RunTool); ok && !run.Local() {
+		l.point(PointOnceEnd)
+	}
+	return nil
+}
+
+// readFirst takes in what a child wrote before it came back. It has rung by then.
+func (l *leg) readFirst(ctx context.Context, bell <-chan struct{}) error {
+	select {
+	case <-bell:
+		if err := l.look(ctx); err != nil {
+			return err
+		}
+		return l.readMail(ctx)
+	default:
+		return nil
+	}
+}
+
+// abandon ends a leg that the engine has given up: another carries the task on, and what this one runs is nobody's. Of a call that
+// must not be run twice it records what it knows.
+func (l *leg) abandon(ctx context.Context, why error) error {
+	waits := map[string]*flight{}
+	for key, f := range l.flights {
+		f.cancel(fmt.Errorf("%w: %w", tool.ErrGivenUp, why))
+		switch e := f.effect.(type) {
+		case agent.RunTool:
+			if !e.Local() {
+				waits[key] = f
+			}
+		case agent.StartChild: // it does the same
+			waits[key] = f
+		default:
+		}
+	}
+	late := time.After(DrainGrace)
+	for len(waits) > 0 {
+		select {
+		case end := <-l.landed:
+			f, ok := waits[end.key]
+			delete(waits, end.key)
+			if !ok {
+				continue
+			}
+			rows := end.rows
+			if run, ok := f.effect.(agent.RunTool); ok && len(rows) == 0 && end.err == nil {
+				rows = l.cutOff(run.Call, f.began)
+			}
+			if len(rows) > 0 {
+				if err := l.record(ctx, rows); err != nil {
+					return err
+				}
+			}
+		case <-late:
+			waits = nil
+		}
+	}
+	// Somebody may have rung here who relies on a look at the mail.
+	l.tellEngine(ctx, l.in.Place, l.in.Agent, SignalLook)
+	return fmt.Errorf("the engine has given this leg up: %w", why)
+}
+
+// wake fires when the core wants to be woken.
+func (l *leg) wake() (<-chan time.Time, func()) {
+	at := l.course.State.Wake
+	if at == 0 {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(max(time.UnixMilli(at).Sub(l.Now()), time.Millisecond))
+	return timer.C, func() { timer.Stop() }
+}
+
+// take gives the core an event and records it with all that belongs to it. An event that the core refuses changes nothing.
+func (l *leg) take(ctx context.Context, end landing) error {
+	if end.event == nil {
+		return l.commit(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}})
+	}
+	s, err := l.course.take(end.event)
+	if err != nil {
+		return l.commit(ctx, append(end.rows, l.refuse(end.mail, err)...))
+	}
+	body, err := agent.MarshalEvent(end.event)
+	if err != nil {
+		return err
+	}
+	l.desk.learn(end.rows)
+	step := journal.Stepped{In: l.in.in(), N: s.N, Event: body}
+	l.forget(end.event)
+	l.owe(s.Effects)
+	begun := s.N == 1
+	if s.N%courseEvery == 0 {
+		if step.Course, err = l.save(); err != nil {
+			return err
+		}
+		l.base = s.N
+	}
+	rows := append(slices.Clone(end.rows), step)
+	if end.mail != nil {
+		rows = append(rows, journal.Delivered{ID: end.mail.ID})
+	}
+	var records []journal.Row
+	if err := l.patiently(ctx, func() (err error) { records, err = l.records(ctx, s.Effects); return err }); err != nil {
+		return err
+	}
+	rows = append(rows, records...)
+	if s.Move != nil {
+		rows = append(rows, l.moved(*s.Move))
+	}
+	if err := l.commit(ctx, rows); err != nil {
+		return err
+	}
+	if begun && l.begunHook != nil {
+		l.begunHook()
+	}
+	return nil
+}
+
+// commit makes rows durable, together with those that announce what is begun next, and begins it.
+func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
+	l.abort()
+	var begin []func()
+	for _, effect := range l.pick() {
+		err := l.patiently(ctx, func() error {
+			announced, run, err := l.prepare(ctx, effect)
+			if err == nil {
+				rows, begin = append(rows, announced...), append(begin, run)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(rows) > 0 {
+		if err := l.record(ctx, rows); err != nil {
+			return err
+		}
+	}
+	for _, run := range begin {
+		run()
+	}
+	l.bring(ctx, rows)
+	return l.killAll(ctx)
+}
+
+// pick takes what may be begun now off the list.
+func (l *leg) pick() []agent.Effect {
+	if l.yield || l.hold || l.Now().Sub(l.family.began) > legSpan || l.family.leaves() {
+		return nil
+	}
+	var out, left []agent.Effect
+	for _, e := range l.todo {
+		switch e.(type) {
+		case agent.StartChild:
+			out = append(out, e)
+			continue
+		case agent.KillChild: // is for killAll
+			left = append(left, e)
+			continue
+		default:
+		}
+		if l.in.Effects > 0 && l.begun >= l.in.Effects {
+			left = append(left, e)
+			continue
+		}
+		l.begun++
+		out = append(out, e)
+	}
+	l.todo = left
+	return out
+}
+
+// abort lets go of what the core no longer waits for. What has not begun ends at once.
+func (l *leg) abort() {
+	for _, e := range slices.Clone(l.todo) {
+		var target string
+		var end agent.Event
+		switch e := e.(type) {
+		case agent.AbortModel:
+			target = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
+			end = agent.ModelFailed{At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: "cancelled"}
+		case agent.AbortTool:
+			target = agent.RunTool{Call: e.Call}.Key()
+			end = agent.ToolDone{At: l.at(), Call: e.Call, Result: agent.ToolCancelled}
+		default:
+			continue
+		}
+		l.drop(e.Key())
+		if f, ok := l.flights[target]; ok {
+			f.cancel(nil)
+			continue
+		}
+		if l.drop(target) {
+			l.flights[target] = &flight{cancel: func(error) {}}
+			l.landed <- landing{key: target, event: end}
+		}
+	}
+}
+
+// result is what the workflow is told.
+func (l *leg) result() Result {
+	s := &l.course.State
+	out := Result{N: l.course.N, Base: l.base, Wake: s.Wake, Dropped: l.dropped}
+	switch {
+	case s.Phase == agent.Done:
+		out.Next = NextEnd
+		return out
+	case len(l.todo) > 0:
+		out.Next = NextLeg
+	case s.Phase == agent.Idle:
+		out.Next = NextIdle
+	}
+	for i := range s.Children {
+		if c := &s.Children[i]; c.Apart && !c.Background && c.Waiting == "" {
+			out.Await++
+		}
+	}
+	if slices.ContainsFunc(s.Children, func(c agent.Child) bool { return c.State == agent.ChildQueued }) {
+		out.Await = min(out.Await, 1) // each that ends makes room for another
+	}
+	l.merge(&out)
+	return out
+}
+
+func (l *leg) point(p Point) { l.Fault.At(p, l.in.Place, l.in.Task) }
+
+func (l *leg) moved(m Move) journal.Row {
+	return journal.Moved{In: l.in.in(), Serial: m.N, Status: m.Status, Reason: m.Reason}
+}
+
+func topic(p journal.Place) live.Topic {
+	return live.Topic{Tenant: p.Tenant, Conversation: p.Conversation}
+}

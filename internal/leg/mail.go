@@ -1,0 +1,149 @@
+package leg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// mailPoll is how soon a leg that was told of mail looks for more. The engine tells it once, so it goes on to look, less and less
+// often, up to mailSlow.
+const mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
+
+// TellTimeout is how long the engine may take to hear of something before it is left to a sweep. Whoever waits has been promised
+// the row, not the engine.
+const TellTimeout = 3 * time.Second
+
+// The topics of mail. Journals know their names.
+const (
+	TopicSaid    = "said"
+	TopicDecided = "decided"
+	TopicCancel  = "cancel"
+	TopicClose   = "close"
+	TopicErase   = "erase"
+	// TopicTold is what one agent tells another.
+	TopicTold = "told"
+)
+
+// readMail takes in what has arrived.
+func (l *leg) readMail(ctx context.Context) error {
+	l.unread, l.held = false, false
+	mail, err := l.mail(ctx)
+	if err != nil || len(mail) == 0 {
+		return err
+	}
+	return l.takeAll(ctx, mail)
+}
+
+// mail reads what waits for the agent, as events.
+func (l *leg) mail(ctx context.Context) (out []landing, err error) {
+	var entries []journal.Entry
+	err = l.patiently(ctx, func() (err error) { entries, err = l.Log.Mail(ctx, l.in.Place, l.in.Agent); return err })
+	if err != nil {
+		return nil, fmt.Errorf("read the mail of %s: %w", l.in.Agent, err)
+	}
+	for _, e := range entries {
+		post, _ := e.Row.(journal.Posted) // nothing else is mail
+		event, err := l.event(ctx, post)
+		if err != nil {
+			return nil, fmt.Errorf("read mail %s: %w", post.ID, err)
+		}
+		out = append(out, landing{event: event, mail: &post})
+	}
+	return out, nil
+}
+
+// event makes what the core is told out of what was posted. Nil means that it is of no interest any more.
+func (l *leg) event(ctx context.Context, p journal.Posted) (agent.Event, error) {
+	_, id, _ := strings.Cut(p.ID, ":")
+	switch p.Topic {
+	case TopicSaid:
+		return l.saidEvent(ctx, id)
+	case TopicDecided:
+		entries, err := l.Log.Find(ctx, l.in.Place, "decide/"+id)
+		if err != nil || len(entries) == 0 {
+			return nil, errors.Join(err, journal.NotFound())
+		}
+		d, _ := entries[0].Row.(journal.Decided)
+		call, err := edited(d)
+		return agent.Decided{
+			At: l.at(), Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
+		}, err
+	case TopicCancel:
+		if p.Task != "" && p.Task != Root {
+			return agent.ChildCancelRequested{At: l.at(), Task: p.Task, By: p.By}, nil
+		}
+		return agent.CancelRequested{At: l.at(), ID: id, Reason: agent.CancelUser, By: p.By}, nil
+	case TopicClose:
+		return agent.CloseRequested{At: l.at(), By: id}, nil
+	case TopicTold:
+		e, err := agent.UnmarshalEvent(p.Event)
+		if err != nil {
+			return nil, fmt.Errorf("a newer build has to read it: %w", err)
+		}
+		return e, nil
+	}
+	return nil, fmt.Errorf("a newer build has to read it: the topic %q is unknown", p.Topic)
+}
+
+// saidEvent is what the orchestrator is told of a message. In a conversation that is being removed it is told
+// of none: each would begin a turn that has to be stopped again.
+func (l *leg) saidEvent(ctx context.Context, id string) (agent.Event, error) {
+	entries, err := l.Log.Find(ctx, l.in.Place, journal.Said{ID: id}.Key(), journal.ErasureKey())
+	var out agent.Event
+	for _, e := range entries {
+		switch r := e.Row.(type) {
+		case journal.Posted:
+			return nil, nil //nolint:nilnil // it is of no interest any more
+		case journal.Said:
+			out = agent.Said{
+				At: l.at(), Seq: e.Number, InReplyTo: r.InReplyTo, Decline: r.Decline, Tokens: tokens(journal.Words(r.Parts)),
+			}
+		default: // nothing else was asked for
+		}
+	}
+	if err != nil || out == nil {
+		return nil, fmt.Errorf("read message %s: %w", id, errors.Join(err, journal.NotFound()))
+	}
+	return out, nil
+}
+
+// refuse is what is written of mail that the core refuses. What it may take later waits.
+func (l *leg) refuse(post *journal.Posted, why error) []journal.Row {
+	switch {
+	case post == nil:
+		return nil
+	case unsettled(why):
+		l.held = true
+		return nil
+	case l.course.State.Phase != agent.Done:
+		return []journal.Row{journal.Delivered{ID: post.ID}}
+	}
+	return TakenBack(*post, l.at())
+}
+
+// told is what the workflow tells of time.
+func (l *leg) told() (out []landing) {
+	if wake, now := l.course.State.Wake, max(l.at().At, l.in.Tick); wake != 0 && wake <= now {
+		out = append(out, landing{event: agent.Ticked{At: agent.At{At: now}}})
+	}
+	if l.in.Long {
+		out = append(out, landing{event: agent.CancelRequested{At: l.at(), ID: "history", Reason: agent.CancelHistory}})
+	}
+	return out
+}
+
+// child names a child's run.
+func (l *leg) child(task string) Whose {
+	w := l.in.Whose
+	w.Agent, w.Task = task, task
+	if agent, ok := l.course.State.Open()[task]; ok {
+		w.Agent = agent
+	}
+	return w
+}

@@ -1,0 +1,69 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// TestATaskIsFoldedFromItsLastCourse has a lead take more steps than a leg folds, and folds them from the beginning and from the
+// last course. Both lead to the same.
+func TestATaskIsFoldedFromItsLastCourse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "name: plain\nrules:\n  - {name: yes, when: {}, reply: {text: 'Yes.'}}\n", nil)
+	later := map[time.Duration]func(){}
+	for i := range courseEvery {
+		later[time.Duration(i+1)*time.Minute] = func() { s.say(fmt.Sprint("n", i), "more", "") }
+	}
+	s.play("begin", later)
+	fold := func(base int, strip bool) *leg {
+		h := NewHost(Options{Log: s.log})
+		if strip {
+			h.Log = stripped{s.log}
+		}
+		l := h.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}, Base: base})
+		s.must(l.fold(t.Context()))
+		return l
+	}
+	whole, short := fold(0, true), fold(0, false)
+	if short.base < courseEvery || whole.base != 0 {
+		t.Fatalf("the last course is at step %d of %d", short.base, short.course.N)
+	}
+	for name, l := range map[string]*leg{"from its last course": short, "from the last course that the workflow knows": fold(short.base, false)} {
+		if l.course.N != whole.course.N || !reflect.DeepEqual(l.course.State, whole.course.State) || len(l.todo) != len(whole.todo) {
+			t.Errorf("%s: step %d with %d to do, and from the beginning step %d with %d", name, l.course.N, len(l.todo), whole.course.N, len(whole.todo))
+		}
+	}
+}
+
+// stripped is a journal whose steps have no courses.
+type stripped struct{ journal.Log }
+
+func (s stripped) Steps(ctx context.Context, place journal.Place, task string, after int) ([]journal.Stepped, error) {
+	steps, err := s.Log.Steps(ctx, place, task, after)
+	for i := range steps {
+		steps[i].Course = nil
+	}
+	return steps, err
+}
+
+// TestMailOfANewerBuild has mail that this build cannot read: the leg fails, and what waits stays.
+func TestMailOfANewerBuild(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, fruit, nil)
+	l := s.host.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}})
+	for _, p := range []journal.Posted{
+		{ID: "x", Topic: "sung", To: Root},
+		{ID: "y", Topic: TopicTold, To: Root, Event: json.RawMessage(`{"name":"Sung","event":{}}`)},
+	} {
+		if _, err := l.event(t.Context(), p); err == nil || Refused(err) || !strings.Contains(err.Error(), "newer build") {
+			t.Errorf("%s: %v", p.Topic, err)
+		}
+	}
+}

@@ -1,0 +1,18 @@
+package leg
+
+import "github.com/retinue-dev/retinue/internal/journal"
+
+// Root is the agent that a person talks to, and its one task.
+const Root = "main"
+
+// RunID names the run of a task among those of all conversations. The first task of an agent has the agent's name. It never changes.
+func RunID(place journal.Place, task string) string {
+	return place.Tenant + "/" + place.Conversation + "/" + task
+}
+
+// Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the same name, and neither
+// comes near the other's. Without a name there is no folder.
+type Workspace struct{ Tenant, Name string }
+
+// String implements fmt.Stringer.
+func (w Workspace) String() string { return w.Tenant + "/" + w.Name }

@@ -1,0 +1,113 @@
+package leg
+
+import "github.com/retinue-dev/retinue/internal/journal"
+
+// Whose says which run of which agent is meant.
+type Whose struct {
+	Place journal.Place `json:"place"`
+	Agent string        `json:"agent"`
+	Task  string        `json:"task"`
+	// Workspace is where the agent works.
+	Workspace string `json:"workspace,omitempty"`
+	// Tree is the tree of it whose files a call is about, empty for the workspace itself. Plant means that
+	// it may have to be made first, as a copy of From.
+	Tree  string `json:"tree,omitempty"`
+	Plant bool   `json:"plant,omitempty"`
+	From  string `json:"from,omitempty"`
+}
+
+// At is the workspace that the agent works in.
+func (w Whose) At() Workspace { return Workspace{Tenant: w.Place.Tenant, Name: w.Workspace} }
+
+func (w Whose) in() journal.In { return journal.In{Agent: w.Agent, Task: w.Task} }
+
+// Begin is what a run is started with, and started again with when its history has grown long.
+type Begin struct {
+	Whose
+	// Parent is the agent that this one reports to, empty for the orchestrator.
+	Parent     string `json:"parent,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	// Width and Time are what the parent lends; zero leaves what the brief says.
+	Width int   `json:"width,omitempty"`
+	Time  int64 `json:"time,omitempty"`
+	// LegEffects is how many local effects a leg may carry out; zero means any number.
+	LegEffects int `json:"leg_effects,omitempty"`
+
+	// Last carries a run over into a new history: what its last leg said.
+	Last *Result `json:"last,omitempty"`
+}
+
+// Mode is how a leg begins.
+type Mode string
+
+// The modes.
+const (
+	// ModeNext goes on where the leg before ended.
+	ModeNext Mode = ""
+	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun what this one is to do.
+	ModeAgain Mode = "again"
+	// ModeDetour is ModeAgain where nobody serves the workspace now: the leg takes in what has arrived, records it and begins nothing.
+	ModeDetour Mode = "detour"
+)
+
+// Input is what a leg starts from. All else is in the journal.
+type Input struct {
+	Whose
+	Parent     string `json:"parent,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	Width      int    `json:"width,omitempty"`
+	Time       int64  `json:"time,omitempty"`
+	Mode       Mode   `json:"mode,omitempty"`
+	// N is the last step that the workflow knows of, and Base the last one that has a course. Both are zero in a new run. N is less than
+	// zero for a sub-agent that its parent's leg carries: of that one no workflow knows.
+	N    int `json:"n,omitempty"`
+	Base int `json:"base,omitempty"`
+	// Check means that children with runs of their own may be lost: the leg has the engine run those that have not ended.
+	Check bool `json:"check,omitempty"`
+	// Queue is where children's workflows are carried out.
+	Queue string `json:"queue,omitempty"`
+	// Tick is when the core wanted to be woken, once that time has come; zero otherwise.
+	Tick int64 `json:"tick,omitempty"`
+	// Long means that the history is about to grow too long.
+	Long bool `json:"long,omitempty"`
+	// Effects is how many local effects the leg may carry out; zero means any number.
+	Effects int `json:"effects,omitempty"`
+}
+
+// Next is what a workflow does after a leg.
+type Next string
+
+// What comes next.
+const (
+	// NextWait waits for mail, for children, or for the time to wake.
+	NextWait Next = ""
+	// NextLeg runs another leg: something is left to do.
+	NextLeg Next = "leg"
+	// NextIdle is NextWait of an orchestrator between two turns.
+	NextIdle Next = "idle"
+	// NextEnd ends the run.
+	NextEnd Next = "end"
+)
+
+// Result is what a leg hands back: numbers and ids.
+type Result struct {
+	N    int  `json:"n"`
+	Base int  `json:"base,omitempty"`
+	Next Next `json:"next,omitempty"`
+	// Wake is when the core wants to be woken, in milliseconds since 1970; zero means never.
+	Wake int64 `json:"wake,omitempty"`
+	// Await is how many of the children with runs of their own must end before a leg has something to do with it. While it is not zero
+	// somebody looks now and then whether the engine still runs them.
+	Await int `json:"await,omitempty"`
+	// Dropped means that the leg gave up what it had begun, and nobody knows how far that came.
+	Dropped bool `json:"dropped,omitempty"`
+}
+
+// Confession is what is to be recorded of a run that cannot go on.
+type Confession struct {
+	Whose
+	Parent     string `json:"parent,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	// N is the last step that the workflow knows of.
+	N int `json:"n,omitempty"`
+}

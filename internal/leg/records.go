@@ -1,0 +1,301 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// records makes the rows that effects order, in their order. What is written is on the desk at once,
+// since later rows of the same step may need it.
+func (l *leg) records(ctx context.Context, effects []agent.Effect) ([]journal.Row, error) {
+	var out []journal.Row
+	for _, e := range effects {
+		if !written(e) {
+			continue
+		}
+		rows, err := l.rowsOf(ctx, e, effects)
+		if err != nil {
+			return nil, fmt.Errorf("write down %s: %w", e.Key(), err)
+		}
+		l.desk.learn(rows)
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// rowsOf makes the rows of one effect; beside are the effects of the same step.
+func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Effect) ([]journal.Row, error) {
+	in := l.in.in()
+	switch e := effect.(type) {
+	case agent.Append:
+		return l.appended(ctx, e)
+	case agent.Settle:
+		return l.settled(ctx, e)
+	case agent.Enlist:
+		return l.enlisted(ctx, e)
+	case agent.EndTask:
+		return l.endedTask(ctx, e)
+	case agent.OpenApproval:
+		return l.wanted(ctx, e)
+	case agent.CloseApproval:
+		return []journal.Row{journal.Closed{
+			In: in, Call: e.Call, Status: string(e.Status), Scope: string(e.Scope), By: e.By,
+		}}, nil
+	case agent.Grant:
+		wanted, err := find[journal.Wanted](ctx, l, journal.Wanted{In: in, Call: e.Call}.Key())
+		return []journal.Row{journal.Granted{In: in, Call: e.Call, Tool: wanted.Tool, Pattern: wanted.Pattern}}, err
+	case agent.Relay:
+		return []journal.Row{journal.Relayed{In: in, Question: e.Question}}, nil
+	case agent.CloseQuestion:
+		return l.closedQuestion(ctx, e, beside)
+	case agent.Note:
+		return []journal.Row{journal.Noted{
+			In: in, Serial: e.Serial, Note: string(e.Kind), Question: e.Question, Number: e.Seq,
+		}}, nil
+	case agent.Void:
+		return []journal.Row{journal.Voided{In: in, Turn: e.Turn}}, nil
+	case agent.EndTurn:
+		return []journal.Row{journal.TurnEnded{
+			In: in, Serial: e.Serial, Turn: e.Turn, Status: e.Status, ErrorKind: e.Kind, Reason: e.Reason, By: e.By,
+			Cut: e.Cut,
+		}}, nil
+	default:
+		return l.posted(ctx, effect)
+	}
+}
+
+// appended is a message from the user's side: results, letters, notices and notes.
+func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, error) {
+	var parts, images []chat.Part
+	var rows []journal.Row
+	for i := range e.Results {
+		call := fmt.Sprintf("%d.%d", e.Turn, i)
+		r, err := l.desk.outcome(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, chat.Part{
+			Kind: chat.PartToolResult, Call: call, Text: r.Text, Failed: r.Status != journal.CallCompleted,
+		})
+		for _, hash := range r.Images {
+			images = append(images, chat.Part{Kind: chat.PartImage, Call: call, Image: hash})
+		}
+	}
+	parts = append(parts, images...)
+	for _, number := range e.Letters {
+		said, err := l.desk.said(ctx, number)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, said...)
+	}
+	if len(e.Notices) > 0 {
+		text, taint, err := l.reports(ctx, "", e.Notices, e.Cap)
+		if err != nil {
+			return nil, err
+		}
+		rows = tainted(l.in.in(), "", taint)
+		parts = append(parts, chat.Part{Kind: chat.PartText, Text: text})
+	}
+	for _, note := range e.Notes {
+		parts = append(parts, chat.Part{Kind: chat.PartText, Text: note})
+	}
+	in := l.in.in()
+	return append(rows, journal.Spoke{In: in, Message: chat.Message{
+		ID: messageID(in, "m", e.Serial), Speaker: chat.User, Parts: parts,
+	}, Letters: e.Letters}), nil
+}
+
+// settled is the result of a call that no tool gave.
+func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error) {
+	row := journal.Resulted{In: l.in.in(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
+	var taint agent.Taint
+	if e.Edited {
+		args, err := l.given(ctx, e.Call)
+		if err != nil {
+			return nil, err
+		}
+		row.Text += " " + agent.EditedText(args)
+	}
+	switch {
+	case len(e.Tasks) > 0:
+		var err error
+		if row.Text, taint, err = l.reports(ctx, e.Call, e.Tasks, e.Cap); err != nil {
+			return nil, err
+		}
+	case e.Question != "":
+		answer, err := find[journal.Answered](ctx, l, journal.Answered{Question: e.Question}.Key())
+		if err != nil {
+			return nil, err
+		}
+		row.Text, taint = answer.Text, taintOf(answer.Sources)
+	case e.Receipt:
+		list, err := l.contradictions(ctx, e.Call)
+		if err != nil {
+			return nil, err
+		}
+		row.Text += list
+	case e.Status == agent.CallFailed, e.Status == agent.CallTimedOut:
+		// The worker that was lost may have written down the result first, or the tool what it did until
+		// its time was over; then that one stands.
+		rows, err := l.desk.look(ctx, row.Key())
+		if err != nil {
+			return nil, err
+		}
+		if first, ok := rows[row.Key()].(journal.Resulted); ok {
+			row = first
+		} else if e.Unknown {
+			row.Status = journal.CallIndeterminate
+		}
+	case e.Status == agent.CallDenied && (e.Reason == "" || e.Reason == agent.DeniedByPerson):
+		entries, err := l.Log.Find(ctx, l.in.Place, journal.Decided{In: l.in.in(), Call: e.Call}.Key())
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if d, _ := entry.Row.(journal.Decided); d.Reason != "" {
+				row.Text += " Their reason: " + d.Reason
+			}
+		}
+	}
+	return append([]journal.Row{row}, tainted(l.in.in(), e.Call, taint)...), nil
+}
+
+// wanted is a call that waits for a person, and what the person may approve with it.
+func (l *leg) wanted(ctx context.Context, e agent.OpenApproval) ([]journal.Row, error) {
+	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	if err != nil {
+		return nil, err
+	}
+	row := journal.Wanted{
+		In: l.in.in(), Call: e.Call, Tool: e.Tool, Hash: e.Hash, Until: e.Until, Show: json.RawMessage(part.Args),
+		Sources: sourcesOf(e.Taint),
+	}
+	if e.Pattern == "" && e.Tool != agent.ToolMerge {
+		return []journal.Row{row}, nil
+	}
+	whose := l.in.Whose.within(&l.course.State)
+	set, err := l.describing(whose)
+	if err != nil {
+		return nil, err
+	}
+	about := set.About(l.toolCall(ctx, whose, part))
+	row.Pattern = about.Pattern
+	if e.Tool == agent.ToolMerge {
+		row.Show, err = mergeShown(part, about)
+	}
+	return []journal.Row{row}, err
+}
+
+// enlisted is a child with its first message.
+func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, error) {
+	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	if err != nil {
+		return nil, err
+	}
+	a := l.desk.given(part, e.Item)
+	mine, err := l.desk.assignment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	brief, err := json.Marshal(e.Brief)
+	if err != nil {
+		return nil, err
+	}
+	in := journal.In{Agent: e.Brief.Agent, Task: e.Brief.Task}
+	trigger := mine.Trigger
+	if l.in.Agent == Root {
+		trigger = l.course.State.Inbox.Heard
+	}
+	return append([]journal.Row{
+		journal.Assigned{
+			In: in, Parent: l.in.Agent, Call: e.Call, Item: e.Item, Trigger: trigger, Depth: e.Brief.Depth,
+			Role: e.Brief.Role, RoleHash: e.Brief.RoleHash, Background: a.Background, Instruction: a.Task,
+			Criteria: a.Criteria, Files: a.Files, MaxIterations: e.Brief.Limits.Iterations,
+			MaxDuration: e.Brief.Limits.Time, Brief: brief,
+		},
+		journal.Spoke{In: in, Message: chat.Message{
+			ID: messageID(in, "a", 0), Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: a.Task}},
+		}},
+	}, tainted(in, "", e.Brief.Taint)...), nil
+}
+
+// asked is a question in the agent's words.
+func (l *leg) asked(ctx context.Context, e agent.Ask) ([]journal.Row, error) {
+	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	if err != nil {
+		return nil, err
+	}
+	var args struct {
+		Question  string   `json:"question"`
+		Questions []string `json:"questions"`
+		Options   []string `json:"options"`
+	}
+	if err := json.Unmarshal([]byte(part.Args), &args); err != nil {
+		return nil, err
+	}
+	text := strings.TrimSpace(strings.Join(append([]string{args.Question}, args.Questions...), "\n"))
+	return []journal.Row{journal.Asked{
+		In: l.in.in(), Question: e.Question, Call: e.Call, Text: text, Options: args.Options, Until: e.Until,
+	}}, nil
+}
+
+// closedQuestion is the end of a question, with the answer that goes out in the same step.
+func (l *leg) closedQuestion(
+	ctx context.Context, e agent.CloseQuestion, beside []agent.Effect,
+) ([]journal.Row, error) {
+	row := journal.Answered{In: l.in.in(), Question: e.Question, By: string(e.By)}
+	for _, other := range beside {
+		if reply, ok := other.(agent.Reply); ok && reply.Question == e.Question {
+			text, err := l.answer(ctx, reply)
+			if err != nil {
+				return nil, err
+			}
+			row.Text, row.Number, row.Sources = text, reply.Seq, sourcesOf(reply.Taint)
+		}
+	}
+	return []journal.Row{row}, nil
+}
+
+// answer finds the words of an answer where the reply says they are.
+func (l *leg) answer(ctx context.Context, r agent.Reply) (string, error) {
+	switch {
+	case r.Earlier != "":
+		earlier, err := find[journal.Answered](ctx, l, journal.Answered{Question: r.Earlier}.Key())
+		return earlier.Text, err
+	case r.Side != 0:
+		parts, err := l.desk.side(ctx, r.Side)
+		if err != nil {
+			return "", err
+		}
+		for _, p := range parts {
+			if p.Kind == chat.PartToolUse && p.Tool == agent.ToolReply {
+				return replyText(p.Args), nil
+			}
+		}
+		return "", nil
+	case r.Call != "":
+		part, err := l.desk.call(ctx, l.in.Agent, r.Call)
+		return replyText(part.Args), err
+	case r.Seq != 0:
+		parts, err := l.desk.said(ctx, r.Seq)
+		return journal.Words(parts), err
+	}
+	return "", nil
+}
+
+func replyText(args string) string {
+	var call struct {
+		Answer string `json:"answer"`
+	}
+	if json.Unmarshal([]byte(args), &call) != nil {
+		return ""
+	}
+	return call.Answer
+}

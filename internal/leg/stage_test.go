@@ -1,0 +1,316 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
+	"github.com/retinue-dev/retinue/internal/model/anthropic"
+	"github.com/retinue-dev/retinue/internal/model/scripted"
+	"github.com/retinue-dev/retinue/internal/tool"
+	"github.com/retinue-dev/retinue/internal/tool/builtin"
+)
+
+// stage runs agents without an engine. It is one itself, as far as legs need it (runs_test.go); the journal lies in memory, and the
+// model is the scripted one behind a provider's real SDK. Waiting for a person takes no time: the stage's clock jumps.
+type stage struct {
+	*testing.T
+	runs
+	host  *Host
+	log   journal.Log
+	model *scripted.Model
+	place journal.Place
+	// window is how much the model takes.
+	window int64
+	// rung are the arguments that the bell was rung with.
+	rung []string
+}
+
+// newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
+func newStage(t *testing.T, script string, fault Fault) *stage {
+	t.Helper()
+	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
+	s.host = NewHost(Options{
+		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
+		Engine: s, Logger: slog.New(slog.DiscardHandler), Now: s.now, Fault: fault,
+	})
+	return s
+}
+
+// models is the scripted model, as a provider's SDK reaches it.
+func (s *stage) models(script string) model.Client {
+	s.Helper()
+	parsed, err := scripted.Parse("script", []byte(script))
+	s.must(err)
+	s.model, err = scripted.New(parsed, scripted.Options{})
+	s.must(err)
+	server, err := scripted.Listen("127.0.0.1:0", s.model)
+	s.must(err)
+	s.Cleanup(func() { _ = server.Close() })
+	client, err := anthropic.New(anthropic.Options{Key: "key", BaseURL: server.AnthropicURL()})
+	s.must(err)
+	return client
+}
+
+// shelf has the tools for files, in a folder with two of them.
+func (s *stage) shelf() Toolbox {
+	s.Helper()
+	dir := s.TempDir()
+	for _, name := range []string{"plums.md", "pears.md"} {
+		s.must(os.WriteFile(filepath.Join(dir, name), []byte("All about "+name+".\n"), 0o600))
+	}
+	s.must(os.WriteFile(filepath.Join(dir, "long.md"), []byte(strings.Repeat("All about everything.\n", 500)), 0o600))
+	w, err := builtin.Open(dir)
+	s.must(err)
+	s.Cleanup(func() { _ = w.Close() })
+	set, err := tool.NewSet(tool.Options{}, append(append(w.Tools(), w.Writing()...), bell{s})...)
+	s.must(err)
+	return oneShelf{set}
+}
+
+func (s *stage) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// play runs a conversation to its end.
+func (s *stage) play(message string, later map[time.Duration]func()) {
+	s.Helper()
+	s.must(s.run(message, later))
+}
+
+// run opens a conversation, has the person do something at some times after its begin, and closes it after two days. It returns how
+// the orchestrator's run ended.
+func (s *stage) run(message string, later map[time.Duration]func()) error {
+	s.Helper()
+	s.open()
+	s.must(s.Start(s.Context(), Begin{Whose: Whose{Place: s.place, Agent: Root, Task: Root}}, "queue"))
+	s.after(0, func() { s.say("m1", message, "") })
+	for when, do := range later {
+		s.after(when, do)
+	}
+	s.after(48*time.Hour, func() { s.post(journal.Posted{ID: TopicClose + ":ann", Topic: TopicClose, To: Root}) })
+	return s.carry()
+}
+
+// open opens the conversation.
+func (s *stage) open() {
+	s.Helper()
+	cast, err := company{s}.Cast(Workspace{}, "lead")
+	s.must(err)
+	brief, err := json.Marshal(agent.Brief{
+		Conversation: s.place.Conversation, Agent: Root, Task: Root, RoleHash: journal.HashOf(cast.Snapshot),
+		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
+		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
+	})
+	s.must(err)
+	s.must(s.log.Keep(s.Context(), s.place, cast.Snapshot))
+	s.record(journal.Opened{By: "ann"}, journal.Assigned{
+		In: journal.In{Agent: Root, Task: Root}, Role: "lead", RoleHash: journal.HashOf(cast.Snapshot), Brief: brief,
+	})
+}
+
+// opened opens the conversation and has the person say something.
+func (s *stage) opened(words string) {
+	s.Helper()
+	s.open()
+	s.say("m1", words, "")
+}
+
+// record appends rows.
+func (s *stage) record(rows ...journal.Row) {
+	s.Helper()
+	_, err := s.log.Append(s.Context(), s.place, s.now(), rows...)
+	s.must(err)
+}
+
+// post records mail with what it brings, and tells whoever carries the agent.
+func (s *stage) post(p journal.Posted, rows ...journal.Row) {
+	s.Helper()
+	s.record(append(rows, p)...)
+	_ = Tell(s.Context(), s, s.log, s.place, p.To, SignalLook) // whoever does not run yet looks when it begins
+}
+
+// say has the person say something, in reply to a question if one is named.
+func (s *stage) say(id, text, question string) {
+	s.Helper()
+	s.post(journal.Posted{ID: TopicSaid + ":" + id, Topic: TopicSaid, To: Root}, journal.Said{
+		ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}, InReplyTo: question,
+	})
+}
+
+// cancel has the person stop a task, or everything.
+func (s *stage) cancel(task string) {
+	s.Helper()
+	stop := journal.Stop("x", "ann", task)
+	stop.To = Root
+	s.post(stop)
+}
+
+// decide has the person decide about a call, with other arguments if there are any.
+func (s *stage) decide(w journal.Wanted, allow bool, args string) {
+	s.Helper()
+	d := journal.Decided{In: w.In, Call: w.Call, Hash: w.Hash, Allow: allow, Scope: string(agent.ScopeOnce), By: "ann", Args: args}
+	if args != "" {
+		reviewed := s.review(w, args)
+		if reviewed.Problem != "" {
+			s.Fatal(reviewed.Problem)
+		}
+		var err error
+		d.Edited, err = json.Marshal(reviewed.Call)
+		s.must(err)
+	}
+	s.post(journal.Posted{ID: TopicDecided + ":" + w.Agent + "#" + w.Call, Topic: TopicDecided, To: w.Agent}, d)
+}
+
+// review has arguments looked at that the person would give a call.
+func (s *stage) review(w journal.Wanted, args string) Reviewed {
+	s.Helper()
+	edit := journal.HashOf(args)
+	s.record(journal.Proposed{In: w.In, Call: w.Call, Edit: edit, Args: args, By: "ann"})
+	out, err := s.host.Review(s.Context(), ReviewInput{Whose: Whose{Place: s.place, Agent: w.Agent, Task: w.Task}, Call: w.Call, Edit: edit})
+	s.must(err)
+	return out
+}
+
+// allow has the person allow all that is asked about, with other arguments if there are any.
+func (s *stage) allow(args string) {
+	s.Helper()
+	for _, w := range rowsOf[journal.Wanted](s) {
+		s.decide(w, true, args)
+	}
+}
+
+// ends is how a call ended, as often as it did.
+func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
+	s.Helper()
+	for _, r := range rowsOf[journal.Resulted](s) {
+		if r.Agent == agent && r.Call == call {
+			out = append(out, r.Status)
+		}
+	}
+	return out
+}
+
+// says complains if the orchestrator has answered otherwise. Replies that only call tools are no answers.
+func (s *stage) says(want ...string) {
+	s.Helper()
+	messages, err := s.log.Chat(s.Context(), s.place, journal.Page{})
+	s.must(err)
+	var got []string
+	for _, m := range messages {
+		if text := journal.Words(m.Parts); m.Speaker == chat.Assistant && text != "" {
+			got = append(got, text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("the orchestrator says %q, want %q", got, want)
+	}
+}
+
+// rowsOf are the rows of a kind, in order.
+func rowsOf[R journal.Row](s *stage) (out []R) {
+	s.Helper()
+	for after := int64(0); ; {
+		page, err := s.log.Entries(s.Context(), s.place, after, journal.PageMaxLimit)
+		s.must(err)
+		if len(page) == 0 {
+			return out
+		}
+		for _, e := range page {
+			after = e.Seq
+			if row, ok := e.Row.(R); ok {
+				out = append(out, row)
+			}
+		}
+	}
+}
+
+// bell is a tool whose calls must not happen twice.
+type bell struct{ stage *stage }
+
+func (bell) Definition() tool.Definition {
+	return tool.Definition{
+		Name: "ring", Description: "Rings a bell.", Class: chat.ClassOnce, Writes: true,
+		Schema: json.RawMessage(`{"type": "object", "properties": {"tone": {"type": "string"}}, "required": ["tone"]}`),
+	}
+}
+
+func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
+	b.stage.rung = append(b.stage.rung, string(call.Args))
+	return tool.Result{Text: "rung", End: tool.EndOK}, nil
+}
+
+// oneShelf has the same tools for everybody.
+type oneShelf struct{ set *tool.Set }
+
+func (o oneShelf) Tools(Workspace, string) (*tool.Set, error) { return o.set, nil }
+
+// company has two roles: lead, who hands work out, and helper, who reads and writes.
+type company struct{ stage *stage }
+
+func (company) role(name string) config.Role {
+	tools := []string{"read_file", "ring", "write_file"}
+	return config.Role{
+		Name: name, Description: name, Prompt: "You are " + name + ".", Tools: tools,
+		Authority: agent.Authority{Tools: tools, Write: true}, Limits: agent.DefaultLimits(), CanAsk: true,
+	}
+}
+
+func (c company) Cast(_ Workspace, name string) (Casting, error) {
+	if !slices.Contains([]string{"lead", "helper"}, name) {
+		return Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+	}
+	role := c.role(name)
+	snapshot, err := role.Snapshot()
+	spec := role.Spec()
+	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
+	return Casting{Spec: spec, Snapshot: string(snapshot)}, err
+}
+
+func (company) Script(s Scene) (Script, error) {
+	return Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+}
+
+func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
+	return rules{on: &grounds{}}.Verdict(snapshot, name, matters)
+}
+
+func (company) Output(string) (*Output, error)            { return nil, nil } //nolint:nilnil // anything goes
+func (company) Sink(string, []tool.Matter) bool           { return false }
+func (company) Strange(string) bool                       { return false }
+func (company) Compaction([]string) (string, error)       { return "Sum it up.", nil }
+func (company) Resolution(i Inquiry) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []Inquiry) (string, error) { return "Whose is it?", nil }
+
+// visits counts how often points are come to, from any goroutine.
+type visits struct {
+	mu sync.Mutex
+	n  map[Point]int
+}
+
+func (v *visits) count(p Point) int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.n == nil {
+		v.n = map[Point]int{}
+	}
+	v.n[p]++
+	return v.n[p]
+}

@@ -1,0 +1,138 @@
+package leg
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// mcpPrefix begins the names of tools of MCP servers; the server's name follows.
+const mcpPrefix = "mcp__"
+
+// tainted is the row that says what an agent has read, if it has read anything. It goes into the same append as
+// the text itself, so that whoever carries the agent on, or is about to run a call of it, finds both or neither.
+func tainted(in journal.In, call string, t agent.Taint) []journal.Row {
+	if len(t) == 0 {
+		return nil
+	}
+	return []journal.Row{journal.Tainted{In: in, Call: call, Sources: sourcesOf(t)}}
+}
+
+func sourcesOf(t agent.Taint) (out []journal.Source) {
+	for _, s := range t {
+		out = append(out, journal.Source{Kind: string(s.Kind), Name: s.Name})
+	}
+	return out
+}
+
+func taintOf(sources []journal.Source) (out agent.Taint) {
+	for _, s := range sources {
+		out = append(out, agent.Source{Kind: agent.SourceKind(s.Kind), Name: s.Name})
+	}
+	return out
+}
+
+// taint is what the journal has of agents, all together.
+func (h *Host) taint(ctx context.Context, place journal.Place, agents ...string) (agent.Taint, error) {
+	var keys []string
+	for _, id := range agents {
+		keys = append(keys, journal.Tainted{In: journal.In{Agent: id}}.Key())
+	}
+	entries, err := h.Log.Find(ctx, place, keys...)
+	if err != nil {
+		return nil, fmt.Errorf("look for what %s has read: %w", strings.Join(agents, ", "), err)
+	}
+	var out agent.Taint
+	for _, e := range entries {
+		if row, ok := e.Row.(journal.Tainted); ok {
+			out = out.With(taintOf(row.Sources))
+		}
+	}
+	return out, nil
+}
+
+// below is the taint that comes with what an agent reads of another one's transcript, files or results.
+func (h *Host) below(ctx context.Context, whose Whose, other string) (agent.Taint, error) {
+	if other == whose.Agent {
+		return nil, nil
+	}
+	t, err := h.taint(ctx, whose.Place, other)
+	if len(t) > 0 {
+		t = t.With(agent.Taint{{Kind: agent.SourceAgent, Name: other}})
+	}
+	return t, err
+}
+
+// barred reports whether only a person's decision on this very call lets it run. The journal says so, whatever the
+// engine's history does.
+func (h *Host) barred(ctx context.Context, p permit, d tool.Definition, about tool.About) (bool, error) {
+	if !d.Writes && !d.Network || h.Catalog.Sink(d.Name, about.Matters) {
+		return false, nil
+	}
+	t, err := h.taint(ctx, p.Place, p.Agent)
+	return len(t) > 0, err
+}
+
+// strangers are those who may have written what a call gave: servers of MCP, hosts that it reached, and files of the
+// workspace that come from elsewhere.
+func (h *Host) strangers(d tool.Definition, about tool.About, r tool.Result) agent.Taint {
+	var out agent.Taint
+	add := func(kind agent.SourceKind, name string) { out = out.With(agent.Taint{{Kind: kind, Name: name}}) }
+	if rest, ok := strings.CutPrefix(d.Name, mcpPrefix); ok {
+		server, _, _ := strings.Cut(rest, "__")
+		add(agent.SourceMCP, server)
+	}
+	for _, page := range r.Facts.Fetched {
+		if u, err := url.Parse(page.URL); err == nil && u.Hostname() != "" {
+			add(agent.SourceWeb, strings.ToLower(u.Hostname()))
+		}
+	}
+	for _, host := range r.Facts.Reached {
+		add(agent.SourceWeb, strings.ToLower(host.Name))
+	}
+	if len(out) == 0 && d.Network && !d.Writes && r.End == tool.EndOK {
+		add(agent.SourceWeb, d.Name) // it does not say whom it asked
+	}
+	for _, path := range pathsRead(d, about, r) {
+		if h.Catalog.Strange(path) {
+			add(agent.SourceFile, path)
+		}
+	}
+	return out
+}
+
+// pathsRead are the files that a result rests on, also under the names that links lead to.
+func pathsRead(d tool.Definition, about tool.About, r tool.Result) (paths []string) {
+	for _, f := range r.Facts.Read {
+		paths = append(paths, f.Path)
+	}
+	if !d.Writes && !d.Network && r.End == tool.EndOK {
+		for _, m := range about.Matters {
+			paths = append(paths, m.Forms...)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// remembered is what the journal has of the leg's own agent, for calls that it matters to. The core was told of nearly
+// all of it: not of a result that a worker recorded just before it was lost.
+func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Taint) {
+	if !slices.ContainsFunc(calls, func(c agent.Call) bool { return c.Writes || c.Network || len(c.Items) > 0 }) {
+		return nil
+	}
+	err := l.patiently(ctx, func() (err error) {
+		out, err = l.taint(ctx, l.in.Place, l.in.Agent)
+		return err
+	})
+	if err != nil { // whoever runs a call looks again
+		l.Logger.ErrorContext(ctx, "cannot look for what an agent has read", "agent", l.in.Agent, "error", err)
+	}
+	return out
+}

@@ -1,0 +1,367 @@
+package leg
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/model"
+)
+
+// begin makes the first event of a task out of what its parent wrote down.
+func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
+	t, err := l.desk.assignment(ctx)
+	if err != nil {
+		return agent.Begun{}, err
+	}
+	e := agent.Begun{At: l.at(), Tokens: tokens(t.Instruction)}
+	if err := json.Unmarshal(t.Brief, &e.Brief); err != nil {
+		return e, fmt.Errorf("read the brief of %s: %w", l.in.Task, err)
+	}
+	if l.in.Width > 0 {
+		e.Brief.Limits.Width, e.Brief.Limits.Time = l.in.Width, l.in.Time
+	}
+	if e.Brief.Resumed {
+		calls, err := l.Log.ModelCalls(ctx, l.in.Place, l.in.Agent, journal.Page{Limit: 1})
+		if err != nil {
+			return e, err
+		}
+		for _, c := range calls {
+			e.From = c.Turn
+		}
+	}
+	script, err := l.script(ctx, e.Brief)
+	if err != nil {
+		return e, err
+	}
+	for _, s := range script.System {
+		e.Tokens += tokens(s.Text)
+	}
+	e.Tokens += l.offeredTokens(ctx, e.Brief)
+	return e, nil
+}
+
+// offeredTokens estimates what the descriptions of an agent's tools take of its context. They are sent with every call, and
+// often are most of the first one.
+func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) {
+	names := agent.Offer(agent.State{Brief: brief}, agent.TurnNormal)
+	offered, err := l.offer(ctx, brief, names)
+	if err != nil { // the call itself will say so
+		offered = offerOwn(names)
+	}
+	for _, t := range offered {
+		sum += tokens(t.Name) + tokens(t.Description) + tokens(string(t.Schema))
+	}
+	return sum
+}
+
+// script is what the agent is told before its transcript.
+func (l *leg) script(ctx context.Context, brief agent.Brief) (Script, error) {
+	t, err := l.desk.assignment(ctx)
+	if err != nil {
+		return Script{}, err
+	}
+	snapshot, err := l.text(ctx, l.in.Place, brief.RoleHash)
+	if err != nil {
+		return Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
+	}
+	return l.Catalog.Script(Scene{
+		Workspace: l.in.At(), Tree: treeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
+		Criteria: t.Criteria, Files: t.Files, Began: t.at,
+	})
+}
+
+// prepare makes ready to carry out a local effect: what to write down first, and how to begin.
+func (l *leg) prepare(ctx context.Context, effect agent.Effect) ([]journal.Row, func(), error) {
+	switch e := effect.(type) {
+	case agent.CallModel:
+		return l.prepareModel(ctx, e)
+	case agent.CallSide:
+		return l.prepareSide(ctx, e)
+	case agent.RunTool:
+		return l.prepareTool(ctx, e)
+	case agent.StartChild:
+		return nil, l.prepareChild(ctx, e), nil
+	default:
+		return nil, nil, fmt.Errorf("no way to carry out %s in a leg", agent.EffectName(effect))
+	}
+}
+
+// launch begins a local effect.
+func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.Context) landing) func() {
+	return func() { l.fly(ctx, effect.Key(), effect, run) }
+}
+
+// fly runs something beside the leg, which takes in how it ends.
+func (l *leg) fly(ctx context.Context, key string, effect agent.Effect, run func(context.Context) landing) {
+	flying, cancel := context.WithCancelCause(ctx)
+	l.flights[key] = &flight{effect: effect, began: l.Now(), cancel: cancel}
+	l.flying.Go(func() {
+		defer cancel(nil)
+		end := landing{err: fmt.Errorf("%s panicked", key)}
+		defer func() {
+			if p := recover(); p != nil { // the worker has other agents too
+				l.Logger.ErrorContext(ctx, "an effect panicked", "agent", l.in.Agent, "effect", key, "panic", p, "stack", string(debug.Stack()))
+			}
+			end.key = key
+			l.hand(ctx, end)
+		}()
+		end = run(flying)
+	})
+}
+
+// hand hands something to the leg, if it is still there.
+func (l *leg) hand(ctx context.Context, end landing) {
+	select {
+	case l.landed <- end:
+	case <-ctx.Done():
+	}
+}
+
+// end is an effect that is over before it began.
+func (l *leg) end(effect agent.Effect, event agent.Event) func() {
+	return func() {
+		l.flights[effect.Key()] = &flight{effect: effect, cancel: func(error) {}}
+		l.landed <- landing{key: effect.Key(), event: event}
+	}
+}
+
+// callName names a model call. One that is made again because its first maker was lost has a name
+// of its own: nobody knows what that one used.
+func (l *leg) callName(e agent.CallModel) string {
+	if !l.doubtful[e.Key()] {
+		return callOf(e)
+	}
+	return callOf(e) + "~" + l.family.watch.Name
+}
+
+// callOf names a model call when it is made first.
+func callOf(e agent.CallModel) string { return fmt.Sprintf("%d.%d", e.Turn, e.Attempt) }
+
+func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Row, func(), error) {
+	failed := agent.ModelFailed{At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindInternal}
+	req, err := l.request(ctx, e)
+	if err != nil && !Refused(err) {
+		return nil, nil, err
+	}
+	if err != nil {
+		l.Logger.ErrorContext(ctx, "cannot make a request", "agent", l.in.Agent, "turn", e.Turn, "error", err)
+		return nil, l.end(e, failed), nil
+	}
+	prompt, err := l.keepPrompt(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	row := journal.Requested{
+		In: l.in.in(), Call: l.callName(e), Type: l.requestType(e.Kind),
+		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.course.State.Context,
+		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
+	}
+	pays := l.newPurse(e, e.HoldCost+l.course.State.Cost.Left())
+	if err := l.payLost(ctx, e, row, pays); err != nil {
+		return nil, nil, err
+	}
+	l.pays, req.Purse, req.Before = pays, pays, l.counted()
+	brief := l.course.State.Brief
+	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
+		reply, responded, failure := l.generate(ctx, req, row.Call, replyMark+strconv.Itoa(e.Turn))
+		responded = pays.on(responded)
+		if failure != nil {
+			failed := failed
+			failed.At, failed.Kind, failed.Usage = l.at(), failure.Kind, responded.Usage
+			failed.RetryAfter, failed.Waited = failure.RetryAfter.Milliseconds(), failure.Waited.Milliseconds()
+			return pays.charge(landing{event: failed, rows: []journal.Row{responded}})
+		}
+		if e.Kind == agent.TurnCompact {
+			return pays.charge(l.compacted(ctx, e, brief, req, reply, responded))
+		}
+		l.count(req.Counted(reply))
+		return pays.charge(l.replied(ctx, e, brief, reply, responded))
+	}), nil
+}
+
+func (l *leg) requestType(kind agent.TurnKind) journal.RequestType {
+	switch {
+	case kind == agent.TurnCompact:
+		return journal.RequestCompaction
+	case l.course.State.Progress.Iterations == 0:
+		return journal.RequestPrompt
+	default:
+		return journal.RequestContinuation
+	}
+}
+
+// request is everything that the model is sent.
+func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, error) {
+	brief := l.course.State.Brief
+	script, err := l.script(ctx, brief)
+	if err != nil {
+		return model.Request{}, err
+	}
+	messages, err := l.desk.transcript(ctx)
+	if err != nil {
+		return model.Request{}, err
+	}
+	messages = slices.Clone(messages)
+	if e.Kind == agent.TurnCompact {
+		text, err := l.Catalog.Compaction(e.Pins)
+		if err != nil {
+			return model.Request{}, err
+		}
+		messages = append(messages, chat.Message{
+			ID: "ask", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
+		})
+	}
+	offered, err := l.offer(ctx, brief, agent.Offer(l.course.State, e.Kind))
+	if err != nil {
+		return model.Request{}, err
+	}
+	transcript, images, err := l.illustrate(ctx, chat.Join(messages))
+	return model.Request{
+		Model: brief.Model.Name, System: script.System, Tools: offered, Transcript: transcript, Images: images,
+		Turn: e.Turn, MaxOutput: e.MaxOutput, Temperature: script.Temperature, Effort: script.Effort,
+		Caller: l.caller(),
+	}, err
+}
+
+func (l *leg) caller() model.Caller {
+	return model.Caller{
+		Tenant: l.in.Place.Tenant, Conversation: l.in.Place.Conversation, Agent: l.in.Agent,
+		Background: l.in.Agent != Root,
+	}
+}
+
+// keepPrompt stores the instructions of a request and returns their hash.
+func (l *leg) keepPrompt(ctx context.Context, req model.Request) (string, error) {
+	var texts []string
+	for _, s := range req.System {
+		texts = append(texts, s.Text)
+	}
+	return l.keep(ctx, l.in.Place, strings.Join(texts, "\n\n"))
+}
+
+// generate makes a model call and says what it used. Deltas go out while it runs.
+func (l *leg) generate(
+	ctx context.Context, req model.Request, call, message string,
+) (model.Reply, journal.Responded, *model.Error) {
+	began := l.Now()
+	var told func(model.Delta)
+	if message != "" {
+		feed, take := live.NewFeed(l.Live, live.Delta{
+			Topic: topic(l.in.Place), Agent: l.in.Agent, Message: message, Began: began.UnixNano(),
+		}), 0
+		told = func(d model.Delta) {
+			if d.Take > take {
+				take = d.Take
+				feed.Restart(l.Now().UnixNano())
+			}
+			feed.Write(d.Part, d.Kind, d.Tool, d.Text)
+		}
+	}
+	l.point(PointModelCall)
+	ctx, ended := l.Observer.Model(ctx, l.in.Whose, req)
+	reply, err := l.Models.Generate(ctx, req, told)
+	l.point(PointModelCalled)
+	row := journal.Responded{In: l.in.in(), Call: call, Duration: l.Now().Sub(began).Milliseconds()}
+	if err == nil {
+		row.Status, row.Stop, row.Model, row.Provider = chat.StatusCompleted, string(reply.Stop), reply.Name, reply.ID
+		row.First, row.Waited = reply.First.Milliseconds(), reply.Waited.Milliseconds()
+		row.Usage, row.Unmetered = total(reply.Usage, reply.Estimated, reply.Tries)
+		row.Tries = triesOf(reply.Tries)
+		if row.Model == "" {
+			row.Model = reply.Model
+		}
+		ended(reply, nil)
+		return reply, row, nil
+	}
+	var failure *model.Error
+	if !errors.As(err, &failure) {
+		failure = &model.Error{Kind: chat.KindInternal, Message: "the model's adapter failed", Cause: err}
+	}
+	ended(model.Reply{}, failure)
+	row.Status, row.ErrorKind, row.Message = failure.Kind.Status(), failure.Kind, failure.Message
+	row.Waited, row.RetryAfter = failure.Waited.Milliseconds(), failure.RetryAfter.Milliseconds()
+	row.Usage, row.Unmetered = total(failure.Usage, failure.Unmetered, failure.Tries)
+	row.Tries = triesOf(failure.Tries)
+	return model.Reply{}, row, failure
+}
+
+// mostTries is how many sendings of a call are recorded, the last ones.
+const mostTries = 20
+
+func triesOf(tries []model.Try) (out []journal.Try) {
+	for _, t := range tries[max(0, len(tries)-mostTries):] {
+		out = append(out, journal.Try{Model: t.Name, Kind: t.Kind})
+	}
+	return out
+}
+
+// total adds what earlier sendings of the same call used.
+func total(u chat.Usage, unmetered bool, tries []model.Try) (chat.Usage, bool) {
+	for _, t := range tries {
+		u = u.Plus(t.Usage)
+		unmetered = unmetered || t.Unmetered
+	}
+	return u, unmetered
+}
+
+// replied is a reply with its calls, as the core is told of it.
+func (l *leg) replied(
+	ctx context.Context, e agent.CallModel, brief agent.Brief, reply model.Reply, responded journal.Responded,
+) landing {
+	event := agent.Replied{
+		Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage,
+		Text: strings.TrimSpace(journal.Words(reply.Parts)) != "",
+	}
+	switch reply.Stop {
+	case model.StopMaxTokens:
+		event.Stop = agent.StopMaxTokens
+	case model.StopRefusal:
+		event.Stop = agent.StopRefusal
+	case model.StopEnd, model.StopTools:
+	}
+	event.Calls, event.Roles = l.digest(ctx, brief, reply)
+	event.Taint = l.remembered(ctx, event.Calls)
+	event.At = l.at()
+	rows := []journal.Row{responded}
+	if event.Text || len(event.Calls) > 0 {
+		rows = append(rows, journal.Spoke{In: l.in.in(), Turn: e.Turn, Message: chat.Message{
+			ID: replyMark + strconv.Itoa(e.Turn), Speaker: chat.Assistant, Parts: reply.Parts,
+		}})
+	}
+	return landing{event: event, rows: rows}
+}
+
+// compacted is a transcript that begins anew with notes on what was before.
+func (l *leg) compacted(
+	ctx context.Context, e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.Responded,
+) landing {
+	notes := strings.TrimSpace(journal.Words(reply.Parts))
+	if notes == "" {
+		return landing{event: agent.ModelFailed{
+			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindServerError, Usage: responded.Usage,
+		}, rows: []journal.Row{responded}}
+	}
+	size := tokens(notes) + l.offeredTokens(ctx, brief)
+	for _, s := range req.System {
+		size += tokens(s.Text)
+	}
+	return landing{
+		event: agent.Compacted{
+			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage, Context: size,
+		},
+		rows: []journal.Row{responded, journal.Spoke{In: l.in.in(), Message: chat.Message{
+			ID: compactMark + strconv.Itoa(e.Turn), Speaker: chat.User,
+			Parts: []chat.Part{{Kind: chat.PartText, Text: "Your notes on everything before this point:\n\n" + notes}},
+		}}},
+	}
+}

@@ -1,0 +1,24 @@
+package leg
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// TestAWorkerKnowsItsTenants gives a worker work that its queues would never bring: in a workspace of that name, for
+// another tenant. It must be refused before anything is read.
+//
+// Covers: P22.
+func TestAWorkerKnowsItsTenants(t *testing.T) {
+	h := NewHost(Options{Serves: func(at Workspace) bool { return at == Workspace{Tenant: "acme", Name: "shop"} }})
+	forged := Whose{Place: journal.Place{Tenant: "mallory", Conversation: "c"}, Agent: Root, Task: Root, Workspace: "shop"}
+	_, carried := h.Leg(t.Context(), Input{Whose: forged}, Watch{Called: t.Context(), Gone: t.Context()})
+	_, review := h.Review(t.Context(), ReviewInput{Whose: forged, Call: "c1"})
+	for name, err := range map[string]error{"leg": carried, "review": review} {
+		if !Refused(err) || !strings.Contains(err.Error(), "does not serve the workspace mallory/shop") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
