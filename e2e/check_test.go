@@ -12,8 +12,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable/history"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // settle waits until everything that was begun has ended, and returns what was recorded.
@@ -29,7 +29,7 @@ func (st *stage) settle(t *testing.T) []journal.Entry {
 		for _, e := range entries {
 			switch r := e.Row.(type) {
 			case journal.Assigned:
-				open[r.Task] = r.Task != leg.Root || st.closed
+				open[r.Task] = r.Task != host.Root || st.closed
 			case journal.Finished:
 				delete(open, r.Task)
 			default:
@@ -87,7 +87,7 @@ func checkBooks(t *testing.T, entries []journal.Entry) {
 	for _, e := range entries {
 		switch r := e.Row.(type) {
 		case journal.Assigned:
-			if r.Task != leg.Root && ends[r.Task] != 1 {
+			if r.Task != host.Root && ends[r.Task] != 1 {
 				t.Errorf("task %s has %d ends", r.Task, ends[r.Task])
 			}
 		case journal.Spoke:

@@ -17,6 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/durable/history"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -119,11 +120,11 @@ const (
 // the engine has failures to keep.
 type breaks struct{ leg, workflow sync.Once }
 
-func (b *breaks) at(p leg.Point, _ journal.Place, task string) {
+func (b *breaks) at(p host.Point, _ journal.Place, task string) {
 	switch {
-	case p == leg.PointLegEnd && task == leg.Root:
+	case p == host.PointLegEnd && task == host.Root:
 		b.leg.Do(func() { panic(legBreak) })
-	case p == leg.PointLegStart:
+	case p == host.PointLegStart:
 		b.workflow.Do(func() { panic(workflowBreak) })
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -81,7 +81,7 @@ func (st *stage) forge(t *testing.T, call, how string) {
 	}
 	wanted, _ := entries[0].Row.(journal.Wanted)
 	event := fmt.Sprintf(`{"name":"Decided","event":{"at":%d,"call":%q,"hash":%q,"allow":true,%s}}`, time.Now().UnixMilli(), call, wanted.Hash, how)
-	err = st.node.Client.Engine.SignalWorkflow(ctx, leg.RunID(st.place, leg.Root), "", "look", json.RawMessage(event))
+	err = st.node.Client.Engine.SignalWorkflow(ctx, host.RunID(st.place, host.Root), "", "look", json.RawMessage(event))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
@@ -70,7 +70,7 @@ func TestHosted(t *testing.T) {
 	delete(workers, holder)
 	awaitEnd(t, run, time.Now().Add(patience))
 	t.Logf("the answer came %v after the kill", time.Since(died))
-	checkAnswer(t, out.Bytes(), place, "It is a bird.", leg.Root, "main/1.0.0")
+	checkAnswer(t, out.Bytes(), place, "It is a bird.", host.Root, "main/1.0.0")
 	for _, w := range workers {
 		if err := w.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -82,7 +82,7 @@ func TestHosted(t *testing.T) {
 	h.finish(t, "promote", "--build", "1.4.2")
 	run, out = h.ask(t, "Thank you", "--continue", place.Conversation)
 	awaitEnd(t, run, time.Now().Add(patience))
-	checkAnswer(t, out.Bytes(), place, "You are welcome.", leg.Root)
+	checkAnswer(t, out.Bytes(), place, "You are welcome.", host.Root)
 	h.checkBooks(t, place)
 	rules := map[string]int{"send": 1, "read": 1, "slow": 1, "report": 1, "answer": 1, "thanks": 1}
 	if diff := cmp.Diff(rules, asked(h.meter(t))); diff != "" {

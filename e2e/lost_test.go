@@ -15,8 +15,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -115,7 +115,7 @@ func (st *stage) stuck(t *testing.T) (tasks string) {
 // lose has the engine end a run without telling it.
 func (st *stage) lose(t *testing.T, agent string) {
 	t.Helper()
-	if err := st.node.Client.Engine.TerminateWorkflow(t.Context(), leg.RunID(st.place, agent), "", "the engine lost it"); err != nil {
+	if err := st.node.Client.Engine.TerminateWorkflow(t.Context(), host.RunID(st.place, agent), "", "the engine lost it"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,7 +123,7 @@ func (st *stage) lose(t *testing.T, agent string) {
 // suspect tells the orchestrator that the engine may not run all of its sub-agents.
 func (st *stage) suspect(t *testing.T) {
 	t.Helper()
-	err := st.node.Client.Engine.SignalWorkflow(t.Context(), leg.RunID(st.place, leg.Root), "", "check", nil)
+	err := st.node.Client.Engine.SignalWorkflow(t.Context(), host.RunID(st.place, host.Root), "", "check", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (st *stage) waitFound(t *testing.T, agent string) {
 func (st *stage) roll(t *testing.T) {
 	t.Helper()
 	for i := range 1000 {
-		run, err := st.node.Client.Engine.DescribeWorkflowExecution(t.Context(), leg.RunID(st.place, leg.Root), "")
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(t.Context(), host.RunID(st.place, host.Root), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,13 +175,13 @@ func TestNewerEvents(t *testing.T) {
 		st.do(t, line)
 	}
 	event := fmt.Sprintf(`{"name":"CancelRequestedAnew","event":{"at":%d,"id":"c","reason":"user","by":%q}}`, time.Now().UnixMilli(), person)
-	post := journal.Posted{ID: "anew", Topic: "told", To: leg.Root, Event: json.RawMessage(event)}
+	post := journal.Posted{ID: "anew", Topic: "told", To: host.Root, Event: json.RawMessage(event)}
 	if _, err := on.control.Log.Append(t.Context(), st.place, time.Now(), post); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	workflow := leg.RunID(st.place, leg.Root)
+	workflow := host.RunID(st.place, host.Root)
 	if err := st.node.Client.Rouse(ctx, workflow); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 const (
@@ -377,7 +377,7 @@ func (st *stage) waitCourse(ctx context.Context, c command) error {
 func (st *stage) waitBeat(ctx context.Context, agent string) error {
 	first := time.Time{}
 	return st.until(ctx, func() (bool, error) {
-		run, err := st.node.Client.Engine.DescribeWorkflowExecution(ctx, leg.RunID(st.place, agent), "")
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(ctx, host.RunID(st.place, agent), "")
 		legs := run.GetPendingActivities()
 		if err != nil || len(legs) == 0 {
 			return false, err

@@ -13,8 +13,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/durable/history"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // The builds of one deployment.
@@ -72,12 +72,12 @@ func TestVersions(t *testing.T) {
 	busy.do(t, "wait turn 1")
 	a.served(t, map[string]int{"greet": 1, "send": 1, "read": 1, "report": 1, "answer": 1})
 	b.served(t, map[string]int{"greet": 1})
-	fresh.builds(t, leg.Root, []string{buildB})
-	idle.builds(t, leg.Root, []string{buildA})
+	fresh.builds(t, host.Root, []string{buildB})
+	idle.builds(t, host.Root, []string{buildA})
 
 	goOver(t, on, idle)
 	for _, st := range []*stage{idle, busy} {
-		st.builds(t, leg.Root, []string{buildA}, []string{buildB})
+		st.builds(t, host.Root, []string{buildA}, []string{buildB})
 	}
 	a.stop(t)
 	for _, st := range []*stage{idle, busy, fresh} {
@@ -144,7 +144,7 @@ func (st *stage) builds(t *testing.T, agent string, want ...[]string) {
 	defer stop()
 	diff := ""
 	err := st.until(ctx, func() (bool, error) {
-		runs, err := history.Chain(ctx, st.node.Client.Engine, leg.RunID(st.place, agent))
+		runs, err := history.Chain(ctx, st.node.Client.Engine, host.RunID(st.place, agent))
 		var found [][]string
 		for _, r := range runs {
 			found = append(found, r.Builds())
@@ -199,7 +199,7 @@ func goOver(t *testing.T, on *stack, idle *stage) {
 	err := idle.until(ctx, func() (bool, error) {
 		var err error
 		behind, err = on.control.Client.Behind(ctx, deployment, buildB)
-		return slices.Equal(behind, []string{leg.RunID(idle.place, leg.Root)}), err
+		return slices.Equal(behind, []string{host.RunID(idle.place, host.Root)}), err
 	})
 	if err != nil {
 		t.Fatalf("kept to the build before are %v: %v", behind, err)

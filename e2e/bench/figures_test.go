@@ -12,8 +12,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -165,14 +165,14 @@ func bareID(name string) string { return name + "-0" }
 
 func bareChild(name string, i int) string { return fmt.Sprintf("%s/%d", bareID(name), i) }
 
-func agentID(name string) string { return agentTask(name, leg.Root) }
+func agentID(name string) string { return agentTask(name, host.Root) }
 
 func agentChild(name string, i int) string {
-	return agentTask(name, fmt.Sprintf("%s/1.0.%d", leg.Root, i))
+	return agentTask(name, fmt.Sprintf("%s/1.0.%d", host.Root, i))
 }
 
 func agentTask(name, task string) string {
-	return leg.RunID(journal.Place{Tenant: app.LocalTenant, Conversation: name + "-0"}, task)
+	return host.RunID(journal.Place{Tenant: app.LocalTenant, Conversation: name + "-0"}, task)
 }
 
 // compare measures one shape on all, in turn, and prints a table.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 )
 
 // crowd is people at work: each opens conversations, one after another, says a few things in each,
@@ -87,7 +87,7 @@ func (c *crowd) carried(ctx context.Context) (agents, ambiguous int) {
 			continue // it counts when it can be read
 		}
 		for _, task := range s.Tasks {
-			if task.ID != leg.Root {
+			if task.ID != host.Root {
 				agents++
 			}
 		}
@@ -209,7 +209,7 @@ func asks(state api.Snapshot, name, conv string) (out []job) {
 func idle(state api.Snapshot) bool {
 	for _, t := range state.Tasks {
 		open := t.FinishedAt == nil
-		if t.ID == leg.Root {
+		if t.ID == host.Root {
 			open = t.Status != "completed"
 		}
 		if open {

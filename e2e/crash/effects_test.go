@@ -14,8 +14,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -34,7 +34,7 @@ const (
 
 // onceEnds are the points at which calls are interrupted: before they ran, after that, and after their
 // result was recorded.
-var onceEnds = []leg.Point{leg.PointOnceStarted, leg.PointOnceRan, leg.PointOnceEnd}
+var onceEnds = []host.Point{host.PointOnceStarted, host.PointOnceRan, host.PointOnceEnd}
 
 // TestLedger kills the worker of every one of 400 calls that must not run twice, 120 with -short, and of
 // 120 that can be reconciled, and holds the journal against a ledger that each call leaves a line in when it runs. No
@@ -146,9 +146,9 @@ func (l *load) account(t *testing.T, r round, ran map[string]int) (wrong int) {
 // want is what must have become of the calls of a round.
 func (r round) want() string {
 	switch {
-	case strings.HasPrefix(r.Convs, shapeMends), r.Point == leg.PointOnceEnd:
+	case strings.HasPrefix(r.Convs, shapeMends), r.Point == host.PointOnceEnd:
 		return "ran 1 times, completed"
-	case r.Point == leg.PointOnceRan:
+	case r.Point == host.PointOnceRan:
 		return "ran 1 times, indeterminate"
 	}
 	return "ran 0 times, indeterminate"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/durable/history"
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -121,12 +121,12 @@ func (c *crowd) waitAll(t *testing.T, convs []string, since time.Time) time.Dura
 }
 
 func (c *crowd) terminate(ctx context.Context, conv string) error {
-	return c.node.Client.Engine.TerminateWorkflow(ctx, leg.RunID(placeOf(conv), leg.Root), "", "somebody ends it")
+	return c.node.Client.Engine.TerminateWorkflow(ctx, host.RunID(placeOf(conv), host.Root), "", "somebody ends it")
 }
 
 // deleteRun deletes a run with its history.
 func (c *crowd) deleteRun(ctx context.Context, conv string) error {
-	return history.Delete(ctx, c.node.Client.Engine, c.node.Client.Namespace, leg.RunID(placeOf(conv), leg.Root))
+	return history.Delete(ctx, c.node.Client.Engine, c.node.Client.Namespace, host.RunID(placeOf(conv), host.Root))
 }
 
 // emptyEngine has the engine come back with empty databases.

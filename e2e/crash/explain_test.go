@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // explainMost is how many open conversations are explained.
@@ -37,7 +37,7 @@ func (l *load) explain(t *testing.T, open []string) {
 
 // engineOf is what the engine has under way for an orchestrator.
 func (l *load) engineOf(ctx context.Context, conv string) (out []string) {
-	run, err := l.node.Client.Engine.DescribeWorkflowExecution(ctx, leg.RunID(placeOf(conv), leg.Root), "")
+	run, err := l.node.Client.Engine.DescribeWorkflowExecution(ctx, host.RunID(placeOf(conv), host.Root), "")
 	if err != nil {
 		return []string{"engine: " + err.Error()}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 )
 
 // gathered counts the calls that wait in this process for the others of their round.
@@ -17,7 +17,7 @@ var gathered atomic.Int64
 
 // round is calls that all come to one point, where their worker dies.
 type round struct {
-	Point leg.Point
+	Point host.Point
 	// Convs is what the names of its conversations begin with, and Calls how many calls they make.
 	Convs string
 	Calls int64
@@ -27,7 +27,7 @@ type round struct {
 func (p part) gathering() string { return filepath.Join(p.Dir, "gathering") }
 
 // gather has a call of the round wait at its point. With the last one the process dies.
-func (p part) gather(point leg.Point, conv string) {
+func (p part) gather(point host.Point, conv string) {
 	text, err := os.ReadFile(p.gathering())
 	if err != nil {
 		return

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // load is what is asked of a world, through processes that may be killed, and the ledger of it.
@@ -89,7 +89,7 @@ func (l *load) unrest(ctx context.Context, conv string) []string {
 	unfinished := map[string]bool{}
 	for _, t := range s.Tasks {
 		open := t.FinishedAt.IsZero()
-		if t.ID == leg.Root {
+		if t.ID == host.Root {
 			// Somebody may have begun a conversation and gone before they said anything.
 			open = t.Status != chat.StatusCompleted && s.Conversation.Number > 0
 		}
@@ -122,7 +122,7 @@ func (l *load) heard(ctx context.Context, conv string) (int64, error) {
 
 // letters are the texts from the user's side in the orchestrator's transcript.
 func (l *load) letters(ctx context.Context, conv string) ([]string, error) {
-	messages, err := l.node.Log.Transcript(ctx, placeOf(conv), leg.Root, journal.Page{Limit: journal.PageMaxLimit})
+	messages, err := l.node.Log.Transcript(ctx, placeOf(conv), host.Root, journal.Page{Limit: journal.PageMaxLimit})
 	if err != nil {
 		return nil, err
 	}

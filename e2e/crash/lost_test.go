@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 )
 
 // stumbles is how often taskFails tries to have a task fail at the right moment, and unstumbled what it says
@@ -59,7 +59,7 @@ func runEnded(t *testing.T, l *load) {
 		if i > 0 {
 			continue
 		}
-		run := leg.RunID(placeOf(conversation), leg.Root)
+		run := host.RunID(placeOf(conversation), host.Root)
 		if err := l.node.Client.Engine.TerminateWorkflow(ctx, run, "", "somebody ends it"); err != nil {
 			t.Fatal(err)
 		}

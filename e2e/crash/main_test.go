@@ -16,8 +16,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // partVariable holds, as JSON, the part that a process of the test's binary plays.
@@ -157,15 +157,15 @@ func (p part) carriedBy(pid int) []string {
 }
 
 // fault notes which legs a process carries, and ends it at the point where it is to die.
-func (p part) fault() leg.Fault {
-	return func(point leg.Point, place journal.Place, task string) {
-		if point == leg.PointLegBegin {
+func (p part) fault() host.Fault {
+	return func(point host.Point, place journal.Place, task string) {
+		if point == host.PointLegBegin {
 			note(p.carried(os.Getpid()), "begin "+place.Conversation+" "+task)
 		}
-		if point == leg.PointLegEnd {
+		if point == host.PointLegEnd {
 			note(p.carried(os.Getpid()), "end "+place.Conversation+" "+task)
 		}
-		if point == leg.PointMailFlagged { // when it is reached is by chance, so that it is none to die at
+		if point == host.PointMailFlagged { // when it is reached is by chance, so that it is none to die at
 			p.stumble(place.Conversation)
 			return
 		}
@@ -180,14 +180,14 @@ func (p part) fault() leg.Fault {
 
 // reached is where all processes note the points that they reach, and fate where the test writes at
 // which one, and the how manieth time, the process that reaches it dies.
-func (p part) reached(point leg.Point) string {
+func (p part) reached(point host.Point) string {
 	return filepath.Join(p.Dir, "reached."+strings.ReplaceAll(string(point), "/", "."))
 }
 
 func (p part) fate() string { return filepath.Join(p.Dir, "fate") }
 
 // reach notes a point and ends the process if this is the time.
-func (p part) reach(point leg.Point) {
+func (p part) reach(point host.Point) {
 	nth := note(p.reached(point), "x") / 2
 	fate, err := os.ReadFile(p.fate())
 	if err != nil || string(fate) != fmt.Sprintf("%s %d", point, nth) || os.Remove(p.fate()) != nil {
@@ -216,7 +216,7 @@ const stumbleAfter = 900 * time.Millisecond
 // the engine has it done again, together with what has arrived meanwhile.
 func (p part) stumble(conv string) {
 	text, err := os.ReadFile(p.stumbling())
-	if err != nil || string(text) != conv || !slices.Contains(p.carriedBy(os.Getpid()), conv+" "+leg.Root) ||
+	if err != nil || string(text) != conv || !slices.Contains(p.carriedBy(os.Getpid()), conv+" "+host.Root) ||
 		os.Remove(p.stumbling()) != nil {
 		return
 	}

@@ -35,8 +35,8 @@ var mutants = []mutant{
 	{
 		Name: "acknowledged before it is committed", Seen: "database away",
 		Edits: []edit{{
-			"durable/client.go", "	if err != nil {\n		return journal.Written{}, err\n	}\n	c.Fault.At(leg.PointPosted",
-			"	if err != nil {\n		return journal.Written{}, nil\n	}\n	c.Fault.At(leg.PointPosted",
+			"durable/client.go", "	if err != nil {\n		return journal.Written{}, err\n	}\n	c.Fault.At(host.PointPosted",
+			"	if err != nil {\n		return journal.Written{}, nil\n	}\n	c.Fault.At(host.PointPosted",
 		}},
 	},
 	{
@@ -75,11 +75,11 @@ var mutants = []mutant{
 	},
 	{
 		Name: "once tool retried", Seen: "die after a once tool",
-		Edits: []edit{{"leg/runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"}},
+		Edits: []edit{{"host/run.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"}},
 	},
 	{
 		Name: "probe not heeded", Seen: "die in a tool that can tell",
-		Edits: []edit{{"leg/runtool.go", "	case happened == tool.HappenedYes:\n", "	case happened == tool.HappenedYes && p.Agent == \"\":\n"}},
+		Edits: []edit{{"host/run.go", "	case happened == tool.HappenedYes:\n", "	case happened == tool.HappenedYes && p.Agent == \"\":\n"}},
 	},
 	{
 		Name: "mail that has to wait is thrown away", Seen: "chatter",
@@ -94,7 +94,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "who speaks starts no run", Seen: "run ended from outside",
-		Edits: []edit{{"durable/client.go", "	if to != leg.Root {\n		return c.Engine.Signal", "	if to != \"\" {\n		return c.Engine.Signal"}},
+		Edits: []edit{{"durable/client.go", "	if to != host.Root {\n		return c.Engine.Signal", "	if to != \"\" {\n		return c.Engine.Signal"}},
 	},
 	{
 		Name: "background end told to nobody", Seen: "undisturbed",
@@ -140,7 +140,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "a run of its own that is not on record", Seen: "TestARunIsOrderedOnce",
-		Edits: []edit{{"leg/apart.go", "agent.ChildStarted{At: l.at(), Task: e.Task, Apart: true}", "agent.ChildStarted{At: l.at(), Task: e.Task}"}},
+		Edits: []edit{{"leg/apart.go", "agent.ChildStarted{At: l.At(), Task: e.Task, Apart: true}", "agent.ChildStarted{At: l.At(), Task: e.Task}"}},
 	},
 	{
 		Name: "a course without what is left to do", Seen: "TestACourseHasWhatIsLeftToDo",
@@ -156,7 +156,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "words for an agent that has finished are lost", Seen: "TestMailForNobody",
-		Edits: []edit{{"leg/post.go", "	if p.Number != 0 && p.To != Root {\n", "	if p.Number != 0 && p.To == Root {\n"}},
+		Edits: []edit{{"leg/post.go", "	if p.Number != 0 && p.To != host.Root {\n", "	if p.Number != 0 && p.To == host.Root {\n"}},
 	},
 }
 
@@ -182,7 +182,7 @@ func TestEveryMutantFits(t *testing.T) {
 // folder is where the test is that must notice, of those where the source of the host is.
 func (m mutant) folder(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"durable", "leg"} {
+	for _, name := range []string{"durable", "host", "leg"} {
 		files, err := filepath.Glob(filepath.Join(source(t), name, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -231,7 +231,7 @@ func (p *petition) unfinished(t *testing.T) []string {
 	var out []string
 	for conv, b := range p.seen {
 		for task := range b.tasks {
-			if task != leg.Root {
+			if task != host.Root {
 				out = append(out, conv+" "+task)
 			}
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -128,32 +128,32 @@ func draw(chance *rand.Rand, times int) []int {
 }
 
 // times counts how often each point was reached.
-func (l *load) times(t *testing.T) map[leg.Point]int {
+func (l *load) times(t *testing.T) map[host.Point]int {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(l.dir, "reached.*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[leg.Point]int{}
+	out := map[host.Point]int{}
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := strings.TrimPrefix(filepath.Base(file), "reached.")
-		out[leg.Point(strings.Replace(name, ".", "/", 1))] = int(info.Size() / 2)
+		out[host.Point(strings.Replace(name, ".", "/", 1))] = int(info.Size() / 2)
 	}
 	return out
 }
 
 // kill plays the tree and has a process die when it reaches the point the n-th time.
-func (l *load) kill(t *testing.T, name string, point leg.Point, n int) (string, bool) {
+func (l *load) kill(t *testing.T, name string, point host.Point, n int) (string, bool) {
 	t.Helper()
 	return l.killDuring(t, point, n, func() string { return l.tree(t, name) })
 }
 
 // killDuring has a worker die when it comes to a point for the nth time, while something is played.
-func (l *load) killDuring(t *testing.T, point leg.Point, n int, play func() string) (string, bool) {
+func (l *load) killDuring(t *testing.T, point host.Point, n int, play func() string) (string, bool) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(l.dir, "reached.*"))
 	for _, file := range append(files, filepath.Join(l.dir, "died")) {

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 var scenarios = flag.Bool("scenarios", false, "play the short scenarios, each against a world of its own")
@@ -41,8 +41,8 @@ func TestScenarios(t *testing.T) {
 		{"database away at a reply", 1, databaseAwayAtReply},
 		{"engine away", 1, engineAway},
 		{"sleeper", 2, sleeper},
-		{"die after an append", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, leg.PointLegAppended, 1, 5, 6) }},
-		{"die after a once tool", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, leg.PointOnceRan, 1) }},
+		{"die after an append", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, host.PointLegAppended, 1, 5, 6) }},
+		{"die after a once tool", 1, func(t *testing.T, l *load) { t.Helper(); dies(t, l, host.PointOnceRan, 1) }},
 		{"die with a result on record", 1, resultOnRecord},
 		{"die in a tool that can tell", 1, reconciled},
 		{"chatter", 1, chatter},
@@ -169,7 +169,7 @@ func sleeper(t *testing.T, l *load) {
 		l.do(t.Context(), 0, job{ID: conv + "o", Do: "open", Conv: conv})
 		l.convs = append(l.convs, conv)
 		l.do(t.Context(), 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: "linger 1 " + conv})
-		w := l.carrier(t, conv+" "+leg.Root)
+		w := l.carrier(t, conv+" "+host.Root)
 		if w == nil {
 			return
 		}
@@ -178,7 +178,7 @@ func sleeper(t *testing.T, l *load) {
 		time.Sleep(asleep)
 		w.signal(syscall.SIGCONT)
 		// The other's call takes longer than this.
-		if until(1200*time.Millisecond, func() bool { return slices.Contains(l.steps(conv, leg.Root+"/1.0.0"), "Replied") }) {
+		if until(1200*time.Millisecond, func() bool { return slices.Contains(l.steps(conv, host.Root+"/1.0.0"), "Replied") }) {
 			return
 		}
 	}
@@ -251,7 +251,7 @@ func (l *load) sleepThrough(t *testing.T, conv string) (slept time.Duration, sai
 }
 
 // dies plays trees in which a worker dies.
-func dies(t *testing.T, l *load, point leg.Point, times ...int) {
+func dies(t *testing.T, l *load, point host.Point, times ...int) {
 	t.Helper()
 	want := l.tree(t, "undisturbed")
 	l.convs = append(l.convs, "undisturbed")
@@ -273,7 +273,7 @@ func dies(t *testing.T, l *load, point leg.Point, times ...int) {
 // nobody was told: the model reads what is on record.
 func resultOnRecord(t *testing.T, l *load) {
 	t.Helper()
-	_, dead := l.kill(t, "die", leg.PointOnceEnd, 1)
+	_, dead := l.kill(t, "die", host.PointOnceEnd, 1)
 	l.convs = append(l.convs, "die")
 	if diff := cmp.Diff([]string{"stamped", "Accepted."}, l.told(t, "die", "main/1.0.1")); !dead || diff != "" {
 		t.Errorf("died: %v; what the model was told of its calls (-want +got):\n%s", dead, diff)
@@ -304,7 +304,7 @@ func reconciled(t *testing.T, l *load) {
 	t.Helper()
 	want := l.turn(t, "calm", shapeMend+" x")
 	l.convs = append(l.convs, "calm")
-	for i, point := range []leg.Point{leg.PointOnceStarted, leg.PointOnceRan, leg.PointOnceEnd} {
+	for i, point := range []host.Point{host.PointOnceStarted, host.PointOnceRan, host.PointOnceEnd} {
 		conv := fmt.Sprint("mend", i)
 		got, dead := l.killDuring(t, point, 1, func() string { return l.turn(t, conv, shapeMend+" x") })
 		l.convs = append(l.convs, conv)

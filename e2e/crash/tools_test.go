@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
@@ -21,8 +21,8 @@ type toolbox struct {
 	file string
 }
 
-// Tools implements leg.Toolbox.
-func (b toolbox) Tools(leg.Workspace, string) (*tool.Set, error) {
+// Tools implements host.Toolbox.
+func (b toolbox) Tools(host.Workspace, string) (*tool.Set, error) {
 	return tool.NewSet(tool.Options{},
 		stamp{name: "shell", class: chat.ClassOnce, argument: "command", file: b.file},
 		stamp{name: "write_file", class: chat.ClassIdempotent, argument: "path", file: b.file},

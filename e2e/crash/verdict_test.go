@@ -13,8 +13,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // verdict is what a run came to.
@@ -68,7 +68,7 @@ func (l *load) open(ctx context.Context) []string {
 		return []string{err.Error()}
 	}
 	for _, id := range running {
-		if !strings.HasSuffix(id, "/"+leg.Root) {
+		if !strings.HasSuffix(id, "/"+host.Root) {
 			out = append(out, id+" is open in the engine")
 		}
 	}
@@ -271,7 +271,7 @@ func (c tally) row(v *verdict, row journal.Row) {
 			c.replies[turn]++
 		}
 	case journal.Assigned:
-		if r.Task != leg.Root {
+		if r.Task != host.Root {
 			c.spawned[r.Task] = true
 		}
 	case journal.Finished:

@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -22,12 +22,12 @@ const rolesFor = 5 * time.Second
 // defaultOutput is the most that a reply may have when nothing is known of its model.
 const defaultOutput = 8192
 
-// catalog knows roles and prompts. It fills leg.Catalog from the files of each workspace.
+// catalog knows roles and prompts. It fills host.Catalog from the files of each workspace.
 type catalog struct {
 	loaded config.Loaded
 	prices *model.Prices
 	// folder is where a workspace is on this machine.
-	folder func(leg.Workspace) string
+	folder func(host.Workspace) string
 	// vault takes secrets out of what roles and instructions say: it is kept, and sent to models.
 	vault *secret.Vault
 	grove *grove
@@ -50,7 +50,7 @@ type registry struct {
 	read    time.Time
 }
 
-func newCatalog(loaded config.Loaded, folder func(leg.Workspace) string, g *grove, vault *secret.Vault) (*catalog, error) {
+func newCatalog(loaded config.Loaded, folder func(host.Workspace) string, g *grove, vault *secret.Vault) (*catalog, error) {
 	prices, err := model.NewPrices(model.PriceOptions{Override: overrides(loaded.Settings.Models)})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func newCatalog(loaded config.Loaded, folder func(leg.Workspace) string, g *grov
 }
 
 // roles reads the roles of a workspace.
-func (c *catalog) roles(at leg.Workspace) (registry, error) {
+func (c *catalog) roles(at host.Workspace) (registry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	folder := c.folder(at)
@@ -88,27 +88,27 @@ func (c *catalog) roles(at leg.Workspace) (registry, error) {
 	return r, nil
 }
 
-// Cast implements leg.Catalog.
-func (c *catalog) Cast(at leg.Workspace, name string) (leg.Casting, error) {
+// Cast implements host.Catalog.
+func (c *catalog) Cast(at host.Workspace, name string) (host.Casting, error) {
 	roles, err := c.roles(at)
 	if err != nil {
-		return leg.Casting{}, err
+		return host.Casting{}, err
 	}
 	role, err := roles.Role(name)
 	if err != nil {
-		return leg.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: err.Error()}
+		return host.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: err.Error()}
 	}
 	snapshot, err := role.Snapshot()
 	if err != nil {
-		return leg.Casting{}, err
+		return host.Casting{}, err
 	}
 	spec := role.Spec()
 	if spec.Model.Name != "" {
 		if spec.Model, err = c.model(spec.Model.Name); err != nil {
-			return leg.Casting{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+			return host.Casting{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 		}
 	}
-	casting := leg.Casting{Spec: spec, Snapshot: c.vault.RedactJSON(string(snapshot))}
+	casting := host.Casting{Spec: spec, Snapshot: c.vault.RedactJSON(string(snapshot))}
 	if role.ExposeAsTool {
 		casting.Exposed = &model.Tool{Name: role.Name, Description: role.Description, Schema: role.Input}
 	}
@@ -159,15 +159,15 @@ func (c *catalog) price(t config.Target, u chat.Usage) int64 {
 	return cost
 }
 
-// Script implements leg.Catalog.
-func (c *catalog) Script(s leg.Scene) (leg.Script, error) {
+// Script implements host.Catalog.
+func (c *catalog) Script(s host.Scene) (host.Script, error) {
 	roles, err := c.roles(s.Workspace)
 	if err != nil {
-		return leg.Script{}, err
+		return host.Script{}, err
 	}
 	role, err := config.Thaw([]byte(s.Snapshot))
 	if err != nil {
-		return leg.Script{}, err
+		return host.Script{}, err
 	}
 	folder := c.folder(s.Workspace)
 	guides, _ := config.Guides(roles.sources, folder) // what is wrong with them, doctor says
@@ -184,16 +184,16 @@ func (c *catalog) Script(s leg.Scene) (leg.Script, error) {
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: s.Began.Format(time.DateOnly),
 	})
 	if err != nil {
-		return leg.Script{}, err
+		return host.Script{}, err
 	}
-	out := leg.Script{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
+	out := host.Script{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
 	for _, p := range stretches {
 		out.System = append(out.System, model.Instruction{Text: c.vault.Redact(p.Text), Cache: p.Cache})
 	}
 	return out, nil
 }
 
-// Verdict implements leg.Catalog.
+// Verdict implements host.Catalog.
 func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
 	role, err := config.Thaw([]byte(snapshot))
 	if err != nil {
@@ -210,8 +210,8 @@ func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.P
 	return role.Judge(name, list), nil
 }
 
-// Output implements leg.Catalog.
-func (c *catalog) Output(snapshot string) (*leg.Output, error) {
+// Output implements host.Catalog.
+func (c *catalog) Output(snapshot string) (*host.Output, error) {
 	role, err := config.Thaw([]byte(snapshot))
 	if err != nil {
 		return nil, err
@@ -220,7 +220,7 @@ func (c *catalog) Output(snapshot string) (*leg.Output, error) {
 	if err != nil || o == nil {
 		return nil, err
 	}
-	return &leg.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
+	return &host.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
 }
 
 func mattersOf(matters []tool.Matter) []config.Matter {
@@ -231,12 +231,12 @@ func mattersOf(matters []tool.Matter) []config.Matter {
 	return list
 }
 
-// Sink implements leg.Catalog.
+// Sink implements host.Catalog.
 func (c *catalog) Sink(name string, matters []tool.Matter) bool {
 	return c.sinks.Judge(name, mattersOf(matters)) == agent.PolicyAllow
 }
 
-// Strange implements leg.Catalog.
+// Strange implements host.Catalog.
 func (c *catalog) Strange(path string) bool { return c.loaded.Settings.Taint.Strange(path) }
 
 // denied reads what whoever runs the machine denies, again after a while.
@@ -254,18 +254,18 @@ func (c *catalog) denied() ([]config.Rule, error) {
 	return denials, nil
 }
 
-// Compaction implements leg.Catalog.
+// Compaction implements host.Catalog.
 func (c *catalog) Compaction(pins []string) (string, error) {
-	roles, err := c.roles(leg.Workspace{})
+	roles, err := c.roles(host.Workspace{})
 	if err != nil {
 		return "", err
 	}
 	return roles.CompactPrompt(pins)
 }
 
-// Resolution implements leg.Catalog.
-func (c *catalog) Resolution(q leg.Inquiry) (string, error) {
-	roles, err := c.roles(leg.Workspace{})
+// Resolution implements host.Catalog.
+func (c *catalog) Resolution(q host.Inquiry) (string, error) {
+	roles, err := c.roles(host.Workspace{})
 	if err != nil {
 		return "", err
 	}
@@ -274,9 +274,9 @@ func (c *catalog) Resolution(q leg.Inquiry) (string, error) {
 	})
 }
 
-// Routing implements leg.Catalog.
-func (c *catalog) Routing(message string, open []leg.Inquiry) (string, error) {
-	roles, err := c.roles(leg.Workspace{})
+// Routing implements host.Catalog.
+func (c *catalog) Routing(message string, open []host.Inquiry) (string, error) {
+	roles, err := c.roles(host.Workspace{})
 	if err != nil {
 		return "", err
 	}

@@ -6,27 +6,27 @@ import (
 	"sync"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/worktree"
 )
 
-// grove has the trees beside each workspace of a node. It fills leg.Trees.
+// grove has the trees beside each workspace of a node. It fills host.Trees.
 type grove struct {
-	folder func(leg.Workspace) string
+	folder func(host.Workspace) string
 	// data is the data folder.
 	data string
 
 	mu     sync.Mutex
-	stores map[leg.Workspace]*worktree.Store
+	stores map[host.Workspace]*worktree.Store
 }
 
-func newGrove(folder func(leg.Workspace) string, data string) *grove {
-	return &grove{folder: folder, data: data, stores: map[leg.Workspace]*worktree.Store{}}
+func newGrove(folder func(host.Workspace) string, data string) *grove {
+	return &grove{folder: folder, data: data, stores: map[host.Workspace]*worktree.Store{}}
 }
 
 // store opens the store of a workspace's trees.
-func (g *grove) store(ctx context.Context, at leg.Workspace) (*worktree.Store, error) {
+func (g *grove) store(ctx context.Context, at host.Workspace) (*worktree.Store, error) {
 	folder := g.folder(at)
 	if folder == "" {
 		return nil, &chat.Error{Code: chat.CodeNotFound, Message: "the workspace is not on this machine"}
@@ -44,14 +44,14 @@ func (g *grove) store(ctx context.Context, at leg.Workspace) (*worktree.Store, e
 	return s, nil
 }
 
-// Ready implements leg.Trees.
-func (g *grove) Ready(ctx context.Context, at leg.Workspace) error {
+// Ready implements host.Trees.
+func (g *grove) Ready(ctx context.Context, at host.Workspace) error {
 	_, err := g.store(ctx, at)
 	return err
 }
 
-// Plant implements leg.Trees.
-func (g *grove) Plant(ctx context.Context, at leg.Workspace, tree, from string) error {
+// Plant implements host.Trees.
+func (g *grove) Plant(ctx context.Context, at host.Workspace, tree, from string) error {
 	s, err := g.store(ctx, at)
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func (g *grove) Plant(ctx context.Context, at leg.Workspace, tree, from string) 
 	return s.Plant(ctx, tree, from)
 }
 
-// Patch implements leg.Trees.
-func (g *grove) Patch(ctx context.Context, at leg.Workspace, tree string) (string, []journal.PatchFile, error) {
+// Patch implements host.Trees.
+func (g *grove) Patch(ctx context.Context, at host.Workspace, tree string) (string, []journal.PatchFile, error) {
 	s, err := g.store(ctx, at)
 	if err != nil {
 		return "", nil, err
@@ -73,8 +73,8 @@ func (g *grove) Patch(ctx context.Context, at leg.Workspace, tree string) (strin
 	return p.Text, files, err
 }
 
-// Remove implements leg.Trees.
-func (g *grove) Remove(ctx context.Context, at leg.Workspace, tree string) error {
+// Remove implements host.Trees.
+func (g *grove) Remove(ctx context.Context, at host.Workspace, tree string) error {
 	s, err := g.store(ctx, at)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (g *grove) Remove(ctx context.Context, at leg.Workspace, tree string) error
 }
 
 // where is the folder of a tree, or of the workspace if none is named.
-func (g *grove) where(ctx context.Context, at leg.Workspace, tree string) (string, error) {
+func (g *grove) where(ctx context.Context, at host.Workspace, tree string) (string, error) {
 	if tree == "" {
 		return g.folder(at), nil
 	}
@@ -98,7 +98,7 @@ func (g *grove) where(ctx context.Context, at leg.Workspace, tree string) (strin
 }
 
 // path is where a tree is or will be.
-func (g *grove) path(at leg.Workspace, tree string) (string, error) {
+func (g *grove) path(at host.Workspace, tree string) (string, error) {
 	s, err := g.store(context.Background(), at)
 	if err != nil {
 		return "", err

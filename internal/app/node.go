@@ -18,6 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
@@ -57,7 +58,7 @@ type NodeOptions struct {
 	Engine    string
 	EngineTLS config.EngineTLS
 	// Workspaces are the folders whose agents this node works for.
-	Workspaces map[leg.Workspace]string
+	Workspaces map[host.Workspace]string
 	// Local means that everything runs on this machine: who serves a workspace runs all of its agents.
 	Local bool
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
@@ -71,9 +72,9 @@ type NodeOptions struct {
 	// Codecs encode what crosses the engine. All nodes of an installation have the same.
 	Codecs []durable.Codec
 	// Tools are the tools of each workspace; nil means the built-in ones.
-	Tools leg.Toolbox
+	Tools host.Toolbox
 	// Fault is told of the points at which tests let the process die; nil outside tests.
-	Fault leg.Fault
+	Fault host.Fault
 	// Vault takes secrets out of what is recorded, published and logged; nil means one with those of
 	// the environment. The secrets of the settings are added to it.
 	Vault *secret.Vault
@@ -87,7 +88,7 @@ type Node struct {
 	// Trail is where commands leave their traces; nil when the journal is another's.
 	Trail *audit.Trail
 
-	witness leg.Witness
+	witness host.Witness
 	// people is nil where there is one person only.
 	people    people.Store
 	options   NodeOptions
@@ -169,12 +170,12 @@ func (n *Node) connect(ctx context.Context) (durable.Engine, error) {
 }
 
 // folder is where a workspace is on this machine, empty if it is not here.
-func (n *Node) folder(at leg.Workspace) string {
+func (n *Node) folder(at host.Workspace) string {
 	return n.options.Workspaces[at]
 }
 
 // serves reports whether a workspace is on this machine.
-func (n *Node) serves(at leg.Workspace) bool { return n.folder(at) != "" }
+func (n *Node) serves(at host.Workspace) bool { return n.folder(at) != "" }
 
 func (n *Node) openLog(ctx context.Context) error {
 	if n.options.Log != nil {
@@ -268,15 +269,17 @@ func (n *Node) Work() error {
 		return err
 	}
 	n.closers = append(n.closers, func() error { return closeTracer(tracer) })
-	host := leg.NewHost(leg.Options{
-		Log: n.Log, Witness: n.witness, Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Catalog: n.catalog, Tools: tools,
-		Serves: n.serves, Trees: n.grove, Engine: durable.Runs{Engine: n.engine},
-		Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
-		Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
+	carrier := leg.New(leg.Options{
+		Host: host.Options{
+			Log: n.Log, Witness: n.witness, Catalog: n.catalog, Tools: tools, Serves: n.serves, Trees: n.grove,
+			Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
+			Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
+		},
+		Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Engine: durable.Runs{Engine: n.engine},
 		TenantLegs: tenantSlots(n.options.Loaded.Settings), Family: n.options.Loaded.Settings.Worker.Family, Budget: n.options.Loaded.Settings.Quotas.Month,
 	})
-	n.worker = durable.NewWorker(n.engine, host, durable.WorkerOptions{
-		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b leg.Workspace) int {
+	n.worker = durable.NewWorker(n.engine, carrier, durable.WorkerOptions{
+		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b host.Workspace) int {
 			return strings.Compare(a.String(), b.String())
 		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local, Legs: n.options.Loaded.Settings.Worker.Slots,
 		CachedRuns: n.options.Loaded.Settings.Worker.CachedRuns,
@@ -363,7 +366,7 @@ func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
 	if t.Role == "" {
 		t.Role = "main"
 	}
-	casting, err := n.catalog.Cast(leg.Workspace{Tenant: place.Tenant, Name: t.Workspace}, t.Role)
+	casting, err := n.catalog.Cast(host.Workspace{Tenant: place.Tenant, Name: t.Workspace}, t.Role)
 	if err != nil {
 		return err
 	}

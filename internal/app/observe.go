@@ -9,8 +9,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -35,17 +35,17 @@ type observer struct {
 	redact func(string) string
 }
 
-func subject(whose leg.Whose) telemetry.Agent {
+func subject(whose host.Whose) telemetry.Agent {
 	return telemetry.Agent{
 		Tenant: whose.Place.Tenant, Conversation: whose.Place.Conversation, Path: whose.Agent, Task: whose.Task,
 		Depth: journal.Depth(whose.Agent),
 	}
 }
 
-// Leg implements leg.Observer.
-func (o observer) Leg(ctx context.Context, whose leg.Whose, stage leg.Stage) (context.Context, func(string, error)) {
+// Leg implements host.Observer.
+func (o observer) Leg(ctx context.Context, whose host.Whose, stage host.Stage) (context.Context, func(string, error)) {
 	a := subject(whose)
-	a.First = stage == leg.StageFirst
+	a.First = stage == host.StageFirst
 	ctx, end := o.tracer.Agent(ctx, a)
 	return ctx, func(role string, err error) {
 		fault := ""
@@ -56,9 +56,9 @@ func (o observer) Leg(ctx context.Context, whose leg.Whose, stage leg.Stage) (co
 	}
 }
 
-// Model implements leg.Observer.
+// Model implements host.Observer.
 func (o observer) Model(
-	ctx context.Context, whose leg.Whose, req model.Request,
+	ctx context.Context, whose host.Whose, req model.Request,
 ) (context.Context, func(model.Reply, *model.Error)) {
 	provider, name, found := strings.Cut(req.Model, "/")
 	if !found {
@@ -79,9 +79,9 @@ func (o observer) Model(
 	}
 }
 
-// Tool implements leg.Observer.
+// Tool implements host.Observer.
 func (o observer) Tool(
-	ctx context.Context, whose leg.Whose, run agent.RunTool, part chat.Part,
+	ctx context.Context, whose host.Whose, run agent.RunTool, part chat.Part,
 ) (context.Context, func(tool.Result, error)) {
 	ctx, end := o.tracer.Call(ctx, subject(whose), telemetry.Call{Tool: run.Tool, ID: run.Call, Arguments: o.redact(part.Args)})
 	return ctx, func(r tool.Result, err error) {

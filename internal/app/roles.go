@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // Roles implements api.Catalogue.
@@ -86,6 +86,6 @@ func layer(file string) string {
 }
 
 // within is a workspace of the tenant that the caller belongs to.
-func within(ctx context.Context, name string) leg.Workspace {
-	return leg.Workspace{Tenant: api.CallerOf(ctx).Tenant, Name: name}
+func within(ctx context.Context, name string) host.Workspace {
+	return host.Workspace{Tenant: api.CallerOf(ctx).Tenant, Name: name}
 }

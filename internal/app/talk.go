@@ -14,9 +14,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
-	"github.com/retinue-dev/retinue/internal/leg"
 	peoplestore "github.com/retinue-dev/retinue/internal/people/postgres"
 	"github.com/retinue-dev/retinue/internal/progress"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
@@ -54,7 +54,7 @@ func (n *Node) Find(ctx context.Context, conversation string) (Standing, error) 
 	if err != nil {
 		return Standing{}, err
 	}
-	entries, err := n.Log.Find(ctx, here(conversation), journal.Assigned{In: journal.In{Task: leg.Root}}.Key())
+	entries, err := n.Log.Find(ctx, here(conversation), journal.Assigned{In: journal.In{Task: host.Root}}.Key())
 	if err != nil || len(entries) == 0 {
 		return Standing{}, fmt.Errorf("read the orchestrator of %s: %w", conversation, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -20,9 +20,9 @@ import (
 )
 
 // workshop has the tools for each workspace of a node, and for the trees beside it. It fills
-// leg.Toolbox.
+// host.Toolbox.
 type workshop struct {
-	folder    func(leg.Workspace) string
+	folder    func(host.Workspace) string
 	grove     *grove
 	enclosure *enclosure
 	servers   *toolServers
@@ -46,7 +46,7 @@ type shop struct {
 
 // bench is where tools work: in a workspace, or in a tree of it.
 type bench struct {
-	workspace leg.Workspace
+	workspace host.Workspace
 	tree      string
 }
 
@@ -60,12 +60,12 @@ type opened struct {
 // opened again.
 const openTrees = 64
 
-func newWorkshop(folder func(leg.Workspace) string, g *grove, e *enclosure, servers *toolServers, vault *secret.Vault) *workshop {
+func newWorkshop(folder func(host.Workspace) string, g *grove, e *enclosure, servers *toolServers, vault *secret.Vault) *workshop {
 	return &workshop{folder: folder, grove: g, enclosure: e, servers: servers, vault: vault, sets: map[bench]shop{}}
 }
 
-// Tools implements leg.Toolbox.
-func (w *workshop) Tools(place leg.Workspace, tree string) (*tool.Set, error) {
+// Tools implements host.Toolbox.
+func (w *workshop) Tools(place host.Workspace, tree string) (*tool.Set, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := bench{place, tree}
@@ -141,7 +141,7 @@ func (w *workshop) furnish(at bench, folder string) ([]tool.Tool, error) {
 }
 
 // cache is the folder that the commands of a workspace, and of the trees beside it, keep their caches in.
-func (w *workshop) cache(at leg.Workspace) (string, error) {
+func (w *workshop) cache(at host.Workspace) (string, error) {
 	sum := sha256.Sum256([]byte(w.folder(at)))
 	dir := filepath.Join(w.grove.data, "caches", hex.EncodeToString(sum[:16]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

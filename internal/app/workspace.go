@@ -9,13 +9,13 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/people"
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
 )
 
 // Workspace is a folder that agents of one tenant work in.
-type Workspace = leg.Workspace
+type Workspace = host.Workspace
 
 // LocalWorkspace is a workspace of this machine's one tenant.
 func LocalWorkspace(name string) Workspace { return Workspace{Tenant: LocalTenant, Name: name} }

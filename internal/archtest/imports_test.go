@@ -34,6 +34,7 @@ var broken = []struct{ rule, file, imports string }{
 	{"the shell also reads lines", "internal/tool/shell/a.go", "./internal/tool/builtin"},
 	{"servers of tools are confined", "internal/tool/mcp/a.go", "./internal/durable"},
 	{"worktree knows git and the port to tools", "internal/worktree/a.go", "./internal/journal"},
+	{"a host knows agents by name", "internal/host/a.go", "./internal/leg"},
 	{"a leg hosts the core over the ports", "internal/leg/a.go", "./internal/durable"},
 	{"durable has the engine run legs", "internal/durable/a.go", "./internal/model"},
 	{"api speaks HTTP over journal and live", "internal/api/a.go", "./internal/durable"},

@@ -168,21 +168,33 @@ var outerRules = []Rule{
 		Why: "a program that others wrote runs in the sandbox and reaches what its gate allows, and nobody can leave that out",
 	},
 	{
+		Name: "a host knows agents by name",
+		From: []string{"./internal/host/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/agent", "./internal/agent/receipt", "./internal/chat", "./internal/journal", "./internal/model", "./internal/tool",
+			"./internal/host/...",
+		},
+		Why: "what is shared by all agents of a worker is told which one is meant, and holds nothing of a leg",
+	},
+	{
 		Name: "a leg hosts the core over the ports",
 		From: []string{"./internal/leg/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/agent", "./internal/agent/receipt", "./internal/chat", "./internal/journal",
+			"./internal/agent", "./internal/agent/receipt", "./internal/chat", "./internal/host", "./internal/journal",
 			"./internal/live", "./internal/model", "./internal/tool", "./internal/leg/...",
 		},
 		Why: "what carries agents on is told what it needs; it knows no engine, no adapter, no setting and no HTTP",
 	},
 	{
-		Name:  "durable has the engine run legs",
-		From:  []string{"./internal/durable/..."},
-		Deny:  []string{"./..."},
-		Allow: []string{"./internal/agent", "./internal/chat", "./internal/journal", "./internal/leg", "./internal/durable/..."},
-		Why:   "what knows the engine knows neither models nor tools: what an agent does is the leg's",
+		Name: "durable has the engine run legs",
+		From: []string{"./internal/durable/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/agent", "./internal/chat", "./internal/host", "./internal/journal", "./internal/leg", "./internal/durable/...",
+		},
+		Why: "what knows the engine knows neither models nor tools: what an agent does is the leg's",
 	},
 	{
 		Name:   "api speaks HTTP over journal and live",

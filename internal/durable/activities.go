@@ -9,19 +9,20 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// activities are what workflows leave to a host.
+// activities are what workflows leave to a carrier.
 type activities struct {
 	engine     Engine
-	host       *leg.Host
+	carrier    *leg.Carrier
 	heartbeats heartbeats
 }
 
 // agent is the workflow of one agent. Mail for a leg that runs in this very process goes there without the engine.
 func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
-	return carry(ctx, in, a.host.Fault, a.host.Ring)
+	return carry(ctx, in, a.carrier.Fault, a.carrier.Ring)
 }
 
 // leg carries an agent on, for as long as the engine waits for it.
@@ -30,7 +31,7 @@ func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) 
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	info, engine := activity.GetInfo(ctx), a.keepAlive(work, ctx)
-	out, err := a.host.Leg(work, in, leg.Watch{
+	out, err := a.carrier.Leg(work, in, leg.Watch{
 		Called: engine.called, Gone: engine.gone, Drained: activity.GetWorkerStopChannel(ctx),
 		Name: fmt.Sprintf("%s.%d", info.ActivityID, info.Attempt), Again: info.Attempt > 1,
 	})
@@ -39,12 +40,12 @@ func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) 
 
 // confess records that a run broke.
 func (a *activities) confess(ctx context.Context, c leg.Confession) error {
-	return final(a.host.Confess(ctx, c))
+	return final(a.carrier.Confess(ctx, c))
 }
 
 // review looks at arguments that a person would give a call.
 func (a *activities) review(ctx context.Context, in leg.ReviewInput) (leg.Reviewed, error) {
-	out, err := a.host.Review(ctx, in)
+	out, err := a.carrier.Review(ctx, in)
 	return out, final(err)
 }
 
@@ -54,7 +55,7 @@ func final(err error) error {
 	if busy, ok := errors.AsType[*leg.Busy](err); ok {
 		return temporal.NewApplicationErrorWithOptions(busy.Error(), "busy", temporal.ApplicationErrorOptions{NextRetryDelay: busy.Later})
 	}
-	if err == nil || !leg.Refused(err) {
+	if err == nil || !host.Refused(err) {
 		return err
 	}
 	return temporal.NewNonRetryableApplicationError(err.Error(), "refused", err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -34,7 +35,7 @@ type Client struct {
 	// Local means that whoever serves a workspace runs its agents' workflows too, as on one machine.
 	Local bool
 	// Fault is told of the points at which tests let a client die; nil outside tests.
-	Fault leg.Fault
+	Fault host.Fault
 }
 
 // New is a conversation to be opened.
@@ -53,7 +54,7 @@ type New struct {
 
 // Open begins a conversation. Doing so twice is the same as once.
 func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
-	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = place.Conversation, leg.Root, leg.Root,
+	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = place.Conversation, host.Root, host.Root,
 		journal.HashOf(n.Snapshot)
 	brief, err := json.Marshal(n.Brief)
 	if err != nil {
@@ -65,7 +66,7 @@ func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
 	_, err = c.Log.Append(ctx, place, c.now(),
 		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace, Command: n.Command, PrivateTo: n.PrivateTo},
 		journal.Assigned{
-			In: journal.In{Agent: leg.Root, Task: leg.Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
+			In: journal.In{Agent: host.Root, Task: host.Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
 			MaxIterations: n.Brief.Limits.Iterations, MaxDuration: n.Brief.Limits.Time,
 		})
 	return err
@@ -82,7 +83,7 @@ type Message struct {
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
 func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64, error) {
-	written, err := c.post(ctx, place, journal.Posted{ID: leg.TopicSaid + ":" + m.ID, Topic: leg.TopicSaid, To: leg.Root}, journal.Said{
+	written, err := c.post(ctx, place, journal.Posted{ID: leg.TopicSaid + ":" + m.ID, Topic: leg.TopicSaid, To: host.Root}, journal.Said{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
@@ -115,7 +116,7 @@ func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Deci
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
 	stop := journal.Stop(id, by, task)
-	stop.To = leg.Root
+	stop.To = host.Root
 	if i := strings.LastIndexByte(task, '/'); i > 0 {
 		stop.To = task[:i]
 	}
@@ -133,7 +134,7 @@ func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task s
 
 // closing asks the orchestrator to end the conversation for good.
 func closing(by string) journal.Posted {
-	return journal.Posted{ID: leg.TopicClose + ":" + by, Topic: leg.TopicClose, To: leg.Root}
+	return journal.Posted{ID: leg.TopicClose + ":" + by, Topic: leg.TopicClose, To: host.Root}
 }
 
 // Close ends a conversation for good, once everything in it has stopped.
@@ -150,10 +151,10 @@ func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string)
 	if err != nil {
 		return err
 	}
-	c.Fault.At(leg.PointPosted, place, leg.Root)
+	c.Fault.At(host.PointPosted, place, host.Root)
 	err = c.erase(ctx, place) // what never ran needs nobody to stop it
 	if errors.Is(err, errRunning) {
-		err = c.tell(ctx, place, leg.Root)
+		err = c.tell(ctx, place, host.Root)
 	}
 	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
 		c.Logger.WarnContext(ctx, "it will be removed later", "conversation", place.Conversation, "error", err)
@@ -168,7 +169,7 @@ var errRunning = errors.New("it has not stopped yet")
 func (c *Client) erase(ctx context.Context, place journal.Place) error {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	runs, err := c.Runs(ctx, place, leg.Root)
+	runs, err := c.Runs(ctx, place, host.Root)
 	if err != nil {
 		return err
 	}
@@ -183,12 +184,12 @@ func (c *Client) post(ctx context.Context, place journal.Place, post journal.Pos
 	if journal.Imported(place.Conversation) && post.Topic != leg.TopicClose {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
 	}
-	c.Fault.At(leg.PointPost, place, leg.Root)
+	c.Fault.At(host.PointPost, place, host.Root)
 	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
 	if err != nil {
 		return journal.Written{}, err
 	}
-	c.Fault.At(leg.PointPosted, place, leg.Root)
+	c.Fault.At(host.PointPosted, place, host.Root)
 	if written[0].Existed {
 		// Somebody sends it again, who knows how much later. The agent may have read it long since.
 		waiting, err := c.waiting(ctx, place, post)
@@ -225,7 +226,7 @@ func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 		return err
 	}
 	err := c.tell(ctx, p.Place, p.To)
-	c.Fault.At(leg.PointTold, p.Place, leg.Root)
+	c.Fault.At(host.PointTold, p.Place, host.Root)
 	if notFound(err) {
 		if err = c.takeBack(ctx, p); err != nil {
 			return err
@@ -252,7 +253,7 @@ func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 
 // tellAbove has an agent look that has no run of its name: one that was resumed, or one that the leg of an agent above carries.
 func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) error {
-	for to != leg.Root {
+	for to != host.Root {
 		task, err := leg.TaskOf(ctx, c.Log, place, to)
 		if err != nil {
 			return err
@@ -262,7 +263,7 @@ func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) 
 				return err
 			}
 		}
-		to = to[:max(strings.LastIndexByte(to, '/'), len(leg.Root))]
+		to = to[:max(strings.LastIndexByte(to, '/'), len(host.Root))]
 		if err := c.tell(ctx, place, to); !notFound(err) {
 			return err
 		}
@@ -284,7 +285,7 @@ func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
 		return err
 	}
 	if len(rows) > 1 {
-		err = c.tell(ctx, p.Place, leg.Root)
+		err = c.tell(ctx, p.Place, host.Root)
 	}
 	return errors.Join(leg.ErrGone, err)
 }
@@ -303,14 +304,14 @@ func (c *Client) posted(ctx context.Context, place journal.Place, id string) (jo
 func (c *Client) tell(ctx context.Context, place journal.Place, to string) error {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	if to != leg.Root {
-		return c.Engine.SignalWorkflow(ctx, leg.RunID(place, to), "", signalLook, nil)
+	if to != host.Root {
+		return c.Engine.SignalWorkflow(ctx, host.RunID(place, to), "", signalLook, nil)
 	}
 	options, begin, err := c.beginning(ctx, place)
 	if err != nil {
 		return err
 	}
-	_, err = c.Engine.SignalWithStartWorkflow(ctx, leg.RunID(place, leg.Root), signalLook, nil, options, workflowAgent, begin)
+	_, err = c.Engine.SignalWithStartWorkflow(ctx, host.RunID(place, host.Root), signalLook, nil, options, workflowAgent, begin)
 	return err
 }
 
@@ -324,7 +325,7 @@ func (c *Client) beginning(ctx context.Context, place journal.Place) (client.Sta
 		TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
 	}, leg.Begin{
-		Whose:      leg.Whose{Place: place, Agent: leg.Root, Task: leg.Root, Workspace: opened.Workspace},
+		Whose:      host.Whose{Place: place, Agent: host.Root, Task: host.Root, Workspace: opened.Workspace},
 		LegEffects: c.LegEffects,
 	}, nil
 }
@@ -337,7 +338,7 @@ func (c *Client) home(ctx context.Context, place journal.Place) (journal.Opened,
 	}
 	opened, _ := entries[0].Row.(journal.Opened) // nothing else has this key
 	if c.Local {
-		return opened, queueOf(leg.Workspace{Tenant: place.Tenant, Name: opened.Workspace}), nil
+		return opened, queueOf(host.Workspace{Tenant: place.Tenant, Name: opened.Workspace}), nil
 	}
 	return opened, controlQueue, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -102,7 +103,7 @@ rules:
 	}})
 	var back []string
 	for _, p := range rowsOf[journal.Posted](s) {
-		if p.To == leg.Root && p.Topic == leg.TopicTold && strings.Contains(string(p.Event), "Undelivered") {
+		if p.To == host.Root && p.Topic == leg.TopicTold && strings.Contains(string(p.Event), "Undelivered") {
 			back = append(back, p.ID)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package durable has agents run on Temporal. It is the only importer of its SDK, and imports leg, agent, chat and journal.
+// Package durable has agents run on Temporal. It is the only importer of its SDK, and imports leg, host, agent, chat and journal.
 //
 // The orchestrator has a workflow. The workflow supervises: it waits for a look, a timer or the end of a leg, and starts legs. It knows
 // ids and numbers. A leg is one heartbeating activity, and what it does is package leg's. So a run is a chain of legs, and the engine's

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/leg"
@@ -20,9 +21,9 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 	place := journal.Place{Tenant: "acme", Conversation: journal.ImportPrefix + "x"}
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.Assigned{In: journal.In{Agent: leg.Root, Task: leg.Root}, Role: "main"},
+		journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
 		journal.Said{ID: "m", By: "ann"},
-		journal.Posted{ID: "said:m", Topic: leg.TopicSaid, To: leg.Root},
+		journal.Posted{ID: "said:m", Topic: leg.TopicSaid, To: host.Root},
 	}
 	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)
@@ -30,7 +31,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 	_, err := c.Say(t.Context(), place, Message{ID: "n", By: "ann"})
 	asked := map[string]error{
 		"say": err, "cancel": c.Cancel(t.Context(), place, "x", "ann", ""),
-		"decide": c.Decide(t.Context(), place, journal.Decided{In: journal.In{Agent: leg.Root, Task: leg.Root}, Call: "1.0"}),
+		"decide": c.Decide(t.Context(), place, journal.Decided{In: journal.In{Agent: host.Root, Task: host.Root}, Call: "1.0"}),
 	}
 	for what, err := range asked {
 		if chat.CodeOf(err) != chat.CodeConflict {

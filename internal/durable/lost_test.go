@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -28,9 +29,9 @@ rules:
 func TestACancelledLegMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)
-	other := leg.NewHost(s.host.Options)
-	other.Fault = func(p leg.Point, _ journal.Place, _ string) {
-		if p == leg.PointLegAppended {
+	other := leg.New(s.carrier.Options)
+	other.Fault = func(p host.Point, _ journal.Place, _ string) {
+		if p == host.PointLegAppended {
 			panic(errLost{})
 		}
 	}
@@ -48,7 +49,7 @@ func TestACancelledLegMayHaveBegun(t *testing.T) {
 				err = temporal.NewCanceledError()
 			}
 		}()
-		return (&activities{engine: s.does.engine, host: other}).leg(ctx, in)
+		return (&activities{engine: s.does.engine, carrier: other}).leg(ctx, in)
 	}, activity.RegisterOptions{Name: activityLeg, DisableAlreadyRegisteredCheck: true})
 	s.play("one", map[time.Duration]func(){time.Minute: func() {
 		said = true
@@ -79,12 +80,12 @@ func (r *refusing) Steps(ctx context.Context, place journal.Place, task string, 
 func TestABrokenRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
-	s.host.Log = &refusing{Log: s.log, task: "main/1.0.0"}
+	s.carrier.Log = &refusing{Log: s.log, task: "main/1.0.0"}
 	s.play("ring", nil)
 	s.says("It is failed.")
 
 	s = newStage(t, ringing, nil)
-	s.host.Log = &refusing{Log: s.log, task: leg.Root}
+	s.carrier.Log = &refusing{Log: s.log, task: host.Root}
 	if err := s.run("ring", nil); err == nil {
 		t.Error("a lead without steps goes on")
 	}

@@ -1,6 +1,9 @@
 package durable
 
-import "github.com/retinue-dev/retinue/internal/leg"
+import (
+	"github.com/retinue-dev/retinue/internal/host"
+	"github.com/retinue-dev/retinue/internal/leg"
+)
 
 // Names that histories and running programs know. They never change.
 const (
@@ -16,7 +19,7 @@ const (
 )
 
 // queueOf is where the legs of agents that work in a workspace are carried out: the files are there.
-func queueOf(at leg.Workspace) string {
+func queueOf(at host.Workspace) string {
 	if at.Name == "" {
 		return controlQueue
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // fruit has a lead who hands out two files to read, and answers with what comes back.
@@ -47,7 +47,7 @@ type errLost struct{}
 // that they come to it. What comes of it is the same, and each task ends once.
 func TestADelegation(t *testing.T) {
 	t.Parallel()
-	for _, point := range []leg.Point{leg.PointLegBegin, leg.PointLegFolded, leg.PointLegAppend, leg.PointLegAppended, leg.PointLegEnd} {
+	for _, point := range []host.Point{host.PointLegBegin, host.PointLegFolded, host.PointLegAppend, host.PointLegAppended, host.PointLegEnd} {
 		for nth, lost := 1, true; lost; nth++ {
 			lost = delegate(t, point, nth)
 			if nth == 2 && !lost {
@@ -58,10 +58,10 @@ func TestADelegation(t *testing.T) {
 }
 
 // delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports whether one did.
-func delegate(t *testing.T, point leg.Point, nth int) (lost bool) {
+func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	t.Helper()
 	var seen visits
-	s := newStage(t, fruit, func(p leg.Point, _ journal.Place, _ string) {
+	s := newStage(t, fruit, func(p host.Point, _ journal.Place, _ string) {
 		if p == point && seen.count(p) == nth {
 			panic(errLost{})
 		}

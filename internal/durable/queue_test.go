@@ -3,12 +3,12 @@ package durable
 import (
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/leg"
+	"github.com/retinue-dev/retinue/internal/host"
 )
 
 func TestQueuesOfTenants(t *testing.T) {
-	seen := map[string]leg.Workspace{}
-	for _, at := range []leg.Workspace{
+	seen := map[string]host.Workspace{}
+	for _, at := range []host.Workspace{
 		{Tenant: "acme", Name: "shop"}, {Tenant: "mallory", Name: "shop"}, {Tenant: "acme", Name: "stall"}, {Tenant: "local", Name: "/srv/shop"}, {Tenant: "acme"},
 	} {
 		if other, taken := seen[queueOf(at)]; taken {
@@ -16,7 +16,7 @@ func TestQueuesOfTenants(t *testing.T) {
 		}
 		seen[queueOf(at)] = at
 	}
-	if got := queueOf(leg.Workspace{Tenant: "acme"}); got != controlQueue {
+	if got := queueOf(host.Workspace{Tenant: "acme"}); got != controlQueue {
 		t.Errorf("without a workspace: %s", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -82,10 +83,10 @@ var errUnasked = errors.New("the engine does not say what it runs")
 func (r *Reconciler) look(ctx context.Context, places []journal.Place, working map[journal.Place][]journal.WorkingTask) error {
 	var ids []string
 	for _, place := range places {
-		ids = append(ids, leg.RunID(place, leg.Root))
+		ids = append(ids, host.RunID(place, host.Root))
 		for _, t := range working[place] {
 			if t.Background {
-				ids = append(ids, leg.RunID(place, t.Task))
+				ids = append(ids, host.RunID(place, t.Task))
 			}
 		}
 	}
@@ -114,13 +115,13 @@ func (r *Reconciler) look(ctx context.Context, places []journal.Place, working m
 
 // early reports whether a run that is not on the list was mended a moment ago.
 func (r *Reconciler) early(place journal.Place, task string) bool {
-	return r.Client.now().Before(r.tried[leg.RunID(place, task)].next)
+	return r.Client.now().Before(r.tried[host.RunID(place, task)].next)
 }
 
 // lost reports whether the engine does not run a task, and counts that it is mended. About one that is not on its list the engine
 // is asked, after a pause.
 func (r *Reconciler) lost(ctx context.Context, place journal.Place, task string) (bool, error) {
-	id := leg.RunID(place, task)
+	id := host.RunID(place, task)
 	if r.seen[id] {
 		return false, nil
 	}
@@ -180,10 +181,10 @@ func (r *Reconciler) working(ctx context.Context) ([]journal.Place, map[journal.
 // below it. A background task that is lost is reported to its parent, whose leg starts it again. One that waits for a place to run
 // looks lost too: its parent knows better and does nothing.
 func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []journal.WorkingTask) (did Mended, err error) {
-	if r.early(place, leg.Root) {
+	if r.early(place, host.Root) {
 		return did, nil
 	}
-	lost, err := r.lost(ctx, place, leg.Root)
+	lost, err := r.lost(ctx, place, host.Root)
 	if err != nil {
 		return did, err
 	}
@@ -192,7 +193,7 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 		return did, r.Client.restart(ctx, place)
 	}
 	for _, t := range tasks {
-		if t.Agent == leg.Root || !t.Background || r.early(place, t.Task) {
+		if t.Agent == host.Root || !t.Background || r.early(place, t.Task) {
 			continue
 		}
 		lost, err := r.lost(ctx, place, t.Task)
@@ -215,7 +216,7 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 func (c *Client) Runs(ctx context.Context, place journal.Place, task string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	run, err := c.Engine.DescribeWorkflowExecution(ctx, leg.RunID(place, task), "")
+	run, err := c.Engine.DescribeWorkflowExecution(ctx, host.RunID(place, task), "")
 	if err != nil && !notFound(err) {
 		return false, fmt.Errorf("ask the engine about %s: %w", task, err)
 	}
@@ -230,7 +231,7 @@ func (c *Client) restart(ctx context.Context, place journal.Place) error {
 	if err != nil {
 		return err
 	}
-	options.ID = leg.RunID(place, leg.Root)
+	options.ID = host.RunID(place, host.Root)
 	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	if _, err := c.Engine.ExecuteWorkflow(ctx, options, workflowAgent, begin); err != nil {
 		return fmt.Errorf("start %s again: %w", options.ID, err)

@@ -18,9 +18,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // forgetfulEngine runs some agents and has never heard of others, or has ended them.
@@ -100,7 +100,7 @@ func TestReconcile(t *testing.T) {
 		t.Helper()
 		in := func(id string) journal.In { return journal.In{Agent: id, Task: id} }
 		rows := []journal.Row{
-			journal.Opened{By: "ann"}, journal.Assigned{In: in(leg.Root), Role: "main"}, journal.Moved{In: in(leg.Root), Serial: 1, Status: root},
+			journal.Opened{By: "ann"}, journal.Assigned{In: in(host.Root), Role: "main"}, journal.Moved{In: in(host.Root), Serial: 1, Status: root},
 		}
 		for _, id := range below {
 			parent := id[:strings.LastIndexByte(id, '/')]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -63,10 +64,10 @@ func (c *Client) review(ctx context.Context, place journal.Place, row journal.Pr
 		return out, err
 	}
 	in := leg.ReviewInput{
-		Whose: leg.Whose{Place: place, Agent: row.Agent, Task: row.Task, Workspace: opened.Workspace}, Call: row.Call, Edit: row.Edit,
+		Whose: host.Whose{Place: place, Agent: row.Agent, Task: row.Task, Workspace: opened.Workspace}, Call: row.Call, Edit: row.Edit,
 	}
 	run, err := c.Engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: leg.RunID(place, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
+		ID: host.RunID(place, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),

@@ -26,6 +26,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/leg"
@@ -41,13 +42,13 @@ import (
 // the scripted one behind a provider's real SDK. Waiting for a person takes no time: the suite's clock jumps.
 type stage struct {
 	*testing.T
-	env    *testsuite.TestWorkflowEnvironment
-	host   *leg.Host
-	does   *activities
-	client *Client
-	log    journal.Log
-	model  *scripted.Model
-	place  journal.Place
+	env     *testsuite.TestWorkflowEnvironment
+	carrier *leg.Carrier
+	does    *activities
+	client  *Client
+	log     journal.Log
+	model   *scripted.Model
+	place   journal.Place
 	// window is how much the model takes.
 	window int64
 	// rung are the arguments that the bell was rung with.
@@ -58,8 +59,8 @@ type stage struct {
 	running map[string]bool
 }
 
-// newStage makes one for a script of the model. leg.Fault hears of the points that the host comes to; it may be nil.
-func newStage(t *testing.T, script string, fault leg.Fault) *stage {
+// newStage makes one for a script of the model. host.Fault hears of the points that the host comes to; it may be nil.
+func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	t.Helper()
 	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
 	quiet := slog.New(slog.DiscardHandler)
@@ -69,12 +70,14 @@ func newStage(t *testing.T, script string, fault leg.Fault) *stage {
 	s.env.SetTestTimeout(time.Minute)
 	s.env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&waiting{}}})
 	s.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: director, TaskQueue: controlQueue})
-	s.host = leg.NewHost(leg.Options{
-		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
-		Engine: Runs{playedEngine{stage: s}}, Logger: quiet, Now: s.env.Now, Fault: fault,
+	s.carrier = leg.New(leg.Options{
+		Host: host.Options{
+			Log: s.log, Catalog: company{s}, Tools: s.shelf(), Name: "w", Logger: quiet, Now: s.env.Now, Fault: fault,
+		},
+		Models: s.models(script), Live: live.NewLocal(1), Engine: Runs{playedEngine{stage: s}},
 	})
 	s.client = &Client{Log: s.log, Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now}
-	s.does = &activities{engine: playedEngine{stage: s}, host: s.host}
+	s.does = &activities{engine: playedEngine{stage: s}, carrier: s.carrier}
 	s.env.RegisterActivityWithOptions(s.does.leg, activity.RegisterOptions{Name: activityLeg})
 	s.env.RegisterActivityWithOptions(s.does.confess, activity.RegisterOptions{Name: activityConfess})
 	s.env.RegisterWorkflowWithOptions(s.does.agent, workflow.RegisterOptions{Name: workflowAgent})
@@ -98,7 +101,7 @@ func (s *stage) models(script string) model.Client {
 }
 
 // shelf has the tools for files, in a folder with two of them.
-func (s *stage) shelf() leg.Toolbox {
+func (s *stage) shelf() host.Toolbox {
 	s.Helper()
 	dir := s.TempDir()
 	for _, name := range []string{"plums.md", "pears.md"} {
@@ -138,7 +141,7 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.place, "ann")) })
 	_, begin, err := s.client.beginning(s.Context(), s.place)
 	s.must(err)
-	s.running = map[string]bool{leg.RunID(s.place, leg.Root): true}
+	s.running = map[string]bool{host.RunID(s.place, host.Root): true}
 	s.env.ExecuteWorkflow(director, begin)
 	return s.env.GetWorkflowError()
 }
@@ -146,7 +149,7 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 // open opens the conversation.
 func (s *stage) open() {
 	s.Helper()
-	cast, err := company{s}.Cast(leg.Workspace{}, "lead")
+	cast, err := company{s}.Cast(host.Workspace{}, "lead")
 	s.must(err)
 	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Snapshot: cast.Snapshot, Brief: agent.Brief{
 		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
@@ -171,7 +174,7 @@ func (s *stage) direct(ctx workflow.Context, root leg.Begin) error {
 	over := false
 	selector := workflow.NewSelector(ctx)
 	start := func(in leg.Begin, end func(error)) {
-		id := leg.RunID(in.Place, in.Task)
+		id := host.RunID(in.Place, in.Task)
 		child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), workflowAgent, in)
 		_ = child.GetChildWorkflowExecution().Get(ctx, nil) // before that the suite takes no signal for it
 		selector.AddFuture(child, func(f workflow.Future) {
@@ -206,7 +209,7 @@ func (s *stage) runs(id string, now bool) (before bool) {
 
 // look has the orchestrator look at its mail.
 func (s *stage) look() {
-	s.env.SignalWorkflow(director, order{ID: leg.RunID(s.place, leg.Root), Signal: signalLook})
+	s.env.SignalWorkflow(director, order{ID: host.RunID(s.place, host.Root), Signal: signalLook})
 }
 
 // decide has the person decide about a call.
@@ -327,7 +330,7 @@ func (e playedEngine) SignalWithStartWorkflow(
 // ExecuteWorkflow starts an agent that does not run, or has arguments looked at.
 func (e playedEngine) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
 	if begin, ok := args[0].(leg.Begin); ok {
-		if !e.stage.runs(leg.RunID(begin.Place, begin.Task), true) {
+		if !e.stage.runs(host.RunID(begin.Place, begin.Task), true) {
 			e.stage.env.SignalWorkflow(director, order{Begin: &begin})
 		}
 		return nil, nil //nolint:nilnil // nobody looks at it
@@ -375,7 +378,7 @@ func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 // oneShelf has the same tools for everybody.
 type oneShelf struct{ set *tool.Set }
 
-func (o oneShelf) Tools(leg.Workspace, string) (*tool.Set, error) { return o.set, nil }
+func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.set, nil }
 
 // company has two roles: lead, who hands work out, and helper, who reads and writes.
 type company struct{ stage *stage }
@@ -388,19 +391,19 @@ func (company) role(name string) config.Role {
 	}
 }
 
-func (c company) Cast(_ leg.Workspace, name string) (leg.Casting, error) {
+func (c company) Cast(_ host.Workspace, name string) (host.Casting, error) {
 	if !slices.Contains([]string{"lead", "helper"}, name) {
-		return leg.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+		return host.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
 	role := c.role(name)
 	snapshot, err := role.Snapshot()
 	spec := role.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
-	return leg.Casting{Spec: spec, Snapshot: string(snapshot)}, err
+	return host.Casting{Spec: spec, Snapshot: string(snapshot)}, err
 }
 
-func (company) Script(s leg.Scene) (leg.Script, error) {
-	return leg.Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+func (company) Script(s host.Scene) (host.Script, error) {
+	return host.Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
 }
 
 func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
@@ -415,24 +418,24 @@ func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Poli
 	return role.Judge(name, list), nil
 }
 
-func (company) Output(string) (*leg.Output, error)            { return nil, nil } //nolint:nilnil // anything goes
-func (company) Sink(string, []tool.Matter) bool               { return false }
-func (company) Strange(string) bool                           { return false }
-func (company) Compaction([]string) (string, error)           { return "Sum it up.", nil }
-func (company) Resolution(i leg.Inquiry) (string, error)      { return "Answer " + i.ID, nil }
-func (company) Routing(string, []leg.Inquiry) (string, error) { return "Whose is it?", nil }
+func (company) Output(string) (*host.Output, error)            { return nil, nil } //nolint:nilnil // anything goes
+func (company) Sink(string, []tool.Matter) bool                { return false }
+func (company) Strange(string) bool                            { return false }
+func (company) Compaction([]string) (string, error)            { return "Sum it up.", nil }
+func (company) Resolution(i host.Inquiry) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []host.Inquiry) (string, error) { return "Whose is it?", nil }
 
 // visits counts how often points are come to, from any goroutine.
 type visits struct {
 	mu sync.Mutex
-	n  map[leg.Point]int
+	n  map[host.Point]int
 }
 
-func (v *visits) count(p leg.Point) int {
+func (v *visits) count(p host.Point) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.n == nil {
-		v.n = map[leg.Point]int{}
+		v.n = map[host.Point]int{}
 	}
 	v.n[p]++
 	return v.n[p]

@@ -14,6 +14,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/leg"
@@ -56,10 +57,10 @@ func TestASweepServesOthersMeanwhile(t *testing.T) {
 	c := &Client{Log: log, Engine: engine}
 	for i, id := range []string{"first", "second"} {
 		place := journal.Place{Tenant: fmt.Sprint("t", i), Conversation: id}
-		rows := []journal.Row{journal.Opened{By: "ann"}, journal.Assigned{In: journal.In{Agent: leg.Root, Task: leg.Root}, Role: "main"}}
+		rows := []journal.Row{journal.Opened{By: "ann"}, journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"}}
 		for n := range 3 - 2*i {
 			m := fmt.Sprint("m", n)
-			rows = append(rows, journal.Said{ID: m, By: "ann"}, journal.Posted{ID: "said:" + m, Topic: leg.TopicSaid, To: leg.Root})
+			rows = append(rows, journal.Said{ID: m, By: "ann"}, journal.Posted{ID: "said:" + m, Topic: leg.TopicSaid, To: host.Root})
 		}
 		if _, err := log.Append(t.Context(), place, time.UnixMilli(int64(1+i)), rows...); err != nil {
 			t.Fatal(err)
@@ -101,7 +102,7 @@ func TestASweepSlowsDown(t *testing.T) {
 	say := func(conversation, id string) {
 		t.Helper()
 		_, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: conversation}, now, journal.Opened{By: "ann"},
-			journal.Said{ID: id, By: "ann"}, journal.Posted{ID: "said:" + id, Topic: leg.TopicSaid, To: leg.Root})
+			journal.Said{ID: id, By: "ann"}, journal.Posted{ID: "said:" + id, Topic: leg.TopicSaid, To: host.Root})
 		if err != nil {
 			t.Fatal(err)
 		}

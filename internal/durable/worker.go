@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
@@ -68,7 +69,7 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 // WorkerOptions say what a worker serves.
 type WorkerOptions struct {
 	// Workspaces are those whose legs this worker carries out, beside agents without one.
-	Workspaces []leg.Workspace
+	Workspaces []host.Workspace
 	// LegsOnly serves workspaces and leaves the agents' workflows to others; Local runs the workflows
 	// of a workspace's agents where the workspace is served.
 	LegsOnly, Local bool
@@ -87,8 +88,8 @@ type Worker struct {
 }
 
 // NewWorker makes a worker; Start starts it.
-func NewWorker(engine Engine, host *leg.Host, o WorkerOptions) *Worker {
-	w, does := &Worker{}, &activities{engine: engine, host: host}
+func NewWorker(engine Engine, carrier *leg.Carrier, o WorkerOptions) *Worker {
+	w, does := &Worker{}, &activities{engine: engine, carrier: carrier}
 	if o.CachedRuns > 0 {
 		worker.SetStickyWorkflowCacheSize(o.CachedRuns)
 	}

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
@@ -49,7 +50,7 @@ type run struct {
 
 	selector workflow.Selector
 	broken   error
-	fault    leg.Fault
+	fault    host.Fault
 	// ring has a leg look at its mail that may run in this very process.
 	ring func(journal.Place, string) bool
 }
@@ -65,7 +66,7 @@ type legRun struct {
 func Agent(ctx workflow.Context, in leg.Begin) error { return carry(ctx, in, nil, nil) }
 
 // carry takes one agent from its first leg to its last.
-func carry(ctx workflow.Context, in leg.Begin, fault leg.Fault, ring func(journal.Place, string) bool) error {
+func carry(ctx workflow.Context, in leg.Begin, fault host.Fault, ring func(journal.Place, string) bool) error {
 	r := &run{in: in, selector: workflow.NewSelector(ctx), fault: fault, ring: ring}
 	if in.Last != nil {
 		r.last = *in.Last
@@ -101,7 +102,7 @@ func carry(ctx workflow.Context, in leg.Begin, fault leg.Fault, ring func(journa
 		case r.due(ctx):
 			r.startLeg(ctx)
 		case r.last.Next == leg.NextEnd:
-			r.point(leg.PointEnded)
+			r.point(host.PointEnded)
 			return nil
 		}
 		r.setTimer(ctx)
@@ -199,7 +200,7 @@ func (r *run) flagLeg(ctx workflow.Context) {
 	}
 	if r.ring != nil && !workflow.IsReplaying(ctx) {
 		r.ring(r.in.Place, r.in.Agent)
-		r.point(leg.PointMailFlagged)
+		r.point(host.PointMailFlagged)
 	}
 }
 
@@ -222,12 +223,12 @@ func (r *run) startLeg(ctx workflow.Context) {
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
 		},
 	}))
-	r.point(leg.PointLegStart)
+	r.point(host.PointLegStart)
 	r.leg = &legRun{in: in, flag: flag}
 	r.selector.AddFuture(workflow.ExecuteActivity(legCtx, activityLeg, in), func(f workflow.Future) {
 		var out leg.Result
 		err := f.Get(ctx, &out)
-		r.point(leg.PointLegDone)
+		r.point(host.PointLegDone)
 		r.legDone(out, err)
 	})
 }
@@ -258,4 +259,4 @@ func (r *run) legDone(out leg.Result, err error) {
 	}
 }
 
-func (r *run) point(p leg.Point) { r.fault.At(p, r.in.Place, r.in.Task) }
+func (r *run) point(p host.Point) { r.fault.At(p, r.in.Place, r.in.Task) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -23,7 +24,7 @@ func (l *leg) startOf(c *agent.Child) agent.StartChild {
 func (l *leg) startApart(ctx context.Context) error {
 	e := l.apart[0]
 	l.apart = l.apart[1:]
-	if err := l.take(ctx, landing{event: agent.ChildStarted{At: l.at(), Task: e.Task, Apart: true}}); err != nil {
+	if err := l.take(ctx, landing{event: agent.ChildStarted{At: l.At(), Task: e.Task, Apart: true}}); err != nil {
 		return err
 	}
 	if l.course.State.Runs(e.Task) { // else it has been stopped meanwhile
@@ -77,22 +78,22 @@ func (l *leg) order(ctx context.Context, in Begin) error {
 		return ctx.Err()
 	}
 	defer func() { <-l.orders }()
-	l.point(PointStartChild)
+	l.point(host.PointStartChild)
 	return l.Engine.Start(ctx, in, l.in.Queue)
 }
 
 // sendEnd closes the books of a task that cannot go on, and tells the parent by mail.
-func (h *Host) sendEnd(ctx context.Context, c Confession, o agent.Outcome) error {
-	rows, err := h.closedTree(ctx, c.Whose, o)
+func (c *Carrier) sendEnd(ctx context.Context, in Confession, o agent.Outcome) error {
+	rows, err := c.closedTree(ctx, in.Whose, o)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
 		end, ok := row.(journal.Finished)
-		if !ok || end.Task != c.Task {
+		if !ok || end.Task != in.Task {
 			continue
 		}
-		told, err := childEnded(end, h.at())
+		told, err := childEnded(end, c.At())
 		if err != nil {
 			return err
 		}
@@ -100,13 +101,13 @@ func (h *Host) sendEnd(ctx context.Context, c Confession, o agent.Outcome) error
 		if err != nil {
 			return err
 		}
-		rows = append(rows, endPost(c.Task, c.Parent, body))
+		rows = append(rows, endPost(in.Task, in.Parent, body))
 		break
 	}
-	if _, err := h.Log.Append(ctx, c.Place, h.Now(), rows...); err != nil {
+	if _, err := c.Log.Append(ctx, in.Place, c.Now(), rows...); err != nil {
 		return err
 	}
-	h.tellEngine(ctx, c.Place, c.Parent, SignalLook)
+	c.tellEngine(ctx, in.Place, in.Parent, SignalLook)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -25,7 +26,7 @@ func (r *register) Start(_ context.Context, in Begin, _ string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse == nil {
-		r.did = append(r.did, "start "+RunID(in.Place, in.Task))
+		r.did = append(r.did, "start "+host.RunID(in.Place, in.Task))
 	}
 	return r.refuse
 }
@@ -36,9 +37,9 @@ func (*register) End(context.Context, journal.Place, string) error            { 
 // lead is a leg of an orchestrator that has ordered a helper, on a host that carries no sub-agents.
 func (s *stage) lead(engine Engine) *leg {
 	s.Helper()
-	options := s.host.Options
+	options := s.carrier.Options
 	options.Engine, options.Family = engine, -1
-	return s.orchestrator(NewHost(options))
+	return s.orchestrator(New(options))
 }
 
 // TestARunIsOrderedOnce has a leg die when it is on record that a sub-agent has a run of its own, and before the engine has heard of it. The
@@ -49,8 +50,8 @@ func TestARunIsOrderedOnce(t *testing.T) {
 	s.opened("compare")
 	engine := &register{refuse: errors.New("it does not answer")}
 	first := s.lead(engine)
-	first.Fault = func(p Point, _ journal.Place, _ string) {
-		if p == PointStartChild {
+	first.Fault = func(p host.Point, _ journal.Place, _ string) {
+		if p == host.PointStartChild {
 			panic(errLost{})
 		}
 	}
@@ -58,7 +59,7 @@ func TestARunIsOrderedOnce(t *testing.T) {
 		t.Fatal("the leg was not lost")
 	}
 	engine.refuse = nil
-	next := s.orchestrator(NewHost(s.host.Options)) // it carries sub-agents
+	next := s.orchestrator(New(s.carrier.Options)) // it carries sub-agents
 	next.Engine = engine
 	s.must(next.carry(t.Context()))
 	slices.Sort(engine.did)
@@ -100,10 +101,10 @@ func TestARunThatCannotBe(t *testing.T) {
 func TestChildrenApart(t *testing.T) {
 	t.Parallel()
 	engine := &register{}
-	l := NewHost(Options{Engine: engine}).newLeg(Input{
-		Whose: Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root}, Check: true,
+	l := New(Options{Engine: engine}).newLeg(Input{
+		Whose: host.Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root}, Check: true,
 	})
-	l.course.State = agent.State{Brief: agent.Brief{Agent: Root, Task: Root}, Children: []agent.Child{
+	l.course.State = agent.State{Brief: agent.Brief{Agent: host.Root, Task: host.Root}, Children: []agent.Child{
 		{ID: "1.0.0", State: agent.ChildRunning, Apart: true, Background: true},
 		{ID: "1.0.1", State: agent.ChildRunning},
 		{ID: "1.0.2", State: agent.ChildQueued},

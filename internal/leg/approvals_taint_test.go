@@ -2,6 +2,7 @@ package leg
 
 import (
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -9,7 +10,7 @@ import (
 // reply, or never, if somebody changed what the engine says.
 func (tr *trial) taint(to *tour) {
 	_, err := tr.h.Log.Append(tr.Context(), to.in.Place, tr.h.Now(),
-		tainted(to.in.in(), "", agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}})...)
+		host.Tainted(to.in.In(), "", agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}})...)
 	tr.must(err)
 	tr.o.tainted[to.id("")] = true
 	tr.counts["tainted"]++
@@ -25,7 +26,7 @@ func (tr *trial) forget(to *tour) {
 
 // offers is the pattern that a person was shown with a call.
 func (tr *trial) offers(to *tour, call string) string {
-	entries, err := tr.h.Log.Find(tr.Context(), to.in.Place, journal.Wanted{In: to.in.in(), Call: call}.Key())
+	entries, err := tr.h.Log.Find(tr.Context(), to.in.Place, journal.Wanted{In: to.in.In(), Call: call}.Key())
 	tr.must(err)
 	if len(entries) == 0 {
 		return ""

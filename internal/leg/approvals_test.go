@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
@@ -69,14 +70,14 @@ func flagged(name string) bool {
 type trial struct {
 	*testing.T
 	g      *grounds
-	h      *Host
+	h      *Carrier
 	o      oracle
 	chance *rand.Rand
 	clock  int64
 	tours  []*tour
 	counts map[string]int
 	// crash is the point at which the worker is lost next.
-	crash Point
+	crash host.Point
 }
 
 // tour is one agent's run.
@@ -96,23 +97,25 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 		counts: map[string]int{},
 	}
 	g.ran = tr.ran
-	tr.h = NewHost(Options{
-		Engine: &register{},
-		Log:    journaltest.NewMemory(), Live: live.NewLocal(1), Catalog: rules{on: g}, Tools: g, Name: "w",
-		Now: func() time.Time { return time.UnixMilli(tr.clock) },
-		Fault: func(p Point, place journal.Place, task string) {
-			if tr.crash == p {
-				tr.crash = ""
-				panic(errLost{})
-			}
+	tr.h = New(Options{
+		Host: host.Options{
+			Log: journaltest.NewMemory(), Catalog: rules{on: g}, Tools: g, Name: "w",
+			Now: func() time.Time { return time.UnixMilli(tr.clock) },
+			Fault: func(p host.Point, place journal.Place, task string) {
+				if tr.crash == p {
+					tr.crash = ""
+					panic(errLost{})
+				}
+			},
 		},
+		Live: live.NewLocal(1), Engine: &register{},
 	})
 	role := config.Role{Name: "coder", Rules: []config.Rule{{Tool: "shell", Pattern: "go list free", Verdict: agent.PolicyAllow}}}
 	snapshot, err := role.Snapshot()
 	tr.must(err)
 	hash := journal.HashOf(string(snapshot))
 	for _, conv := range []string{"a", "b"} {
-		_, err := tr.h.keep(t.Context(), journal.Place{Tenant: "t", Conversation: conv}, string(snapshot))
+		_, err := tr.h.Keep(t.Context(), journal.Place{Tenant: "t", Conversation: conv}, string(snapshot))
 		tr.must(err)
 	}
 	for _, whose := range []string{"a main/1.0.0", "a main/1.0.1", "b main/1.0.0"} {
@@ -135,19 +138,19 @@ func (tr *trial) begin(conv, id, role string) *tour {
 	limits := agent.DefaultLimits()
 	limits.Iterations, limits.Time, limits.ApprovalTime = 1000, 1<<50, 60_000
 	brief := agent.Brief{
-		Conversation: conv, Agent: id, Task: id, Parent: Root, Depth: 1, Role: "coder", RoleHash: role, Tools: tools,
+		Conversation: conv, Agent: id, Task: id, Parent: host.Root, Depth: 1, Role: "coder", RoleHash: role, Tools: tools,
 		Authority: agent.Authority{Tools: tools, Write: true}, Limits: limits, Model: agent.Model{MaxOutput: 1000},
 	}
 	body, err := json.Marshal(brief)
 	tr.must(err)
-	whose := Whose{Place: journal.Place{Tenant: "t", Conversation: conv}, Agent: id, Task: id, Workspace: "w"}
+	whose := host.Whose{Place: journal.Place{Tenant: "t", Conversation: conv}, Agent: id, Task: id, Workspace: "w"}
 	_, err = tr.h.Log.Append(tr.Context(), whose.Place, tr.h.Now(), journal.Opened{By: "ann"},
-		journal.Assigned{In: journal.In{Agent: Root, Task: Root}, Role: "main"},
-		journal.Assigned{In: whose.in(), Parent: Root, Depth: 1, Role: "coder", RoleHash: role, Brief: body})
+		journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
+		journal.Assigned{In: whose.In(), Parent: host.Root, Depth: 1, Role: "coder", RoleHash: role, Brief: body})
 	tr.must(err)
-	to := &tour{leg: tr.h.newLeg(Input{Whose: whose, Parent: Root, Mode: ModeDetour})}
+	to := &tour{leg: tr.h.newLeg(Input{Whose: whose, Parent: host.Root, Mode: ModeDetour})}
 	to.family = newFamily(tr.h.Now(), Watch{}, false)
-	tr.take(to, landing{event: agent.Begun{At: tr.h.at(), Brief: brief}})
+	tr.take(to, landing{event: agent.Begun{At: tr.h.At(), Brief: brief}})
 	return to
 }
 
@@ -182,7 +185,7 @@ func (tr *trial) play() {
 		case 15:
 			if tr.chance.IntN(3) == 0 {
 				tr.clock += 60_000
-				tr.take(to, landing{event: agent.Ticked{At: tr.h.at()}})
+				tr.take(to, landing{event: agent.Ticked{At: tr.h.At()}})
 				tr.counts["expiries"]++
 			}
 		case 16:
@@ -290,7 +293,7 @@ func (tr *trial) decide(to *tour) {
 		return
 	}
 	e := agent.Decided{
-		At: tr.h.at(), Call: call, Hash: tr.shown(to, call), Allow: tr.chance.IntN(5) > 0, By: "ann",
+		At: tr.h.At(), Call: call, Hash: tr.shown(to, call), Allow: tr.chance.IntN(5) > 0, By: "ann",
 		Scope: []agent.Scope{agent.ScopeOnce, agent.ScopeOnce, agent.ScopeTask, agent.ScopeChat}[tr.chance.IntN(4)],
 	}
 	right := true
@@ -317,7 +320,7 @@ func (tr *trial) decide(to *tour) {
 // record writes a decision, as a client does before it tells the engine.
 func (tr *trial) record(to *tour, e agent.Decided) (first bool) {
 	written, err := tr.h.Log.Append(tr.Context(), to.in.Place, tr.h.Now(), journal.Decided{
-		In: to.in.in(), Call: e.Call, Hash: e.Hash, Allow: e.Allow, Scope: string(e.Scope), By: e.By,
+		In: to.in.In(), Call: e.Call, Hash: e.Hash, Allow: e.Allow, Scope: string(e.Scope), By: e.By,
 	})
 	tr.must(err)
 	return !written[0].Existed
@@ -331,7 +334,7 @@ func (tr *trial) edit(to *tour, id, call string) {
 	for name != a.tool {
 		name, args = tr.draw()
 	}
-	row := journal.Proposed{In: to.in.in(), Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
+	row := journal.Proposed{In: to.in.In(), Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
 	_, err := tr.h.Log.Append(ctx, to.in.Place, tr.h.Now(), row)
 	tr.must(err)
 	reviewed, err := tr.h.Review(ctx, ReviewInput{Whose: to.in.Whose, Call: call, Edit: row.Edit})
@@ -350,7 +353,7 @@ func (tr *trial) edit(to *tour, id, call string) {
 	body, err := json.Marshal(reviewed.Call)
 	tr.must(err)
 	d := journal.Decided{
-		In: to.in.in(), Call: call, Hash: tr.shown(to, call), Allow: true, Scope: string(agent.ScopeOnce), By: "ann", Args: args, Edited: body,
+		In: to.in.In(), Call: call, Hash: tr.shown(to, call), Allow: true, Scope: string(agent.ScopeOnce), By: "ann", Args: args, Edited: body,
 	}
 	written, err := tr.h.Log.Append(ctx, to.in.Place, tr.h.Now(), d)
 	tr.must(err)
@@ -362,7 +365,7 @@ func (tr *trial) edit(to *tour, id, call string) {
 	}
 	for range 1 + tr.chance.IntN(2) {
 		tr.take(to, landing{event: agent.Decided{
-			At: tr.h.at(), Call: call, Hash: d.Hash, Allow: true, Scope: agent.ScopeOnce, By: "ann", Edited: &reviewed.Call,
+			At: tr.h.At(), Call: call, Hash: d.Hash, Allow: true, Scope: agent.ScopeOnce, By: "ann", Edited: &reviewed.Call,
 		}})
 		tr.counts["edited"]++
 	}
@@ -370,7 +373,7 @@ func (tr *trial) edit(to *tour, id, call string) {
 
 // shown is what the person was asked to decide on.
 func (tr *trial) shown(to *tour, call string) string {
-	entries, err := tr.h.Log.Find(tr.Context(), to.in.Place, journal.Wanted{In: to.in.in(), Call: call}.Key())
+	entries, err := tr.h.Log.Find(tr.Context(), to.in.Place, journal.Wanted{In: to.in.In(), Call: call}.Key())
 	tr.must(err)
 	if len(entries) == 0 {
 		return ""
@@ -420,7 +423,7 @@ func (tr *trial) denies(name, args, pattern string) bool {
 // cancel stops an agent: nothing of it runs any more, whatever is decided later.
 func (tr *trial) cancel(to *tour) {
 	tr.counts["cancelled"]++
-	tr.take(to, landing{event: agent.CancelRequested{At: tr.h.at(), ID: fmt.Sprint(tr.clock), Reason: agent.CancelUser}})
+	tr.take(to, landing{event: agent.CancelRequested{At: tr.h.At(), ID: fmt.Sprint(tr.clock), Reason: agent.CancelUser}})
 	for id, a := range tr.o.calls {
 		if strings.HasPrefix(id, to.id("")) {
 			a.open, a.covered = false, false
@@ -436,12 +439,12 @@ func (tr *trial) execute(to *tour) {
 		return
 	}
 	run, _ := to.todo[i].(agent.RunTool)
-	at := []Point{"", "", "", PointToolRun, PointToolRan}[tr.chance.IntN(5)]
+	at := []host.Point{"", "", "", host.PointToolRun, host.PointToolRan}[tr.chance.IntN(5)]
 	tr.crash = at
 	end, lost := tr.perform(to, run)
 	if tr.crash = ""; lost {
 		tr.counts["lost at "+string(at)]++
-		if a := tr.o.calls[to.id(run.Call)]; at == PointToolRun { // it had begun, though it did nothing
+		if a := tr.o.calls[to.id(run.Call)]; at == host.PointToolRun { // it had begun, though it did nothing
 			tr.starts(to.id(run.Call), a.tool, cmp.Or(a.edited, a.args))
 		}
 		return
@@ -504,10 +507,10 @@ func (tr *trial) perform(to *tour, run agent.RunTool) (end landing, lost bool) {
 	}
 	switch {
 	case !run.Class.Repeatable():
-		end = to.runOnce(ctx, p)
+		end = landingOf(to.RunOnce(ctx, p))
 		tr.must(end.err)
 	case run.Approved:
-		end = tr.h.runApproved(ctx, p)
+		end = landingOf(tr.h.RunApproved(ctx, p))
 	default:
 		tr.crash = ""
 		rows, begin, err := to.prepareTool(ctx, run)

@@ -19,7 +19,7 @@ func TestAWideYesCoversWhatWaitsBesideIt(t *testing.T) {
 		tr.g.ran = func(id, _, _ string) { ran = append(ran, id) }
 		to := tr.tours[0]
 		tr.reply(to, "go list 0", "go list 1")
-		e := agent.Decided{At: tr.h.at(), Call: "1.0", Hash: tr.shown(to, "1.0"), Allow: true, By: "ann", Scope: scope}
+		e := agent.Decided{At: tr.h.At(), Call: "1.0", Hash: tr.shown(to, "1.0"), Allow: true, By: "ann", Scope: scope}
 		tr.record(to, e)
 		tr.take(to, landing{event: e})
 		stopped := tr.carryOut(to)
@@ -37,7 +37,7 @@ func TestADecisionComesBeforeItsSignal(t *testing.T) {
 	tr.g.ran = func(string, string, string) { ran = true }
 	to := tr.tours[0]
 	tr.reply(to, "go list 0")
-	e := agent.Decided{At: tr.h.at(), Call: "1.0", Hash: tr.shown(to, "1.0"), Allow: true, By: "ann", Scope: agent.ScopeOnce}
+	e := agent.Decided{At: tr.h.At(), Call: "1.0", Hash: tr.shown(to, "1.0"), Allow: true, By: "ann", Scope: agent.ScopeOnce}
 	tr.take(to, landing{event: e}) // forged
 	tr.record(to, e)
 	got, want := tr.carryOut(to), []agent.DenialReason{agent.DeniedUnapproved}

@@ -13,6 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
 	"github.com/retinue-dev/retinue/internal/tool/command"
@@ -85,7 +86,7 @@ func (g *grounds) link(t *testing.T, name, to string) {
 }
 
 // Tools implements Toolbox.
-func (g *grounds) Tools(Workspace, string) (*tool.Set, error) { return g.set, nil }
+func (g *grounds) Tools(host.Workspace, string) (*tool.Set, error) { return g.set, nil }
 
 // see is what a call would do now, as plainly as it can be said, and what a wider yes would cover.
 func (g *grounds) see(name, args string) (would, pattern string) {
@@ -121,7 +122,7 @@ func (g *grounds) find(name string) (where, text string) {
 
 // rules is the catalogue, of which only the verdict is asked for.
 type rules struct {
-	Catalog
+	host.Catalog
 	on *grounds
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/model"
 )
@@ -161,14 +162,14 @@ func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.Reques
 func (l *leg) counted() *model.Counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counts[textKey(l.in.Place, l.in.Agent)]
+	return l.counts[host.RunID(l.in.Place, l.in.Agent)]
 }
 
 func (l *leg) count(c *model.Counted) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.counts) >= rememberedTexts {
+	if len(l.counts) >= rememberedCounts {
 		clear(l.counts)
 	}
-	l.counts[textKey(l.in.Place, l.in.Agent)] = c
+	l.counts[host.RunID(l.in.Place, l.in.Agent)] = c
 }

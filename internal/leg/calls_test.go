@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -23,18 +24,18 @@ var ringing = strings.ReplaceAll(one, "MORE", "") + `
 func TestACallThatMustNotRunTwiceWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		lost Point
+		lost host.Point
 		args string
 		want journal.CallStatus
 		rung []string
 	}{
 		{want: journal.CallCompleted, rung: []string{`{"tone":"low"}`}},
 		{args: `{"tone":"high"}`, want: journal.CallCompleted, rung: []string{`{"tone":"high"}`}},
-		{lost: PointOnceStarted, want: journal.CallIndeterminate},
-		{lost: PointOnceRan, want: journal.CallIndeterminate, rung: []string{`{"tone":"low"}`}},
+		{lost: host.PointOnceStarted, want: journal.CallIndeterminate},
+		{lost: host.PointOnceRan, want: journal.CallIndeterminate, rung: []string{`{"tone":"low"}`}},
 	} {
 		var seen visits
-		s := newStage(t, ringing, func(p Point, _ journal.Place, _ string) {
+		s := newStage(t, ringing, func(p host.Point, _ journal.Place, _ string) {
 			if c.lost != "" && p == c.lost && seen.count(p) == 1 {
 				panic(errLost{})
 			}
@@ -116,12 +117,12 @@ func (r *refusing) Steps(ctx context.Context, place journal.Place, task string, 
 func TestABrokenRunWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
-	s.host.Log = &refusing{Log: s.log, task: "main/1.0.0"}
+	s.carrier.Log = &refusing{Log: s.log, task: "main/1.0.0"}
 	s.play("ring", nil)
 	s.says("It is failed.")
 
 	s = newStage(t, ringing, nil)
-	s.host.Log = &refusing{Log: s.log, task: Root}
+	s.carrier.Log = &refusing{Log: s.log, task: host.Root}
 	if err := s.run("ring", nil); err == nil {
 		t.Error("a lead without steps goes on")
 	}

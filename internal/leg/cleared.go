@@ -1,6 +1,9 @@
 package leg
 
-import "github.com/retinue-dev/retinue/internal/agent"
+import (
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
+)
 
 // cleared is the desk of a leg that has ended, as the next leg of the same task finds it if it runs
 // here and nobody else has carried the task on: what was on it is what the journal holds up to the
@@ -22,7 +25,7 @@ const (
 
 // resume takes up the desk that the last leg of the task left, and reports whether it was there.
 func (d *desk) resume(in Input) bool {
-	h, key := d.leg.Host, deskKey(in.Whose)
+	h, key := d.leg.Carrier, deskKey(in.Whose)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old, ok := h.desks[key]
@@ -65,9 +68,9 @@ func (d *desk) clear() {
 }
 
 // forgetDesk takes a desk away; the host is locked.
-func (h *Host) forgetDesk(key string) {
-	h.deskBytes -= h.desks[key].bytes
-	delete(h.desks, key)
+func (c *Carrier) forgetDesk(key string) {
+	c.deskBytes -= c.desks[key].bytes
+	delete(c.desks, key)
 }
 
 // bytes is about how much the transcript takes.
@@ -81,4 +84,4 @@ func (d *desk) bytes() int {
 	return n
 }
 
-func deskKey(w Whose) string { return RunID(w.Place, w.Agent) + "#" + w.Task }
+func deskKey(w host.Whose) string { return host.RunID(w.Place, w.Agent) + "#" + w.Task }

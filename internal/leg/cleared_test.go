@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -17,7 +19,7 @@ func TestADeskIsTakenUpOnlyWhereItWasLeft(t *testing.T) {
 	message := func(id string) chat.Message {
 		return chat.Message{ID: id, Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: "words of " + id}}}
 	}
-	whose := Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
+	whose := host.Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
 	other := whose
 	other.Task = "main/again"
 	for name, c := range map[string]struct {
@@ -32,11 +34,11 @@ func TestADeskIsTakenUpOnlyWhereItWasLeft(t *testing.T) {
 		"the run has ended meantime": {next: Input{Whose: whose, N: 7}, ends: agent.Done},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := NewHost(Options{})
+			h := New(Options{})
 			left := h.newLeg(Input{Whose: whose})
 			left.course = course{N: 7, State: agent.State{Phase: c.ends}}
 			left.desk.messages, left.desk.read = []chat.Message{message("a"), message("t1")}, true
-			left.desk.learn([]journal.Row{journal.Spoke{In: whose.in(), Message: message("m1")}})
+			left.desk.learn([]journal.Row{journal.Spoke{In: whose.In(), Message: message("m1")}})
 			left.desk.clear()
 			l := h.newLeg(c.next)
 			l.desk.resume(c.next)
@@ -64,9 +66,9 @@ func TestADeskIsTakenUpOnlyWhereItWasLeft(t *testing.T) {
 
 // TestDesksAreForgotten leaves more desks than a host remembers.
 func TestDesksAreForgotten(t *testing.T) {
-	h := NewHost(Options{})
+	h := New(Options{})
 	leave := func(agent string, bytes int) {
-		l := h.newLeg(Input{Whose: Whose{Agent: agent, Task: agent}})
+		l := h.newLeg(Input{Whose: host.Whose{Agent: agent, Task: agent}})
 		l.desk.messages, l.desk.read = []chat.Message{{Parts: []chat.Part{{Text: strings.Repeat("x", bytes-100)}}}}, true
 		l.desk.clear()
 	}
@@ -107,20 +109,20 @@ rules:
 func TestADeskMayBeBehind(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)
-	lost := NewHost(s.host.Options)
-	lost.Fault = func(p Point, _ journal.Place, _ string) {
-		if p == PointLegAppended {
+	lost := New(s.carrier.Options)
+	lost.Fault = func(p host.Point, _ journal.Place, _ string) {
+		if p == host.PointLegAppended {
 			panic(errLost{})
 		}
 	}
 	s.play("one", map[time.Duration]func(){time.Minute: func() {
-		s.record(journal.Posted{ID: TopicSaid + ":m2", Topic: TopicSaid, To: Root},
+		s.record(journal.Posted{ID: TopicSaid + ":m2", Topic: TopicSaid, To: host.Root},
 			journal.Said{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "two"}}})
 		func() {
 			defer func() { _ = recover() }()
 			_ = s.orchestrator(lost).carry(t.Context())
 		}()
-		s.must(s.Signal(t.Context(), s.place, Root, SignalLook))
+		s.must(s.Signal(t.Context(), s.place, host.Root, SignalLook))
 	}})
 	s.says("First.", "Second.")
 	if calls := s.model.Meter().Requests; calls != 2 {
@@ -135,7 +137,7 @@ func TestADetourKnowsWhatNobodyBegan(t *testing.T) {
 	s := newStage(t, short, nil)
 	s.opened("hello")
 	for i, doubt := range []bool{false, true} {
-		l := s.host.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}, Mode: ModeDetour})
+		l := s.carrier.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}, Mode: ModeDetour})
 		l.family = newFamily(s.now(), Watch{Called: t.Context(), Gone: t.Context()}, true)
 		s.must(l.carry(t.Context()))
 		if out := l.result(); out.Next != NextLeg || out.Dropped != doubt {

@@ -180,12 +180,12 @@ func (d *desk) given(part chat.Part, item int) agent.Assignment {
 
 // outcome is the result of a call.
 func (d *desk) outcome(ctx context.Context, call string) (journal.Resulted, error) {
-	return find[journal.Resulted](ctx, d.leg, journal.Resulted{In: d.leg.in.in(), Call: call}.Key())
+	return find[journal.Resulted](ctx, d.leg, journal.Resulted{In: d.leg.in.In(), Call: call}.Key())
 }
 
 // side is what a side turn came to.
 func (d *desk) side(ctx context.Context, side int) ([]chat.Part, error) {
-	row, err := find[journal.Responded](ctx, d.leg, journal.Responded{In: d.leg.in.in(), Call: sideCall(side)}.Key())
+	row, err := find[journal.Responded](ctx, d.leg, journal.Responded{In: d.leg.in.In(), Call: sideCall(side)}.Key())
 	return row.Parts, err
 }
 
@@ -195,7 +195,7 @@ func (d *desk) assignment(ctx context.Context) (task, error) {
 		return *d.task, nil
 	}
 	in := d.leg.in
-	own := journal.Assigned{In: in.in()}.Key()
+	own := journal.Assigned{In: in.In()}.Key()
 	keys := []string{own}
 	if i := strings.LastIndexByte(in.Agent, '/'); i >= 0 {
 		keys = append(keys, journal.Assigned{In: journal.In{Task: in.Agent[:i]}}.Key())

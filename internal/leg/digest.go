@@ -3,12 +3,12 @@ package leg
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -20,8 +20,8 @@ func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) 
 	var calls []agent.Call
 	var roles []agent.RoleSpec
 	whose := l.in.Whose
-	whose.Tree = treeName(whose.Place, brief.Tree)
-	set, err := l.describing(whose)
+	whose.Tree = host.TreeName(whose.Place, brief.Tree)
+	set, err := l.Describing(whose)
 	if err != nil {
 		l.Logger.ErrorContext(ctx, "no tools", "workspace", l.in.Workspace, "error", err)
 	}
@@ -40,7 +40,7 @@ func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) 
 		}
 		switch c.Kind {
 		case agent.CallTool:
-			l.characterise(ctx, brief, set, l.toolCall(ctx, whose, part), &c)
+			l.characterise(ctx, brief, set, l.ToolCall(ctx, whose, part), &c)
 		case agent.CallSpawn, agent.CallResume:
 			roles = l.cast(ctx, brief, &c, roles)
 		case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
@@ -81,11 +81,11 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 	}
 	c.Tool, c.Known, c.Class, c.Writes, c.Network = d.Name, true, d.Class, d.Writes, d.Network
 	if err := set.Check(call); err != nil && c.Problem == "" {
-		c.Problem = said(err)
+		c.Problem = host.Said(err)
 	}
 	about := set.About(call)
 	var err error
-	if c.Policy, err = l.verdict(ctx, l.in.Place, brief.RoleHash, d, about); err != nil {
+	if c.Policy, err = l.Verdict(ctx, l.in.Place, brief.RoleHash, d, about); err != nil {
 		l.Logger.ErrorContext(ctx, "no verdict", "tool", d.Name, "error", err)
 		c.Policy = agent.PolicyAsk
 	}
@@ -107,55 +107,13 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	if brief.Isolated() {
 		whose := l.in.Whose
-		whose.Tree, whose.From, whose.Plant = treeName(whose.Place, brief.Tree), treeName(whose.Place, brief.From), true
+		whose.Tree, whose.From, whose.Plant = host.TreeName(whose.Place, brief.Tree), host.TreeName(whose.Place, brief.From), true
 		var err error
-		if set, err = l.set(ctx, whose); err != nil {
+		if set, err = l.Set(ctx, whose); err != nil {
 			return "", err
 		}
 	}
-	return l.bound(ctx, brief, set, name, call)
-}
-
-// verdict is what the role's rules say about a call, and what people have said in this conversation
-// about all calls like it.
-func (h *Host) verdict(
-	ctx context.Context, place journal.Place, role string, d tool.Definition, about tool.About,
-) (policy agent.Policy, err error) {
-	snapshot := ""
-	err = h.patiently(ctx, func() (err error) {
-		snapshot, err = h.text(ctx, place, role)
-		return err
-	})
-	if err != nil {
-		return agent.PolicyAsk, err
-	}
-	policy, err = h.Catalog.Verdict(snapshot, d.Name, about.Matters)
-	if err != nil || about.Pattern == "" || !asks(policy, d) {
-		return policy, err
-	}
-	granted := false
-	err = h.patiently(ctx, func() (err error) {
-		granted, err = h.granted(ctx, place, d.Name, about.Pattern)
-		return err
-	})
-	if granted {
-		policy = agent.PolicyAllow
-	}
-	return policy, err
-}
-
-// asks reports whether a person is asked about a call of a tool for which the rules come to a policy.
-func asks(policy agent.Policy, d tool.Definition) bool {
-	return agent.Call{Policy: policy, Writes: d.Writes, Network: d.Network}.Asks()
-}
-
-// said is what an error says to whoever can act on it.
-func said(err error) string {
-	var e *chat.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
+	return l.Bound(ctx, brief, set, name, call)
 }
 
 // cast finds the roles that a spawn call names, under the names by which they are known, and keeps
@@ -163,7 +121,7 @@ func said(err error) string {
 func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles []agent.RoleSpec) []agent.RoleSpec {
 	if brief.Isolated() {
 		// What is below works in this agent's tree, or in a copy of it.
-		if err := l.Trees.Plant(ctx, l.in.At(), treeName(l.in.Place, brief.Tree), treeName(l.in.Place, brief.From)); err != nil {
+		if err := l.Trees.Plant(ctx, l.in.At(), host.TreeName(l.in.Place, brief.Tree), host.TreeName(l.in.Place, brief.From)); err != nil {
 			l.Logger.ErrorContext(ctx, "no tree", "agent", l.in.Agent, "error", err)
 		}
 	}
@@ -182,15 +140,15 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 		}
 		item.Role = spec.Name
 		if item.Isolation == agent.IsolationWorktree || spec.Isolation == agent.IsolationWorktree {
-			if why := l.ready(ctx, l.in.At()); why != "" && item.Problem == "" {
+			if why := l.Ready(ctx, l.in.At()); why != "" && item.Problem == "" {
 				item.Problem = why
 			}
 		}
 		if slices.ContainsFunc(roles, func(r agent.RoleSpec) bool { return r.Name == spec.Name }) {
 			continue
 		}
-		err = l.patiently(ctx, func() error {
-			_, err := l.keep(ctx, l.in.Place, casting.Snapshot)
+		err = l.Patiently(ctx, func() error {
+			_, err := l.Keep(ctx, l.in.Place, casting.Snapshot)
 			return err
 		})
 		if err != nil {
@@ -207,7 +165,7 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	in := journal.In{Agent: item.Agent, Task: item.Agent}
 	var entries []journal.Entry
-	err := l.patiently(ctx, func() (err error) {
+	err := l.Patiently(ctx, func() (err error) {
 		entries, err = l.Log.Find(ctx, l.in.Place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key())
 		return err
 	})
@@ -218,8 +176,8 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	default:
 		first, _ := entries[0].Row.(journal.Assigned)
 		item.Role = first.Role
-		err := l.patiently(ctx, func() (err error) {
-			item.Taint, err = l.taint(ctx, l.in.Place, item.Agent)
+		err := l.Patiently(ctx, func() (err error) {
+			item.Taint, err = l.Taint(ctx, l.in.Place, item.Agent)
 			return err
 		})
 		if err != nil {
@@ -233,4 +191,20 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 			item.Problem = "agent " + item.Agent + " has not finished"
 		}
 	}
+}
+
+// remembered is what the journal has of the leg's own agent, for calls that it matters to. The core was told of nearly
+// all of it: not of a result that a worker recorded just before it was lost.
+func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Taint) {
+	if !slices.ContainsFunc(calls, func(c agent.Call) bool { return c.Writes || c.Network || len(c.Items) > 0 }) {
+		return nil
+	}
+	err := l.Patiently(ctx, func() (err error) {
+		out, err = l.Taint(ctx, l.in.Place, l.in.Agent)
+		return err
+	})
+	if err != nil { // whoever runs a call looks again
+		l.Logger.ErrorContext(ctx, "cannot look for what an agent has read", "agent", l.in.Agent, "error", err)
+	}
+	return out
 }

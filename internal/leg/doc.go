@@ -1,6 +1,7 @@
 // Package leg carries agents on for a while: it hosts the core (agent.Step) for an agent and its family, and carries out what that
-// orders: model calls, tools, records, mail, sub-agents. It imports agent, its receipts, chat and the ports journal, live, model and
-// tool. It knows no engine: whoever has one hands it an Engine, and a Watch for each leg.
+// orders: model calls, tools, records, mail, sub-agents. What it shares with other legs is package host's. It imports agent, its
+// receipts, chat, host and the ports journal, live, model and tool. It knows no engine: whoever has one hands it an Engine, and a
+// Watch for each leg.
 //
 // A leg ends when nothing is left to do: everybody waits for a person or for a time, or has finished.
 //

@@ -3,6 +3,7 @@ package leg
 import (
 	"sync"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -23,7 +24,7 @@ type door struct {
 // enter opens a leg's door. It is shut by the function returned. Whoever has rung before that can rely on the leg to look at its
 // mail once more after it.
 func (d *doors) enter(place journal.Place, agent string, rouse func()) (bell <-chan struct{}, leave func()) {
-	key, own := RunID(place, agent), &door{bell: make(chan struct{}, 1), rouse: rouse}
+	key, own := host.RunID(place, agent), &door{bell: make(chan struct{}, 1), rouse: rouse}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
@@ -40,13 +41,13 @@ func (d *doors) enter(place journal.Place, agent string, rouse func()) (bell <-c
 }
 
 // Ring has a leg that runs in this process look at the mail of an agent, and reports whether there is one.
-func (h *Host) Ring(place journal.Place, agent string) bool { return h.doors.ring(place, agent) }
+func (c *Carrier) Ring(place journal.Place, agent string) bool { return c.doors.ring(place, agent) }
 
 // ring has a leg of an agent look at its mail, and reports whether there is one.
 func (d *doors) ring(place journal.Place, agent string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	door, ok := d.open[RunID(place, agent)]
+	door, ok := d.open[host.RunID(place, agent)]
 	if !ok {
 		return false
 	}

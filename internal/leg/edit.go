@@ -4,16 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // ReviewInput names arguments that a person would give a call: those on record as Proposed.
 type ReviewInput struct {
-	Whose
+	host.Whose
 	Call string `json:"call"`
 	Edit string `json:"edit"`
 }
@@ -26,39 +26,39 @@ type Reviewed struct {
 }
 
 // permit gathers what says whether a call may run.
-func (l *leg) permit(ctx context.Context, run agent.RunTool) (permit, error) {
-	p := permit{Whose: l.in.Whose, run: run}
-	err := l.patiently(ctx, func() (err error) {
-		if p.part, err = l.called(ctx, run); err != nil {
+func (l *leg) permit(ctx context.Context, run agent.RunTool) (host.Permit, error) {
+	p := host.Permit{Whose: l.in.Whose, Run: run}
+	err := l.Patiently(ctx, func() (err error) {
+		if p.Part, err = l.called(ctx, run); err != nil {
 			return err
 		}
 		task, err := l.desk.assignment(ctx)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(task.Brief, &p.brief)
+		return json.Unmarshal(task.Brief, &p.Brief)
 	})
 	return p, err
 }
 
 // Review looks at arguments as at those of a call that a model makes.
-func (h *Host) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
-	if err := h.known(in.Whose); err != nil {
+func (c *Carrier) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
+	if err := c.Known(in.Whose); err != nil {
 		return Reviewed{}, err
 	}
-	l := h.newLeg(Input{Whose: in.Whose})
+	l := c.newLeg(Input{Whose: in.Whose})
 	p, err := l.permit(ctx, agent.RunTool{Call: in.Call})
 	if err != nil {
 		return Reviewed{}, err
 	}
-	own := agent.Digest(p.part.Tool, p.part.Args)
-	proposed, err := find[journal.Proposed](ctx, l, journal.Proposed{In: in.in(), Call: in.Call, Edit: in.Edit}.Key())
+	own := agent.Digest(p.Part.Tool, p.Part.Args)
+	proposed, err := find[journal.Proposed](ctx, l, journal.Proposed{In: in.In(), Call: in.Call, Edit: in.Edit}.Key())
 	if err != nil {
 		return Reviewed{}, err
 	}
-	p.part.Args = proposed.Args
-	p.Tree = treeName(p.Place, p.brief.Tree)
-	out := Reviewed{Call: agent.Digest(p.part.Tool, p.part.Args)}
+	p.Part.Args = proposed.Args
+	p.Tree = host.TreeName(p.Place, p.Brief.Tree)
+	out := Reviewed{Call: agent.Digest(p.Part.Tool, p.Part.Args)}
 	problem, err := l.weigh(ctx, p, &out.Call)
 	switch {
 	case err != nil:
@@ -73,22 +73,22 @@ func (h *Host) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
 
 // weigh completes what the core is told of a call with a person's arguments, and says what is wrong with
 // them for the person to change.
-func (l *leg) weigh(ctx context.Context, p permit, c *agent.Call) (*chat.Error, error) {
-	set, err := l.describing(p.Whose)
+func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Error, error) {
+	set, err := l.Describing(p.Whose)
 	if err != nil {
 		return nil, err
 	}
-	if c.Kind != agent.CallTool || p.part.Tool == agent.ToolTranscript || p.part.Tool == agent.ToolMerge {
-		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.part.Tool + " cannot be changed: allow or deny it as it is"}, nil
+	if c.Kind != agent.CallTool || p.Part.Tool == agent.ToolTranscript || p.Part.Tool == agent.ToolMerge {
+		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.Part.Tool + " cannot be changed: allow or deny it as it is"}, nil
 	}
-	call := l.toolCall(ctx, p.Whose, p.part)
-	l.characterise(ctx, p.brief, set, call, c)
+	call := l.ToolCall(ctx, p.Whose, p.Part)
+	l.characterise(ctx, p.Brief, set, call, c)
 	switch {
 	case !c.Known:
-		return &chat.Error{Code: chat.CodeConflict, Message: "there is no tool " + p.part.Tool + " any more: deny the call"}, nil
+		return &chat.Error{Code: chat.CodeConflict, Message: "there is no tool " + p.Part.Tool + " any more: deny the call"}, nil
 	case c.Problem != "":
 		return &chat.Error{Code: chat.CodeInvalid, Message: c.Problem}, nil
-	case c.Policy == agent.PolicyDeny || !p.brief.Permits(c.Tool, c.Writes, c.Network):
+	case c.Policy == agent.PolicyDeny || !p.Brief.Permits(c.Tool, c.Writes, c.Network):
 		return &chat.Error{
 			Code: chat.CodeConflict, Message: "the agent's rules deny " + c.Tool + " with these arguments: change them, or deny the call",
 		}, nil
@@ -98,7 +98,7 @@ func (l *leg) weigh(ctx context.Context, p permit, c *agent.Call) (*chat.Error, 
 		return &chat.Error{Code: chat.CodeInvalid, Message: refusal.Message}, nil // the tool would not do it
 	}
 	c.Pattern = "" // they are allowed once
-	c.Bound, err = l.bindTo(ctx, p.brief, set, c.Tool, call)
+	c.Bound, err = l.bindTo(ctx, p.Brief, set, c.Tool, call)
 	return nil, err
 }
 
@@ -115,18 +115,6 @@ func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) 
 
 // given are the arguments that a person gave a call.
 func (l *leg) given(ctx context.Context, call string) (string, error) {
-	d, err := find[journal.Decided](ctx, l, journal.Decided{In: l.in.in(), Call: call}.Key())
+	d, err := find[journal.Decided](ctx, l, journal.Decided{In: l.in.In(), Call: call}.Key())
 	return d.Args, err
-}
-
-// edited is what a decision says of the call with other arguments, nil if it gives none.
-func edited(d journal.Decided) (*agent.Call, error) {
-	if d.Args == "" {
-		return nil, nil //nolint:nilnil // most decisions give none
-	}
-	var c agent.Call
-	if err := json.Unmarshal(d.Edited, &c); err != nil {
-		return nil, fmt.Errorf("read what was decided about call %s: %w", d.Call, err)
-	}
-	return &c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 )
 
 // family is what the legs of an agent and of the sub-agents that it carries share. All of them run in one activity, each with its
@@ -129,9 +130,9 @@ func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 			l.apart = append(l.apart, e)
 			return
 		}
-		stage := StageLater
+		stage := host.StageLater
 		if !l.family.again && !l.course.State.Runs(e.Task) {
-			stage = StageFirst
+			stage = host.StageFirst
 		}
 		c := l.newChild(e)
 		l.launch(ctx, e, func(ctx context.Context) landing { return c.carryFor(ctx, l, stage) })()
@@ -152,11 +153,11 @@ func (l *leg) newChild(e agent.StartChild) *leg {
 
 // carryFor carries a child for its parent until it has ended, or until there is nothing that the family can do. It runs beside the
 // parent's own loop and does not touch the parent.
-func (l *leg) carryFor(ctx context.Context, parent *leg, stage Stage) landing {
+func (l *leg) carryFor(ctx context.Context, parent *leg, stage host.Stage) landing {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.settle(stop)
 	task := l.in.Task
-	l.begunHook = func() { parent.hand(ctx, landing{event: agent.ChildStarted{At: l.at(), Task: task}}) }
+	l.begunHook = func() { parent.hand(ctx, landing{event: agent.ChildStarted{At: l.At(), Task: task}}) }
 	work, ended := l.Observer.Leg(ctx, l.in.Whose, stage)
 	err := l.carry(work)
 	l.telling.Wait()
@@ -174,7 +175,7 @@ func (l *leg) carryFor(ctx context.Context, parent *leg, stage Stage) landing {
 		}
 		end, err := l.endOf(work, task)
 		return landing{event: end, err: err}
-	case ctx.Err() != nil || !Refused(err):
+	case ctx.Err() != nil || !host.Refused(err):
 		return landing{err: err}
 	}
 	l.Logger.ErrorContext(ctx, "a sub-agent cannot go on", "agent", l.in.Agent, "error", err)
@@ -188,7 +189,7 @@ func (l *leg) alert(ctx context.Context) error {
 		return nil
 	}
 	var agents []string
-	err := l.patiently(ctx, func() (err error) { agents, err = l.Log.Mailboxes(ctx, l.in.Place); return err })
+	err := l.Patiently(ctx, func() (err error) { agents, err = l.Log.Mailboxes(ctx, l.in.Place); return err })
 	for _, id := range agents {
 		if id != l.in.Agent {
 			l.doors.ring(l.in.Place, id)

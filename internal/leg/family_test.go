@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -15,8 +16,8 @@ func TestFamiliesOfAnySize(t *testing.T) {
 	t.Parallel()
 	for size, runs := range map[int]int{2: 0, 1: 1, -1: 2} {
 		var seen visits
-		s := newStage(t, fruit, func(p Point, _ journal.Place, _ string) { seen.count(p) })
-		s.host.Family = size
+		s := newStage(t, fruit, func(p host.Point, _ journal.Place, _ string) { seen.count(p) })
+		s.carrier.Family = size
 		s.play("compare", nil)
 		s.says("Both were read.")
 		var ended []string
@@ -27,7 +28,7 @@ func TestFamiliesOfAnySize(t *testing.T) {
 		if want := []string{"main completed", "main/1.0.0 completed", "main/1.0.1 completed"}; !slices.Equal(ended, want) {
 			t.Errorf("a family of %d: %q ended, want %q", size, ended, want)
 		}
-		if n := seen.count(PointStartChild) - 1; n != runs {
+		if n := seen.count(host.PointStartChild) - 1; n != runs {
 			t.Errorf("a family of %d: %d helpers have runs of their own, want %d", size, n, runs)
 		}
 		if calls := len(rowsOf[journal.Requested](s)); calls != 6 {
@@ -57,13 +58,13 @@ rules:
 			}
 		}
 	}
-	s = newStage(t, script, func(p Point, _ journal.Place, _ string) { seen.count(p) })
+	s = newStage(t, script, func(p host.Point, _ journal.Place, _ string) { seen.count(p) })
 	s.play("write", map[time.Duration]func(){
 		time.Minute:     func() { decide("main/1.0.1") },
 		2 * time.Minute: func() { decide("main/1.0.0") },
 	})
 	s.says("Both tried.")
-	if begun, ended := seen.count(PointLegBegin)-1, seen.count(PointLegEnd)-1; begun != ended || begun < 3 {
+	if begun, ended := seen.count(host.PointLegBegin)-1, seen.count(host.PointLegEnd)-1; begun != ended || begun < 3 {
 		t.Errorf("%d legs began and %d ended, want at least three: one for the message and one for each decision", begun, ended)
 	}
 	if calls := len(rowsOf[journal.Requested](s)); calls != 6 {
@@ -75,7 +76,7 @@ rules:
 func TestALateLandingIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
-	l := s.host.newLeg(Input{})
+	l := s.carrier.newLeg(Input{})
 	l.family = newFamily(s.now(), Watch{}, false)
 	if err := l.landFlight(t.Context(), landing{key: "model/1.1", event: agent.ModelFailed{Turn: 1, Attempt: 1}}, nil); err != nil || l.course.N != 0 {
 		t.Errorf("step %d was taken: %v", l.course.N, err)

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
-
-// recordPatience is how long a leg tries to record what it has in hand.
-const recordPatience = 30 * time.Second
 
 // errBehind means that another leg has carried the task on.
 var errBehind = errors.New("another leg of this task has gone on")
@@ -23,36 +20,20 @@ var errBehind = errors.New("another leg of this task has gone on")
 func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 	tries := 0
 	var written []journal.Written
-	err := l.patiently(ctx, func() (err error) {
+	err := l.Patiently(ctx, func() (err error) {
 		tries++
-		l.point(PointLegAppend)
+		l.point(host.PointLegAppend)
 		written, err = l.Log.Append(ctx, l.in.Place, l.Now(), rows...)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("record %d rows of %s: %w", len(rows), l.in.Task, err)
 	}
-	l.point(PointLegAppended)
+	l.point(host.PointLegAppended)
 	return l.fenced(ctx, rows, written, tries > 1)
 }
 
 func isStep(r journal.Row) bool { return r.Kind() == journal.KindStepped }
-
-// patiently tries something with the journal again and again for a while, unless it is refused.
-func (h *Host) patiently(ctx context.Context, do func() error) error {
-	deadline := h.Now().Add(recordPatience)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := do()
-		if err == nil || Refused(err) || ctx.Err() != nil || h.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
-}
 
 // fenced reports whether a step of the rows was recorded by somebody else before.
 func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.Written, doubt bool) error {

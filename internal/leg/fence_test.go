@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -19,9 +20,9 @@ rules:
 `
 
 // orchestrator is a leg of the orchestrator on some host, for which no engine stands in.
-func (s *stage) orchestrator(h *Host) *leg {
+func (s *stage) orchestrator(h *Carrier) *leg {
 	s.Helper()
-	l := h.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}})
+	l := h.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}})
 	l.family = newFamily(s.now(), Watch{Called: s.Context(), Gone: s.Context()}, false)
 	return l
 }
@@ -32,11 +33,11 @@ func TestTheLegThatIsBehindBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
 	s.opened("hello")
-	other := NewHost(s.host.Options)
+	other := New(s.carrier.Options)
 	calls := 0
-	other.Fault = func(p Point, _ journal.Place, _ string) {
-		if p == PointLegFolded {
-			s.must(s.orchestrator(s.host).carry(t.Context()))
+	other.Fault = func(p host.Point, _ journal.Place, _ string) {
+		if p == host.PointLegFolded {
+			s.must(s.orchestrator(s.carrier).carry(t.Context()))
 			calls = s.model.Meter().Requests
 		}
 	}
@@ -83,12 +84,12 @@ func TestAStepThatMayBeWritten(t *testing.T) {
 			log.before = func() {
 				body, err := agent.MarshalEvent(agent.CloseRequested{By: "somebody"})
 				s.must(err)
-				s.record(journal.Stepped{In: journal.In{Agent: Root, Task: Root}, N: 1, Event: body})
+				s.record(journal.Stepped{In: journal.In{Agent: host.Root, Task: host.Root}, N: 1, Event: body})
 			}
 		}
-		options := s.host.Options
-		options.Log = log
-		err := s.orchestrator(NewHost(options)).carry(t.Context())
+		options := s.carrier.Options
+		options.Host.Log = log
+		err := s.orchestrator(New(options)).carry(t.Context())
 		if errors.Is(err, errBehind) != overtaken || !overtaken && err != nil {
 			t.Errorf("%s: the leg ended with %v", name, err)
 		}
@@ -106,12 +107,12 @@ func TestAStepThatMayBeWritten(t *testing.T) {
 func TestACourseHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
-	l := s.orchestrator(s.host)
+	l := s.orchestrator(s.carrier)
 	l.course.N, l.todo = courseEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
 	l.flights["tool/7.0"] = &flight{effect: agent.RunTool{Call: "7.0"}}
 	course, err := l.save()
 	s.must(err)
-	next := s.orchestrator(s.host)
+	next := s.orchestrator(s.carrier)
 	s.must(next.restore(journal.Stepped{N: courseEvery, Course: course}))
 	var keys []string
 	for _, e := range next.todo {

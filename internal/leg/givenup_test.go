@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -39,11 +40,11 @@ func TestALegThatIsGivenUp(t *testing.T) {
 		"called back": {called: errors.New("somebody is to look")},
 	} {
 		mail := &countingMail{Log: journaltest.NewMemory()}
-		h := NewHost(Options{Engine: &register{}, Log: mail, Logger: slog.New(slog.DiscardHandler)})
+		h := New(Options{Engine: &register{}, Host: host.Options{Log: mail, Logger: slog.New(slog.DiscardHandler)}})
 		work, stop := context.WithCancel(t.Context())
 		defer stop()
 		gone, giveUp := context.WithCancelCause(work)
-		called, callBack := context.WithCancelCause(gone)
+		called, callBack := context.WithCancelCause(work) // else which comes first is by chance
 		defer giveUp(nil)
 		defer callBack(nil)
 		l := h.newLeg(Input{})

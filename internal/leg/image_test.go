@@ -1,6 +1,10 @@
 package leg
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -8,25 +12,46 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
+// camera is a tool that gives an image for each call, by the number of the call.
+type camera [][]byte
+
+func (camera) Definition() tool.Definition {
+	return tool.Definition{Name: "look", Description: "Looks.", Class: chat.ClassPure, Schema: json.RawMessage(`{"type": "object"}`)}
+}
+
+func (c camera) Run(_ context.Context, call tool.Call) (tool.Result, error) {
+	_, n, _ := strings.Cut(call.ID, "#1.")
+	i, err := strconv.Atoi(n)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{End: tool.EndOK, Text: "an image", Images: []tool.Image{{Type: "image/png", Data: c[i]}}}, nil
+}
+
 // illustrated is a leg with calls that gave an image each, recorded, and the message with their results.
 func illustrated(t *testing.T, images ...[]byte) (*leg, chat.Message) {
 	t.Helper()
-	whose := Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
-	l := NewHost(Options{Log: journaltest.NewMemory()}).newLeg(Input{Whose: whose})
-	for i, data := range images {
-		r := tool.Result{End: tool.EndOK, Text: "an image", Images: []tool.Image{{Type: "image/png", Data: data}}}
-		end := l.land(t.Context(), permit{Whose: whose, run: agent.RunTool{Call: "1." + string(rune('0'+i))}}, r, nil, l.Now())
-		row, ok := end.rows[0].(journal.Resulted)
+	whose := host.Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
+	set, err := tool.NewSet(tool.Options{}, camera(images))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := New(Options{Host: host.Options{Log: journaltest.NewMemory(), Catalog: rules{}, Tools: oneShelf{set}}}).newLeg(Input{Whose: whose})
+	for i := range images {
+		call := fmt.Sprint("1.", i)
+		end := l.RunTool(t.Context(), host.Permit{Whose: whose, Run: agent.RunTool{Call: call}, Part: chat.Part{Call: call, Tool: "look", Args: "{}"}})
+		row, ok := end.Rows[0].(journal.Resulted)
 		if !ok || len(row.Images) != 1 || len(row.Images[0]) > 64 {
-			t.Fatalf("a call is recorded as %+v", end.rows)
+			t.Fatalf("a call is recorded as %+v", end.Rows)
 		}
-		l.desk.learn(end.rows)
+		l.desk.learn(end.Rows)
 	}
 	rows, err := l.appended(t.Context(), agent.Append{Turn: 1, Serial: 1, Results: len(images)})
 	if err != nil {

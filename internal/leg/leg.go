@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/model"
@@ -25,7 +26,7 @@ const (
 
 // leg hosts the core for a while.
 type leg struct {
-	*Host
+	*Carrier
 	in     Input
 	course course
 	// todo is what is left to do and has not begun, base the last step that has a course.
@@ -83,26 +84,26 @@ type landing struct {
 }
 
 // Leg carries a task on until there is nothing that a leg can do. It lasts as long as ctx, unless the watch says that it is of no use.
-func (h *Host) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
-	if err := h.known(in.Whose); err != nil && in.Mode != ModeDetour { // a detour reads no files
+func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
+	if err := c.Known(in.Whose); err != nil && in.Mode != ModeDetour { // a detour reads no files
 		return Result{}, err
 	}
 	work, stop := context.WithCancel(ctx)
-	l := h.newLeg(in)
+	l := c.newLeg(in)
 	defer l.settle(stop)
 	free, err := l.takePlace(watch.Called)
 	if err != nil {
 		return Result{}, err
 	}
 	defer free()
-	l.point(PointLegBegin)
+	l.point(host.PointLegBegin)
 	again := in.Mode != ModeNext || watch.Again
-	stage := StageLater
+	stage := host.StageLater
 	if !again && in.N == 0 {
-		stage = StageFirst
+		stage = host.StageFirst
 	}
-	work, ended := h.Observer.Leg(work, in.Whose, stage)
-	l.family = newFamily(h.Now(), watch, again)
+	work, ended := c.Observer.Leg(work, in.Whose, stage)
+	l.family = newFamily(c.Now(), watch, again)
 	err = l.carry(work)
 	l.telling.Wait()
 	ended(l.course.State.Brief.Role, err)
@@ -110,7 +111,7 @@ func (h *Host) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
 		return Result{}, err
 	}
 	l.clearTree(work)
-	l.point(PointLegEnd)
+	l.point(host.PointLegEnd)
 	l.desk.clear()
 	return l.result(), nil
 }
@@ -129,9 +130,9 @@ func (l *leg) settle(stop func()) {
 	}
 }
 
-func (h *Host) newLeg(in Input) *leg {
+func (c *Carrier) newLeg(in Input) *leg {
 	l := &leg{
-		Host: h, in: in, flights: map[string]*flight{}, landed: make(chan landing, 64), doubtful: map[string]bool{}, yield: in.Mode == ModeDetour,
+		Carrier: c, in: in, flights: map[string]*flight{}, landed: make(chan landing, 64), doubtful: map[string]bool{}, yield: in.Mode == ModeDetour,
 	}
 	l.desk = desk{leg: l, rows: map[string]journal.Row{}}
 	return l
@@ -152,7 +153,7 @@ func (l *leg) carry(ctx context.Context) error {
 	for _, e := range l.todo {
 		l.doubtful[e.Key()] = doubt
 	}
-	l.point(PointLegFolded)
+	l.point(host.PointLegFolded)
 	if err := l.start(ctx, doubt); err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 			}
 		case <-wake:
 			l.rouse()
-			if err := l.take(ctx, landing{event: agent.Ticked{At: l.at()}}); err != nil {
+			if err := l.take(ctx, landing{event: agent.Ticked{At: l.At()}}); err != nil {
 				stop()
 				return err
 			}
@@ -336,7 +337,7 @@ func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{})
 		return err
 	}
 	if run, ok := f.effect.(agent.RunTool); ok && !run.Local() {
-		l.point(PointOnceEnd)
+		l.point(host.PointOnceEnd)
 	}
 	return nil
 }
@@ -421,7 +422,7 @@ func (l *leg) take(ctx context.Context, end landing) error {
 		return err
 	}
 	l.desk.learn(end.rows)
-	step := journal.Stepped{In: l.in.in(), N: s.N, Event: body}
+	step := journal.Stepped{In: l.in.In(), N: s.N, Event: body}
 	l.forget(end.event)
 	l.owe(s.Effects)
 	begun := s.N == 1
@@ -436,7 +437,7 @@ func (l *leg) take(ctx context.Context, end landing) error {
 		rows = append(rows, journal.Delivered{ID: end.mail.ID})
 	}
 	var records []journal.Row
-	if err := l.patiently(ctx, func() (err error) { records, err = l.records(ctx, s.Effects); return err }); err != nil {
+	if err := l.Patiently(ctx, func() (err error) { records, err = l.records(ctx, s.Effects); return err }); err != nil {
 		return err
 	}
 	rows = append(rows, records...)
@@ -457,7 +458,7 @@ func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
 	l.abort()
 	var begin []func()
 	for _, effect := range l.pick() {
-		err := l.patiently(ctx, func() error {
+		err := l.Patiently(ctx, func() error {
 			announced, run, err := l.prepare(ctx, effect)
 			if err == nil {
 				rows, begin = append(rows, announced...), append(begin, run)
@@ -515,10 +516,10 @@ func (l *leg) abort() {
 		switch e := e.(type) {
 		case agent.AbortModel:
 			target = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
-			end = agent.ModelFailed{At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: "cancelled"}
+			end = agent.ModelFailed{At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Kind: "cancelled"}
 		case agent.AbortTool:
 			target = agent.RunTool{Call: e.Call}.Key()
-			end = agent.ToolDone{At: l.at(), Call: e.Call, Result: agent.ToolCancelled}
+			end = agent.ToolDone{At: l.At(), Call: e.Call, Result: agent.ToolCancelled}
 		default:
 			continue
 		}
@@ -559,10 +560,10 @@ func (l *leg) result() Result {
 	return out
 }
 
-func (l *leg) point(p Point) { l.Fault.At(p, l.in.Place, l.in.Task) }
+func (l *leg) point(p host.Point) { l.Fault.At(p, l.in.Place, l.in.Task) }
 
 func (l *leg) moved(m Move) journal.Row {
-	return journal.Moved{In: l.in.in(), Serial: m.N, Status: m.Status, Reason: m.Reason}
+	return journal.Moved{In: l.in.In(), Serial: m.N, Status: m.Status, Reason: m.Reason}
 }
 
 func topic(p journal.Place) live.Topic {

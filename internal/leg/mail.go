@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -43,7 +44,7 @@ func (l *leg) readMail(ctx context.Context) error {
 // mail reads what waits for the agent, as events.
 func (l *leg) mail(ctx context.Context) (out []landing, err error) {
 	var entries []journal.Entry
-	err = l.patiently(ctx, func() (err error) { entries, err = l.Log.Mail(ctx, l.in.Place, l.in.Agent); return err })
+	err = l.Patiently(ctx, func() (err error) { entries, err = l.Log.Mail(ctx, l.in.Place, l.in.Agent); return err })
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of %s: %w", l.in.Agent, err)
 	}
@@ -70,17 +71,17 @@ func (l *leg) event(ctx context.Context, p journal.Posted) (agent.Event, error) 
 			return nil, errors.Join(err, journal.NotFound())
 		}
 		d, _ := entries[0].Row.(journal.Decided)
-		call, err := edited(d)
+		call, err := host.Edited(d)
 		return agent.Decided{
-			At: l.at(), Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
+			At: l.At(), Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
 		}, err
 	case TopicCancel:
-		if p.Task != "" && p.Task != Root {
-			return agent.ChildCancelRequested{At: l.at(), Task: p.Task, By: p.By}, nil
+		if p.Task != "" && p.Task != host.Root {
+			return agent.ChildCancelRequested{At: l.At(), Task: p.Task, By: p.By}, nil
 		}
-		return agent.CancelRequested{At: l.at(), ID: id, Reason: agent.CancelUser, By: p.By}, nil
+		return agent.CancelRequested{At: l.At(), ID: id, Reason: agent.CancelUser, By: p.By}, nil
 	case TopicClose:
-		return agent.CloseRequested{At: l.at(), By: id}, nil
+		return agent.CloseRequested{At: l.At(), By: id}, nil
 	case TopicTold:
 		e, err := agent.UnmarshalEvent(p.Event)
 		if err != nil {
@@ -102,7 +103,7 @@ func (l *leg) saidEvent(ctx context.Context, id string) (agent.Event, error) {
 			return nil, nil //nolint:nilnil // it is of no interest any more
 		case journal.Said:
 			out = agent.Said{
-				At: l.at(), Seq: e.Number, InReplyTo: r.InReplyTo, Decline: r.Decline, Tokens: tokens(journal.Words(r.Parts)),
+				At: l.At(), Seq: e.Number, InReplyTo: r.InReplyTo, Decline: r.Decline, Tokens: host.Tokens(journal.Words(r.Parts)),
 			}
 		default: // nothing else was asked for
 		}
@@ -124,22 +125,22 @@ func (l *leg) refuse(post *journal.Posted, why error) []journal.Row {
 	case l.course.State.Phase != agent.Done:
 		return []journal.Row{journal.Delivered{ID: post.ID}}
 	}
-	return TakenBack(*post, l.at())
+	return TakenBack(*post, l.At())
 }
 
 // told is what the workflow tells of time.
 func (l *leg) told() (out []landing) {
-	if wake, now := l.course.State.Wake, max(l.at().At, l.in.Tick); wake != 0 && wake <= now {
+	if wake, now := l.course.State.Wake, max(l.At().At, l.in.Tick); wake != 0 && wake <= now {
 		out = append(out, landing{event: agent.Ticked{At: agent.At{At: now}}})
 	}
 	if l.in.Long {
-		out = append(out, landing{event: agent.CancelRequested{At: l.at(), ID: "history", Reason: agent.CancelHistory}})
+		out = append(out, landing{event: agent.CancelRequested{At: l.At(), ID: "history", Reason: agent.CancelHistory}})
 	}
 	return out
 }
 
 // child names a child's run.
-func (l *leg) child(task string) Whose {
+func (l *leg) child(task string) host.Whose {
 	w := l.in.Whose
 	w.Agent, w.Task = task, task
 	if agent, ok := l.course.State.Open()[task]; ok {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -23,11 +24,11 @@ func TestATaskIsFoldedFromItsLastCourse(t *testing.T) {
 	}
 	s.play("begin", later)
 	fold := func(base int, strip bool) *leg {
-		h := NewHost(Options{Log: s.log})
+		h := New(Options{Host: host.Options{Log: s.log}})
 		if strip {
 			h.Log = stripped{s.log}
 		}
-		l := h.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}, Base: base})
+		l := h.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}, Base: base})
 		s.must(l.fold(t.Context()))
 		return l
 	}
@@ -57,12 +58,12 @@ func (s stripped) Steps(ctx context.Context, place journal.Place, task string, a
 func TestMailOfANewerBuild(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
-	l := s.host.newLeg(Input{Whose: Whose{Place: s.place, Agent: Root, Task: Root}})
+	l := s.carrier.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}})
 	for _, p := range []journal.Posted{
-		{ID: "x", Topic: "sung", To: Root},
-		{ID: "y", Topic: TopicTold, To: Root, Event: json.RawMessage(`{"name":"Sung","event":{}}`)},
+		{ID: "x", Topic: "sung", To: host.Root},
+		{ID: "y", Topic: TopicTold, To: host.Root, Event: json.RawMessage(`{"name":"Sung","event":{}}`)},
 	} {
-		if _, err := l.event(t.Context(), p); err == nil || Refused(err) || !strings.Contains(err.Error(), "newer build") {
+		if _, err := l.event(t.Context(), p); err == nil || host.Refused(err) || !strings.Contains(err.Error(), "newer build") {
 			t.Errorf("%s: %v", p.Topic, err)
 		}
 	}

@@ -1,29 +1,12 @@
 package leg
 
-import "github.com/retinue-dev/retinue/internal/journal"
-
-// Whose says which run of which agent is meant.
-type Whose struct {
-	Place journal.Place `json:"place"`
-	Agent string        `json:"agent"`
-	Task  string        `json:"task"`
-	// Workspace is where the agent works.
-	Workspace string `json:"workspace,omitempty"`
-	// Tree is the tree of it whose files a call is about, empty for the workspace itself. Plant means that
-	// it may have to be made first, as a copy of From.
-	Tree  string `json:"tree,omitempty"`
-	Plant bool   `json:"plant,omitempty"`
-	From  string `json:"from,omitempty"`
-}
-
-// At is the workspace that the agent works in.
-func (w Whose) At() Workspace { return Workspace{Tenant: w.Place.Tenant, Name: w.Workspace} }
-
-func (w Whose) in() journal.In { return journal.In{Agent: w.Agent, Task: w.Task} }
+import (
+	"github.com/retinue-dev/retinue/internal/host"
+)
 
 // Begin is what a run is started with, and started again with when its history has grown long.
 type Begin struct {
-	Whose
+	host.Whose
 	// Parent is the agent that this one reports to, empty for the orchestrator.
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
@@ -52,7 +35,7 @@ const (
 
 // Input is what a leg starts from. All else is in the journal.
 type Input struct {
-	Whose
+	host.Whose
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
 	Width      int    `json:"width,omitempty"`
@@ -105,7 +88,7 @@ type Result struct {
 
 // Confession is what is to be recorded of a run that cannot go on.
 type Confession struct {
-	Whose
+	host.Whose
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
 	// N is the last step that the workflow knows of.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -44,7 +45,7 @@ rules:
 // that they come to it. What comes of it is the same, and each task ends once.
 func TestDelegationWithoutAnEngine(t *testing.T) {
 	t.Parallel()
-	for _, point := range []Point{PointLegBegin, PointLegFolded, PointLegAppend, PointLegAppended, PointLegEnd} {
+	for _, point := range []host.Point{host.PointLegBegin, host.PointLegFolded, host.PointLegAppend, host.PointLegAppended, host.PointLegEnd} {
 		for nth, lost := 1, true; lost; nth++ {
 			lost = delegate(t, point, nth)
 			if nth == 2 && !lost {
@@ -55,10 +56,10 @@ func TestDelegationWithoutAnEngine(t *testing.T) {
 }
 
 // delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports whether one did.
-func delegate(t *testing.T, point Point, nth int) (lost bool) {
+func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	t.Helper()
 	var seen visits
-	s := newStage(t, fruit, func(p Point, _ journal.Place, _ string) {
+	s := newStage(t, fruit, func(p host.Point, _ journal.Place, _ string) {
 		if p == point && seen.count(p) == nth {
 			panic(errLost{})
 		}
@@ -163,14 +164,14 @@ func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 `
 	var s *stage
 	var seen visits
-	s = newStage(t, script, func(p Point, _ journal.Place, task string) {
-		if p == PointModelCall && task != Root && seen.count(p) == 1 {
+	s = newStage(t, script, func(p host.Point, _ journal.Place, task string) {
+		if p == host.PointModelCall && task != host.Root && seen.count(p) == 1 {
 			s.say("m2", "a yellow one", "")
 		}
 	})
 	s.play("find a bird", nil)
 	s.says("It says: a canary")
-	messages, err := s.log.Transcript(t.Context(), s.place, Root, journal.Page{})
+	messages, err := s.log.Transcript(t.Context(), s.place, host.Root, journal.Page{})
 	s.must(err)
 	var with bool
 	for _, m := range messages {

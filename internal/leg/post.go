@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -15,22 +16,22 @@ import (
 func (l *leg) posted(ctx context.Context, effect agent.Effect) ([]journal.Row, error) {
 	switch e := effect.(type) {
 	case agent.StopChild:
-		return l.post(e, l.child(e.Task).Agent, agent.CancelRequested{At: l.at(), ID: "parent", Reason: e.Reason, By: e.By}, 0)
+		return l.post(e, l.child(e.Task).Agent, agent.CancelRequested{At: l.At(), ID: "parent", Reason: e.Reason, By: e.By}, 0)
 	case agent.TellParent:
-		return l.post(e, l.in.Parent, agent.ChildWaited{At: l.at(), Task: l.in.Task, Reason: e.Reason}, 0)
+		return l.post(e, l.in.Parent, agent.ChildWaited{At: l.At(), Task: l.in.Task, Reason: e.Reason}, 0)
 	case agent.Ask:
 		rows, err := l.asked(ctx, e)
 		if err != nil {
 			return nil, err
 		}
-		sent, err := l.post(e, Root, agent.QuestionAsked{At: l.at(), Question: e.Question, Hash: e.Hash, Relay: e.Relay}, 0)
+		sent, err := l.post(e, host.Root, agent.QuestionAsked{At: l.At(), Question: e.Question, Hash: e.Hash, Relay: e.Relay}, 0)
 		return append(rows, sent...), err
 	case agent.WithdrawQuestion:
-		return l.post(e, Root, agent.QuestionWithdrawn{At: l.at(), Question: e.Question}, 0)
+		return l.post(e, host.Root, agent.QuestionWithdrawn{At: l.At(), Question: e.Question}, 0)
 	case agent.Reply:
-		return l.post(e, e.Agent, agent.Answered{At: l.at(), Question: e.Question, By: e.By, Taint: e.Taint}, e.Seq)
+		return l.post(e, e.Agent, agent.Answered{At: l.At(), Question: e.Question, By: e.By, Taint: e.Taint}, e.Seq)
 	case agent.Correct:
-		return l.post(e, e.Agent, agent.Corrected{At: l.at(), Seq: e.Seq}, e.Seq)
+		return l.post(e, e.Agent, agent.Corrected{At: l.At(), Seq: e.Seq}, e.Seq)
 	case agent.Finish:
 		return l.finishing(ctx, e)
 	default:
@@ -53,10 +54,10 @@ func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, err
 		return nil, err
 	}
 	for _, number := range e.Unread {
-		rows = append(rows, undelivered(l.in.Task, number, l.at()))
+		rows = append(rows, undelivered(l.in.Task, number, l.At()))
 	}
 	if l.in.Parent != "" && l.in.N >= 0 { // the parent is told of the end of one that it carries
-		body, err := agent.MarshalEvent(agent.ChildEnded{At: l.at(), Task: l.in.Task, Outcome: e.Outcome, Tokens: tokens})
+		body, err := agent.MarshalEvent(agent.ChildEnded{At: l.At(), Task: l.in.Task, Outcome: e.Outcome, Tokens: tokens})
 		if err != nil {
 			return nil, err
 		}
@@ -68,13 +69,13 @@ func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, err
 // undelivered brings a person's words back to the orchestrator, which an agent that has finished did not read.
 func undelivered(from string, number int64, at agent.At) journal.Row {
 	body, _ := agent.MarshalEvent(agent.Undelivered{At: at, Seq: number}) // two numbers
-	return journal.Posted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicTold, To: Root, Event: body}
+	return journal.Posted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicTold, To: host.Root, Event: body}
 }
 
 // TakenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back to the orchestrator.
 func TakenBack(p journal.Posted, at agent.At) []journal.Row {
 	rows := []journal.Row{journal.Delivered{ID: p.ID}}
-	if p.Number != 0 && p.To != Root {
+	if p.Number != 0 && p.To != host.Root {
 		rows = append(rows, undelivered(p.To, p.Number, at))
 	}
 	return rows
@@ -103,12 +104,12 @@ func (l *leg) bring(ctx context.Context, rows []journal.Row) {
 
 // tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or the agent is gone, a sweep
 // sees to it.
-func (h *Host) tellEngine(ctx context.Context, place journal.Place, to string, name Signal) {
+func (c *Carrier) tellEngine(ctx context.Context, place journal.Place, to string, name Signal) {
 	ctx, cancel := context.WithTimeout(ctx, TellTimeout)
 	defer cancel()
-	err := Tell(ctx, h.Engine, h.Log, place, to, name)
+	err := Tell(ctx, c.Engine, c.Log, place, to, name)
 	if err != nil && !errors.Is(err, ErrNoRun) {
-		h.Logger.WarnContext(ctx, "the engine will be told of mail later", "agent", to, "error", err)
+		c.Logger.WarnContext(ctx, "the engine will be told of mail later", "agent", to, "error", err)
 	}
 }
 
@@ -118,7 +119,7 @@ func (l *leg) endOf(ctx context.Context, task string) (agent.ChildEnded, error) 
 	if err != nil {
 		return agent.ChildEnded{}, err
 	}
-	return childEnded(row, l.at())
+	return childEnded(row, l.At())
 }
 
 // killAll ends the runs of children that did not let go in time. Their books are closed already. An agent that has another task by
@@ -152,7 +153,7 @@ func (l *leg) endRuns(ctx context.Context, task string) error {
 		if t.ID != task && (i < 0 || !strings.HasPrefix(t.Agent, state.Tasks[i].Agent+"/")) {
 			continue
 		}
-		l.point(PointKillChild)
+		l.point(host.PointKillChild)
 		if err := l.Engine.End(ctx, l.in.Place, t.ID); err != nil && !errors.Is(err, ErrNoRun) {
 			return fmt.Errorf("end the run of %s: %w", t.ID, err)
 		}

@@ -4,24 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
-	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/tool"
 )
 
 // receipt holds what a run claims against what is recorded of it.
-func (h *Host) receipt(
-	ctx context.Context, whose Whose, o agent.Outcome, claims receipt.Claims,
+func (c *Carrier) receipt(
+	ctx context.Context, whose host.Whose, o agent.Outcome, claims receipt.Claims,
 ) (json.RawMessage, error) {
 	var facts receipt.Evidence
 	if o.Failed() || o.ToolCalls > 0 || o.Agents > 0 {
 		var err error
-		if facts, err = h.evidence(ctx, whose); err != nil {
+		if facts, err = c.Evidence(ctx, whose); err != nil {
 			return nil, err
 		}
 	}
@@ -33,215 +31,22 @@ func (h *Host) receipt(
 	return body, nil
 }
 
-// receiptIn reads the receipt of a task that has ended, if one was written.
-func receiptIn(row journal.Finished) (*receipt.Receipt, error) {
-	if len(row.Receipt) == 0 {
-		return nil, nil
-	}
-	var r receipt.Receipt
-	if err := json.Unmarshal(row.Receipt, &r); err != nil {
-		return nil, fmt.Errorf("read the receipt of %s: %w", row.Task, err)
-	}
-	return &r, nil
-}
-
 // reportTokens estimates what the end of a task takes in its parent's transcript.
 func reportTokens(row journal.Finished) (int64, error) {
-	n := tokens(row.Summary) + tokens(row.Message)
-	r, err := receiptIn(row)
+	n := host.Tokens(row.Summary) + host.Tokens(row.Message)
+	r, err := host.ReceiptIn(row)
 	if r != nil {
-		n += tokensOf(agent.ReceiptBytes(*r))
+		n += host.TokensOf(agent.ReceiptBytes(*r))
 	}
 	return n, err
-}
-
-// evidence is what a task is known to have done: the facts that its calls left, and those of the tasks
-// that it handed on. Its steps say what was called, and mostly one more read finds what came of it.
-func (h *Host) evidence(ctx context.Context, whose Whose) (receipt.Evidence, error) {
-	steps, err := h.Log.Steps(ctx, whose.Place, whose.Task, 0)
-	if err != nil {
-		return receipt.Evidence{}, fmt.Errorf("read the steps of %s: %w", whose.Task, err)
-	}
-	d, err := deedsOf(whose, steps)
-	if err != nil {
-		return receipt.Evidence{}, err
-	}
-	found := map[string]journal.Entry{}
-	for keys := range slices.Chunk(d.keys(whose), findMost) {
-		entries, err := h.Log.Find(ctx, whose.Place, keys...)
-		if err != nil {
-			return receipt.Evidence{}, fmt.Errorf("read what %s did: %w", whose.Task, err)
-		}
-		for _, e := range entries {
-			if row, ok := e.Row.(journal.Resulted); ok {
-				row.Text = "" // it may be long, and there may be many
-				e.Row = row
-			}
-			found[e.Row.Key()] = e
-		}
-	}
-	return d.evidence(whose, found)
-}
-
-// findMost is how many rows are looked for at a time.
-const findMost = 200
-
-// deeds are the calls of a task and the tasks that it may have handed on.
-type deeds struct {
-	calls []deed
-	tasks []string
-}
-
-type deed struct {
-	id     string
-	writes bool
-	class  chat.EffectClass
-	// facts is how many it left, as the core was told.
-	facts int
-	// lost means that nobody knows whether it happened.
-	lost bool
-}
-
-func deedsOf(whose Whose, steps []journal.Stepped) (deeds, error) {
-	var d deeds
-	done := map[string]agent.ToolDone{}
-	for _, step := range steps {
-		event, err := agent.UnmarshalEvent(step.Event)
-		if err != nil {
-			return d, fmt.Errorf("read a step of %s: %w", whose.Task, err)
-		}
-		switch e := event.(type) {
-		case agent.Replied:
-			for i, c := range e.Calls {
-				d.add(whose, fmt.Sprintf("%d.%d", e.Turn, i), c)
-			}
-		case agent.ToolDone:
-			done[e.Call] = e
-		default:
-		}
-	}
-	for i := range d.calls {
-		c := &d.calls[i]
-		c.facts, c.lost = done[c.id].Facts, done[c.id].Result == agent.ToolIndeterminate
-	}
-	return d, nil
-}
-
-func (d *deeds) add(whose Whose, id string, c agent.Call) {
-	switch c.Kind {
-	case agent.CallTool:
-		d.calls = append(d.calls, deed{id: id, writes: c.Writes, class: c.Class})
-	case agent.CallSpawn, agent.CallResume:
-		for i := range c.Items {
-			d.tasks = append(d.tasks, fmt.Sprintf("%s/%s.%d", whose.Agent, id, i))
-		}
-	case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
-	}
-}
-
-// keys name the rows that tell how it all ended.
-func (d deeds) keys(whose Whose) []string {
-	var out []string
-	for _, c := range d.calls {
-		if c.writes || c.facts > 0 {
-			out = append(out, journal.Resulted{In: whose.in(), Call: c.id}.Key())
-		}
-		if c.writes {
-			out = append(out, started(whose.in(), c.id))
-		}
-	}
-	for _, task := range d.tasks {
-		below := journal.In{Task: task}
-		out = append(out, journal.Assigned{In: below}.Key(), journal.Finished{In: below}.Key())
-	}
-	return out
-}
-
-func started(in journal.In, call string) string {
-	return journal.Started{In: in, Call: call, Attempt: 1}.Key()
-}
-
-// evidence adds up what the rows say.
-func (d deeds) evidence(whose Whose, found map[string]journal.Entry) (receipt.Evidence, error) {
-	var sum receipt.Evidence
-	for _, c := range d.calls {
-		_, began := found[started(whose.in(), c.id)]
-		entry, ended := found[journal.Resulted{In: whose.in(), Call: c.id}.Key()]
-		row, _ := entry.Row.(journal.Resulted) // nothing else has this key
-		var facts tool.Facts
-		if len(row.Facts) > 0 {
-			if err := json.Unmarshal(row.Facts, &facts); err != nil {
-				return sum, fmt.Errorf("read the facts of call %s: %w", c.id, err)
-			}
-		}
-		sum.Add(factual(facts, entry.Seq))
-		if began && c.writes && (!ended || c.unclear(row.Status, facts)) {
-			sum.Perhaps++
-		}
-	}
-	for _, task := range d.tasks {
-		below := journal.In{Task: task}
-		if _, assigned := found[journal.Assigned{In: below}.Key()]; !assigned {
-			continue
-		}
-		row, _ := found[journal.Finished{In: below}.Key()].Row.(journal.Finished)
-		r, err := receiptIn(row)
-		switch {
-		case err != nil:
-			return sum, err
-		case r == nil:
-			sum.Perhaps++ // it has not ended, or nobody looked at what it did
-		default:
-			sum.Add(r.Facts)
-		}
-	}
-	return sum, nil
-}
-
-// unclear reports whether a call that may change things can have done more than its facts say. Tools
-// whose effects nobody can repeat or look up, and that tell none, may have done anything.
-func (c deed) unclear(status journal.CallStatus, facts tool.Facts) bool {
-	switch status {
-	case journal.CallCompleted, journal.CallFailed:
-		return c.lost || (facts.Empty() && c.class != chat.ClassIdempotent && c.class != chat.ClassReconcilable)
-	case journal.CallDenied, journal.CallSkipped:
-		return false
-	case journal.CallTimedOut:
-		return facts.Empty() // else the tool has looked at what it had done by then
-	case journal.CallCancelled, journal.CallIndeterminate, journal.CallPending, journal.CallWaiting,
-		journal.CallRunning:
-	}
-	return true
-}
-
-// factual is what a tool told, in the words of receipts.
-func factual(f tool.Facts, at int64) receipt.Evidence {
-	e := receipt.Evidence{Partial: f.Partial}
-	for _, w := range f.Wrote {
-		e.Changed = append(e.Changed, receipt.Change{Path: w.Path, Before: w.Before, After: w.After, First: at, Last: at})
-	}
-	for _, r := range f.Read {
-		e.Read = append(e.Read, receipt.File{Path: r.Path, Hash: r.Hash})
-	}
-	for _, c := range f.Commands {
-		command := receipt.Command{Line: c.Line, Exit: c.Exit, Signal: c.Signal, At: at}
-		if c.Tests != nil {
-			command.Tests = &receipt.Tests{Passed: c.Tests.Passed, Failed: c.Tests.Failed, Skipped: c.Tests.Skipped}
-		}
-		e.Commands = append(e.Commands, command)
-	}
-	for _, p := range f.Fetched {
-		e.Pages = append(e.Pages, receipt.Page{URL: p.URL, Status: p.Status})
-	}
-	return e
 }
 
 // contradicted counts the claims of a submit call that what is recorded contradicts. The core sends
 // those back once; when nobody can look, the result is taken and its receipt tells.
 func (l *leg) contradicted(ctx context.Context, args string) int {
 	var facts receipt.Evidence
-	err := l.patiently(ctx, func() (err error) {
-		facts, err = l.evidence(ctx, l.in.Whose)
+	err := l.Patiently(ctx, func() (err error) {
+		facts, err = l.Evidence(ctx, l.in.Whose)
 		return err
 	})
 	if err != nil {
@@ -257,7 +62,7 @@ func (l *leg) contradictions(ctx context.Context, call string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	facts, err := l.evidence(ctx, l.in.Whose)
+	facts, err := l.Evidence(ctx, l.in.Whose)
 	if err != nil {
 		return "", err
 	}

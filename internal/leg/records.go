@@ -8,6 +8,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -31,7 +32,7 @@ func (l *leg) records(ctx context.Context, effects []agent.Effect) ([]journal.Ro
 
 // rowsOf makes the rows of one effect; beside are the effects of the same step.
 func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Effect) ([]journal.Row, error) {
-	in := l.in.in()
+	in := l.in.In()
 	switch e := effect.(type) {
 	case agent.Append:
 		return l.appended(ctx, e)
@@ -100,13 +101,13 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 		if err != nil {
 			return nil, err
 		}
-		rows = tainted(l.in.in(), "", taint)
+		rows = host.Tainted(l.in.In(), "", taint)
 		parts = append(parts, chat.Part{Kind: chat.PartText, Text: text})
 	}
 	for _, note := range e.Notes {
 		parts = append(parts, chat.Part{Kind: chat.PartText, Text: note})
 	}
-	in := l.in.in()
+	in := l.in.In()
 	return append(rows, journal.Spoke{In: in, Message: chat.Message{
 		ID: messageID(in, "m", e.Serial), Speaker: chat.User, Parts: parts,
 	}, Letters: e.Letters}), nil
@@ -114,7 +115,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 
 // settled is the result of a call that no tool gave.
 func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error) {
-	row := journal.Resulted{In: l.in.in(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
+	row := journal.Resulted{In: l.in.In(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
 	var taint agent.Taint
 	if e.Edited {
 		args, err := l.given(ctx, e.Call)
@@ -134,7 +135,7 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 		if err != nil {
 			return nil, err
 		}
-		row.Text, taint = answer.Text, taintOf(answer.Sources)
+		row.Text, taint = answer.Text, host.TaintOf(answer.Sources)
 	case e.Receipt:
 		list, err := l.contradictions(ctx, e.Call)
 		if err != nil {
@@ -154,7 +155,7 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 			row.Status = journal.CallIndeterminate
 		}
 	case e.Status == agent.CallDenied && (e.Reason == "" || e.Reason == agent.DeniedByPerson):
-		entries, err := l.Log.Find(ctx, l.in.Place, journal.Decided{In: l.in.in(), Call: e.Call}.Key())
+		entries, err := l.Log.Find(ctx, l.in.Place, journal.Decided{In: l.in.In(), Call: e.Call}.Key())
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +165,7 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 			}
 		}
 	}
-	return append([]journal.Row{row}, tainted(l.in.in(), e.Call, taint)...), nil
+	return append([]journal.Row{row}, host.Tainted(l.in.In(), e.Call, taint)...), nil
 }
 
 // wanted is a call that waits for a person, and what the person may approve with it.
@@ -174,18 +175,18 @@ func (l *leg) wanted(ctx context.Context, e agent.OpenApproval) ([]journal.Row, 
 		return nil, err
 	}
 	row := journal.Wanted{
-		In: l.in.in(), Call: e.Call, Tool: e.Tool, Hash: e.Hash, Until: e.Until, Show: json.RawMessage(part.Args),
-		Sources: sourcesOf(e.Taint),
+		In: l.in.In(), Call: e.Call, Tool: e.Tool, Hash: e.Hash, Until: e.Until, Show: json.RawMessage(part.Args),
+		Sources: host.SourcesOf(e.Taint),
 	}
 	if e.Pattern == "" && e.Tool != agent.ToolMerge {
 		return []journal.Row{row}, nil
 	}
-	whose := l.in.Whose.within(&l.course.State)
-	set, err := l.describing(whose)
+	whose := l.in.Whose.Within(&l.course.State)
+	set, err := l.Describing(whose)
 	if err != nil {
 		return nil, err
 	}
-	about := set.About(l.toolCall(ctx, whose, part))
+	about := set.About(l.ToolCall(ctx, whose, part))
 	row.Pattern = about.Pattern
 	if e.Tool == agent.ToolMerge {
 		row.Show, err = mergeShown(part, about)
@@ -210,7 +211,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 	}
 	in := journal.In{Agent: e.Brief.Agent, Task: e.Brief.Task}
 	trigger := mine.Trigger
-	if l.in.Agent == Root {
+	if l.in.Agent == host.Root {
 		trigger = l.course.State.Inbox.Heard
 	}
 	return append([]journal.Row{
@@ -223,7 +224,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 		journal.Spoke{In: in, Message: chat.Message{
 			ID: messageID(in, "a", 0), Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: a.Task}},
 		}},
-	}, tainted(in, "", e.Brief.Taint)...), nil
+	}, host.Tainted(in, "", e.Brief.Taint)...), nil
 }
 
 // asked is a question in the agent's words.
@@ -242,7 +243,7 @@ func (l *leg) asked(ctx context.Context, e agent.Ask) ([]journal.Row, error) {
 	}
 	text := strings.TrimSpace(strings.Join(append([]string{args.Question}, args.Questions...), "\n"))
 	return []journal.Row{journal.Asked{
-		In: l.in.in(), Question: e.Question, Call: e.Call, Text: text, Options: args.Options, Until: e.Until,
+		In: l.in.In(), Question: e.Question, Call: e.Call, Text: text, Options: args.Options, Until: e.Until,
 	}}, nil
 }
 
@@ -250,14 +251,14 @@ func (l *leg) asked(ctx context.Context, e agent.Ask) ([]journal.Row, error) {
 func (l *leg) closedQuestion(
 	ctx context.Context, e agent.CloseQuestion, beside []agent.Effect,
 ) ([]journal.Row, error) {
-	row := journal.Answered{In: l.in.in(), Question: e.Question, By: string(e.By)}
+	row := journal.Answered{In: l.in.In(), Question: e.Question, By: string(e.By)}
 	for _, other := range beside {
 		if reply, ok := other.(agent.Reply); ok && reply.Question == e.Question {
 			text, err := l.answer(ctx, reply)
 			if err != nil {
 				return nil, err
 			}
-			row.Text, row.Number, row.Sources = text, reply.Seq, sourcesOf(reply.Taint)
+			row.Text, row.Number, row.Sources = text, reply.Seq, host.SourcesOf(reply.Taint)
 		}
 	}
 	return []journal.Row{row}, nil

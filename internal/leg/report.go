@@ -9,6 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -38,7 +39,7 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 				return "", nil, fmt.Errorf("read the outcome of %s: %w", task, err)
 			}
 			taint = taint.With(r.Outcome.Reported())
-			if r.Receipt, err = receiptIn(f); err != nil {
+			if r.Receipt, err = host.ReceiptIn(f); err != nil {
 				return "", nil, err
 			}
 			r.Text = f.Summary
@@ -61,7 +62,7 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 // finished is the one end of this task, with the words of its result. Tokens estimates the report.
 func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row, tokens int64, err error) {
 	o := e.Outcome
-	row := journal.Finished{In: l.in.in()}
+	row := journal.Finished{In: l.in.In()}
 	var claims receipt.Claims
 	if o.Call != "" {
 		part, err := l.desk.call(ctx, l.in.Agent, o.Call)
@@ -93,7 +94,7 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row,
 		row.Summary = submission(part.Args).text()
 	case o.PartialTurn != 0 && row.Summary == "":
 		parts, err := l.desk.reply(ctx, l.in.Agent, o.PartialTurn)
-		if err != nil && !Refused(err) {
+		if err != nil && !host.Refused(err) {
 			return nil, 0, err
 		}
 		row.Summary = journal.Words(parts)
@@ -104,7 +105,7 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row,
 	if tokens, err = reportTokens(row); err != nil {
 		return nil, 0, err
 	}
-	patched, err := l.taken(ctx, l.in.Whose, l.course.State.Brief, o.Failed())
+	patched, err := l.Taken(ctx, l.in.Whose, l.course.State.Brief, o.Failed())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -125,17 +126,17 @@ func (l *leg) endedTask(ctx context.Context, e agent.EndTask) ([]journal.Row, er
 
 // closedTree ends a task and whatever is still open below it: the engine ends those runs together,
 // and none of them can write any more.
-func (h *Host) closedTree(ctx context.Context, whose Whose, o agent.Outcome) ([]journal.Row, error) {
-	end := journal.Finished{In: whose.in(), Message: "The run was ended from outside before it handed in a result."}
+func (c *Carrier) closedTree(ctx context.Context, whose host.Whose, o agent.Outcome) ([]journal.Row, error) {
+	end := journal.Finished{In: whose.In(), Message: "The run was ended from outside before it handed in a result."}
 	var err error
-	if end.Receipt, err = h.receipt(ctx, whose, o, receipt.Claims{}); err != nil {
+	if end.Receipt, err = c.receipt(ctx, whose, o, receipt.Claims{}); err != nil {
 		return nil, err
 	}
 	rows, err := closed(end, o)
 	if err != nil {
 		return nil, err
 	}
-	state, err := h.Log.Snapshot(ctx, whose.Place)
+	state, err := c.Log.Snapshot(ctx, whose.Place)
 	if err != nil {
 		return nil, fmt.Errorf("read what is open below %s: %w", whose.Task, err)
 	}
@@ -152,9 +153,9 @@ func (h *Host) closedTree(ctx context.Context, whose Whose, o agent.Outcome) ([]
 		rows = append(rows, below...)
 		task := whose
 		task.Agent, task.Task = t.Agent, t.ID
-		rows = append(rows, h.salvaged(ctx, task)...)
+		rows = append(rows, c.Salvaged(ctx, task)...)
 	}
-	return append(rows, h.salvaged(ctx, whose)...), nil
+	return append(rows, c.Salvaged(ctx, whose)...), nil
 }
 
 // closed fills in what the core decided.
@@ -236,7 +237,7 @@ func detailText(raw json.RawMessage) string {
 
 // closeBooks records the end of a task whose run could not do so: it never started, or somebody ended it from outside. What was
 // recorded before stands.
-func (l *leg) closeBooks(ctx context.Context, whose Whose, o agent.Outcome) (agent.ChildEnded, error) {
+func (l *leg) closeBooks(ctx context.Context, whose host.Whose, o agent.Outcome) (agent.ChildEnded, error) {
 	rows, err := l.closedTree(ctx, whose, o)
 	if err != nil {
 		return agent.ChildEnded{}, err
@@ -258,19 +259,19 @@ func childEnded(row journal.Finished, at agent.At) (out agent.ChildEnded, err er
 
 // Confess records that a run broke. An orchestrator's turn has failed, and what was open below it ends with it; the parent of a
 // sub-agent is told.
-func (h *Host) Confess(ctx context.Context, c Confession) error {
-	if c.Parent != "" {
-		return h.sendEnd(ctx, c, lostOutcome())
+func (c *Carrier) Confess(ctx context.Context, in Confession) error {
+	if in.Parent != "" {
+		return c.sendEnd(ctx, in, lostOutcome())
 	}
 	kind := chat.KindInternal
-	rows, err := h.closedTree(ctx, c.Whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
+	rows, err := c.closedTree(ctx, in.Whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
 	if err != nil {
 		return err
 	}
 	rows[0] = journal.TurnEnded{
-		In: c.in(), Serial: brokenSerial + c.N, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
+		In: in.In(), Serial: brokenSerial + in.N, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
 	}
-	_, err = h.Log.Append(ctx, c.Place, h.Now(), rows...)
+	_, err = c.Log.Append(ctx, in.Place, c.Now(), rows...)
 	return err
 }
 

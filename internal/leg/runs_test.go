@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -103,7 +104,7 @@ func (s *stage) Signal(_ context.Context, _ journal.Place, task string, signal S
 	s.tell()
 	s.mu.Unlock()
 	if signal != SignalCheck {
-		s.host.Ring(s.place, one.begin.Agent)
+		s.carrier.Ring(s.place, one.begin.Agent)
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func (r *run) due() bool {
 // carry has legs carry everybody until the orchestrator's run has ended, and returns how.
 func (s *stage) carry() error {
 	s.news = make(chan struct{}, 1)
-	for root := s.of(Root); ; {
+	for root := s.of(host.Root); ; {
 		working := s.startLegs()
 		s.mu.Lock()
 		over := root.over
@@ -208,18 +209,18 @@ func (s *stage) leg(ctx context.Context, in Input, watch Watch) (out Result, err
 			err = fmt.Errorf("the worker was lost: %v", lost)
 		}
 	}()
-	return s.host.Leg(ctx, in, watch)
+	return s.carrier.Leg(ctx, in, watch)
 }
 
 // legDone takes in what a leg says. A leg that was lost is run again; the stage is locked.
 func (s *stage) legDone(one *run, in Input, out Result, err error) {
 	switch {
 	case one.over:
-	case err != nil && Refused(err):
+	case err != nil && host.Refused(err):
 		one.over, one.err = true, err
 		confession := Confession{Whose: one.begin.Whose, Parent: one.begin.Parent, Background: one.begin.Background, N: one.last.N}
 		s.mu.Unlock()
-		err := s.host.Confess(s.Context(), confession)
+		err := s.carrier.Confess(s.Context(), confession)
 		s.mu.Lock()
 		one.err = errors.Join(one.err, err)
 	case err != nil:

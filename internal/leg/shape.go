@@ -6,13 +6,14 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 )
 
 // output is what the results of an agent must fit.
-func (l *leg) output(ctx context.Context, brief agent.Brief) (*Output, error) {
+func (l *leg) output(ctx context.Context, brief agent.Brief) (*host.Output, error) {
 	snapshot := ""
-	err := l.patiently(ctx, func() (err error) {
-		snapshot, err = l.text(ctx, l.in.Place, brief.RoleHash)
+	err := l.Patiently(ctx, func() (err error) {
+		snapshot, err = l.Text(ctx, l.in.Place, brief.RoleHash)
 		return err
 	})
 	if err != nil {
@@ -34,7 +35,7 @@ func (l *leg) shape(ctx context.Context, brief agent.Brief, args string) (proble
 		return "the schema of your role could not be read; hand the same in again", false
 	}
 	task := ""
-	err = l.patiently(ctx, func() error {
+	err = l.Patiently(ctx, func() error {
 		assigned, err := l.desk.assignment(ctx)
 		task = assigned.Instruction
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/model"
 )
@@ -21,7 +22,7 @@ func sideCall(side int) string { return fmt.Sprintf("side.%d", side) }
 
 func (l *leg) prepareSide(ctx context.Context, e agent.CallSide) ([]journal.Row, func(), error) {
 	req, err := l.sideRequest(ctx, e)
-	if err != nil && !Refused(err) {
+	if err != nil && !host.Refused(err) {
 		return nil, nil, err
 	}
 	if err != nil {
@@ -38,7 +39,7 @@ func (l *leg) prepareSide(ctx context.Context, e agent.CallSide) ([]journal.Row,
 	}
 	// The name has no attempt: whoever looks for the answer knows the side turn only.
 	row := journal.Requested{
-		In: l.in.in(), Call: sideCall(e.Side), Type: kind, Model: req.Model, Prompt: prompt,
+		In: l.in.In(), Call: sideCall(e.Side), Type: kind, Model: req.Model, Prompt: prompt,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
 	left := e.HoldCost
@@ -125,7 +126,7 @@ func (l *leg) sideText(ctx context.Context, e agent.CallSide) (string, error) {
 }
 
 // inquiries reads open questions, in the order given.
-func (l *leg) inquiries(ctx context.Context, questions []string) ([]Inquiry, error) {
+func (l *leg) inquiries(ctx context.Context, questions []string) ([]host.Inquiry, error) {
 	var keys []string
 	for _, q := range questions {
 		keys = append(keys, journal.Asked{Question: q}.Key(), journal.Assigned{In: journal.In{Task: asker(q)}}.Key())
@@ -134,11 +135,11 @@ func (l *leg) inquiries(ctx context.Context, questions []string) ([]Inquiry, err
 	if err != nil {
 		return nil, err
 	}
-	var out []Inquiry
+	var out []host.Inquiry
 	for _, q := range questions {
 		a, _ := rows[journal.Asked{Question: q}.Key()].(journal.Asked)
 		who, _ := rows[journal.Assigned{In: journal.In{Task: asker(q)}}.Key()].(journal.Assigned)
-		out = append(out, Inquiry{ID: q, Role: who.Role, Task: who.Instruction, Text: a.Text, Options: a.Options})
+		out = append(out, host.Inquiry{ID: q, Role: who.Role, Task: who.Instruction, Text: a.Text, Options: a.Options})
 	}
 	return out, nil
 }
@@ -146,7 +147,7 @@ func (l *leg) inquiries(ctx context.Context, questions []string) ([]Inquiry, err
 // sideEnd reads what a side turn came to. Whatever cannot be read leaves it to the person.
 func (l *leg) sideEnd(e agent.CallSide, reply model.Reply, used chat.Usage) agent.Event {
 	if e.Kind == agent.SideRoute {
-		out := agent.Routed{At: l.at(), Side: e.Side, Route: agent.RouteRequest, Usage: used}
+		out := agent.Routed{At: l.At(), Side: e.Side, Route: agent.RouteRequest, Usage: used}
 		var route struct {
 			Route     agent.Route `json:"route"`
 			Questions []string    `json:"questions"`
@@ -163,7 +164,7 @@ func (l *leg) sideEnd(e agent.CallSide, reply model.Reply, used chat.Usage) agen
 		}
 		return out
 	}
-	out := agent.Resolved{At: l.at(), Side: e.Side, Usage: used}
+	out := agent.Resolved{At: l.At(), Side: e.Side, Usage: used}
 	for _, p := range reply.Parts {
 		if p.Kind != chat.PartToolUse || p.Tool != agent.ToolReply {
 			continue

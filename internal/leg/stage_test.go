@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
@@ -30,10 +31,10 @@ import (
 type stage struct {
 	*testing.T
 	runs
-	host  *Host
-	log   journal.Log
-	model *scripted.Model
-	place journal.Place
+	carrier *Carrier
+	log     journal.Log
+	model   *scripted.Model
+	place   journal.Place
 	// window is how much the model takes.
 	window int64
 	// rung are the arguments that the bell was rung with.
@@ -41,12 +42,14 @@ type stage struct {
 }
 
 // newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
-func newStage(t *testing.T, script string, fault Fault) *stage {
+func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	t.Helper()
 	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
-	s.host = NewHost(Options{
-		Log: s.log, Models: s.models(script), Live: live.NewLocal(1), Catalog: company{s}, Tools: s.shelf(), Name: "w",
-		Engine: s, Logger: slog.New(slog.DiscardHandler), Now: s.now, Fault: fault,
+	s.carrier = New(Options{
+		Host: host.Options{
+			Log: s.log, Catalog: company{s}, Tools: s.shelf(), Name: "w", Logger: slog.New(slog.DiscardHandler), Now: s.now, Fault: fault,
+		},
+		Models: s.models(script), Live: live.NewLocal(1), Engine: s,
 	})
 	return s
 }
@@ -67,7 +70,7 @@ func (s *stage) models(script string) model.Client {
 }
 
 // shelf has the tools for files, in a folder with two of them.
-func (s *stage) shelf() Toolbox {
+func (s *stage) shelf() host.Toolbox {
 	s.Helper()
 	dir := s.TempDir()
 	for _, name := range []string{"plums.md", "pears.md"} {
@@ -100,29 +103,29 @@ func (s *stage) play(message string, later map[time.Duration]func()) {
 func (s *stage) run(message string, later map[time.Duration]func()) error {
 	s.Helper()
 	s.open()
-	s.must(s.Start(s.Context(), Begin{Whose: Whose{Place: s.place, Agent: Root, Task: Root}}, "queue"))
+	s.must(s.Start(s.Context(), Begin{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}}, "queue"))
 	s.after(0, func() { s.say("m1", message, "") })
 	for when, do := range later {
 		s.after(when, do)
 	}
-	s.after(48*time.Hour, func() { s.post(journal.Posted{ID: TopicClose + ":ann", Topic: TopicClose, To: Root}) })
+	s.after(48*time.Hour, func() { s.post(journal.Posted{ID: TopicClose + ":ann", Topic: TopicClose, To: host.Root}) })
 	return s.carry()
 }
 
 // open opens the conversation.
 func (s *stage) open() {
 	s.Helper()
-	cast, err := company{s}.Cast(Workspace{}, "lead")
+	cast, err := company{s}.Cast(host.Workspace{}, "lead")
 	s.must(err)
 	brief, err := json.Marshal(agent.Brief{
-		Conversation: s.place.Conversation, Agent: Root, Task: Root, RoleHash: journal.HashOf(cast.Snapshot),
+		Conversation: s.place.Conversation, Agent: host.Root, Task: host.Root, RoleHash: journal.HashOf(cast.Snapshot),
 		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
 		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
 	})
 	s.must(err)
 	s.must(s.log.Keep(s.Context(), s.place, cast.Snapshot))
 	s.record(journal.Opened{By: "ann"}, journal.Assigned{
-		In: journal.In{Agent: Root, Task: Root}, Role: "lead", RoleHash: journal.HashOf(cast.Snapshot), Brief: brief,
+		In: journal.In{Agent: host.Root, Task: host.Root}, Role: "lead", RoleHash: journal.HashOf(cast.Snapshot), Brief: brief,
 	})
 }
 
@@ -150,7 +153,7 @@ func (s *stage) post(p journal.Posted, rows ...journal.Row) {
 // say has the person say something, in reply to a question if one is named.
 func (s *stage) say(id, text, question string) {
 	s.Helper()
-	s.post(journal.Posted{ID: TopicSaid + ":" + id, Topic: TopicSaid, To: Root}, journal.Said{
+	s.post(journal.Posted{ID: TopicSaid + ":" + id, Topic: TopicSaid, To: host.Root}, journal.Said{
 		ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}, InReplyTo: question,
 	})
 }
@@ -159,7 +162,7 @@ func (s *stage) say(id, text, question string) {
 func (s *stage) cancel(task string) {
 	s.Helper()
 	stop := journal.Stop("x", "ann", task)
-	stop.To = Root
+	stop.To = host.Root
 	s.post(stop)
 }
 
@@ -184,7 +187,7 @@ func (s *stage) review(w journal.Wanted, args string) Reviewed {
 	s.Helper()
 	edit := journal.HashOf(args)
 	s.record(journal.Proposed{In: w.In, Call: w.Call, Edit: edit, Args: args, By: "ann"})
-	out, err := s.host.Review(s.Context(), ReviewInput{Whose: Whose{Place: s.place, Agent: w.Agent, Task: w.Task}, Call: w.Call, Edit: edit})
+	out, err := s.carrier.Review(s.Context(), ReviewInput{Whose: host.Whose{Place: s.place, Agent: w.Agent, Task: w.Task}, Call: w.Call, Edit: edit})
 	s.must(err)
 	return out
 }
@@ -260,7 +263,7 @@ func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 // oneShelf has the same tools for everybody.
 type oneShelf struct{ set *tool.Set }
 
-func (o oneShelf) Tools(Workspace, string) (*tool.Set, error) { return o.set, nil }
+func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.set, nil }
 
 // company has two roles: lead, who hands work out, and helper, who reads and writes.
 type company struct{ stage *stage }
@@ -273,43 +276,43 @@ func (company) role(name string) config.Role {
 	}
 }
 
-func (c company) Cast(_ Workspace, name string) (Casting, error) {
+func (c company) Cast(_ host.Workspace, name string) (host.Casting, error) {
 	if !slices.Contains([]string{"lead", "helper"}, name) {
-		return Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+		return host.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
 	role := c.role(name)
 	snapshot, err := role.Snapshot()
 	spec := role.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
-	return Casting{Spec: spec, Snapshot: string(snapshot)}, err
+	return host.Casting{Spec: spec, Snapshot: string(snapshot)}, err
 }
 
-func (company) Script(s Scene) (Script, error) {
-	return Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+func (company) Script(s host.Scene) (host.Script, error) {
+	return host.Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
 }
 
 func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
 	return rules{on: &grounds{}}.Verdict(snapshot, name, matters)
 }
 
-func (company) Output(string) (*Output, error)            { return nil, nil } //nolint:nilnil // anything goes
-func (company) Sink(string, []tool.Matter) bool           { return false }
-func (company) Strange(string) bool                       { return false }
-func (company) Compaction([]string) (string, error)       { return "Sum it up.", nil }
-func (company) Resolution(i Inquiry) (string, error)      { return "Answer " + i.ID, nil }
-func (company) Routing(string, []Inquiry) (string, error) { return "Whose is it?", nil }
+func (company) Output(string) (*host.Output, error)            { return nil, nil } //nolint:nilnil // anything goes
+func (company) Sink(string, []tool.Matter) bool                { return false }
+func (company) Strange(string) bool                            { return false }
+func (company) Compaction([]string) (string, error)            { return "Sum it up.", nil }
+func (company) Resolution(i host.Inquiry) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []host.Inquiry) (string, error) { return "Whose is it?", nil }
 
 // visits counts how often points are come to, from any goroutine.
 type visits struct {
 	mu sync.Mutex
-	n  map[Point]int
+	n  map[host.Point]int
 }
 
-func (v *visits) count(p Point) int {
+func (v *visits) count(p host.Point) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.n == nil {
-		v.n = map[Point]int{}
+		v.n = map[host.Point]int{}
 	}
 	v.n[p]++
 	return v.n[p]

@@ -51,7 +51,7 @@ func TestSideTurnsLeaveOpenCallsOut(t *testing.T) {
 }
 
 func TestSideEndsLeaveDoubtsToThePerson(t *testing.T) {
-	l := &leg{Host: NewHost(Options{})}
+	l := &leg{Carrier: New(Options{})}
 	reply := func(text string, parts ...chat.Part) model.Reply {
 		return model.Reply{Parts: append(parts, chat.Part{Kind: chat.PartText, Text: text})}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/model"
@@ -23,7 +24,7 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 	if err != nil {
 		return agent.Begun{}, err
 	}
-	e := agent.Begun{At: l.at(), Tokens: tokens(t.Instruction)}
+	e := agent.Begun{At: l.At(), Tokens: host.Tokens(t.Instruction)}
 	if err := json.Unmarshal(t.Brief, &e.Brief); err != nil {
 		return e, fmt.Errorf("read the brief of %s: %w", l.in.Task, err)
 	}
@@ -44,7 +45,7 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 		return e, err
 	}
 	for _, s := range script.System {
-		e.Tokens += tokens(s.Text)
+		e.Tokens += host.Tokens(s.Text)
 	}
 	e.Tokens += l.offeredTokens(ctx, e.Brief)
 	return e, nil
@@ -59,23 +60,23 @@ func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) 
 		offered = offerOwn(names)
 	}
 	for _, t := range offered {
-		sum += tokens(t.Name) + tokens(t.Description) + tokens(string(t.Schema))
+		sum += host.Tokens(t.Name) + host.Tokens(t.Description) + host.Tokens(string(t.Schema))
 	}
 	return sum
 }
 
 // script is what the agent is told before its transcript.
-func (l *leg) script(ctx context.Context, brief agent.Brief) (Script, error) {
+func (l *leg) script(ctx context.Context, brief agent.Brief) (host.Script, error) {
 	t, err := l.desk.assignment(ctx)
 	if err != nil {
-		return Script{}, err
+		return host.Script{}, err
 	}
-	snapshot, err := l.text(ctx, l.in.Place, brief.RoleHash)
+	snapshot, err := l.Text(ctx, l.in.Place, brief.RoleHash)
 	if err != nil {
-		return Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
+		return host.Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
 	}
-	return l.Catalog.Script(Scene{
-		Workspace: l.in.At(), Tree: treeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
+	return l.Catalog.Script(host.Scene{
+		Workspace: l.in.At(), Tree: host.TreeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
 		Criteria: t.Criteria, Files: t.Files, Began: t.at,
 	})
 }
@@ -148,9 +149,9 @@ func (l *leg) callName(e agent.CallModel) string {
 func callOf(e agent.CallModel) string { return fmt.Sprintf("%d.%d", e.Turn, e.Attempt) }
 
 func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Row, func(), error) {
-	failed := agent.ModelFailed{At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindInternal}
+	failed := agent.ModelFailed{At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindInternal}
 	req, err := l.request(ctx, e)
-	if err != nil && !Refused(err) {
+	if err != nil && !host.Refused(err) {
 		return nil, nil, err
 	}
 	if err != nil {
@@ -162,7 +163,7 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 		return nil, nil, err
 	}
 	row := journal.Requested{
-		In: l.in.in(), Call: l.callName(e), Type: l.requestType(e.Kind),
+		In: l.in.In(), Call: l.callName(e), Type: l.requestType(e.Kind),
 		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.course.State.Context,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
@@ -177,7 +178,7 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 		responded = pays.on(responded)
 		if failure != nil {
 			failed := failed
-			failed.At, failed.Kind, failed.Usage = l.at(), failure.Kind, responded.Usage
+			failed.At, failed.Kind, failed.Usage = l.At(), failure.Kind, responded.Usage
 			failed.RetryAfter, failed.Waited = failure.RetryAfter.Milliseconds(), failure.Waited.Milliseconds()
 			return pays.charge(landing{event: failed, rows: []journal.Row{responded}})
 		}
@@ -236,7 +237,7 @@ func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, er
 func (l *leg) caller() model.Caller {
 	return model.Caller{
 		Tenant: l.in.Place.Tenant, Conversation: l.in.Place.Conversation, Agent: l.in.Agent,
-		Background: l.in.Agent != Root,
+		Background: l.in.Agent != host.Root,
 	}
 }
 
@@ -246,7 +247,7 @@ func (l *leg) keepPrompt(ctx context.Context, req model.Request) (string, error)
 	for _, s := range req.System {
 		texts = append(texts, s.Text)
 	}
-	return l.keep(ctx, l.in.Place, strings.Join(texts, "\n\n"))
+	return l.Keep(ctx, l.in.Place, strings.Join(texts, "\n\n"))
 }
 
 // generate makes a model call and says what it used. Deltas go out while it runs.
@@ -267,11 +268,11 @@ func (l *leg) generate(
 			feed.Write(d.Part, d.Kind, d.Tool, d.Text)
 		}
 	}
-	l.point(PointModelCall)
+	l.point(host.PointModelCall)
 	ctx, ended := l.Observer.Model(ctx, l.in.Whose, req)
 	reply, err := l.Models.Generate(ctx, req, told)
-	l.point(PointModelCalled)
-	row := journal.Responded{In: l.in.in(), Call: call, Duration: l.Now().Sub(began).Milliseconds()}
+	l.point(host.PointModelCalled)
+	row := journal.Responded{In: l.in.In(), Call: call, Duration: l.Now().Sub(began).Milliseconds()}
 	if err == nil {
 		row.Status, row.Stop, row.Model, row.Provider = chat.StatusCompleted, string(reply.Stop), reply.Name, reply.ID
 		row.First, row.Waited = reply.First.Milliseconds(), reply.Waited.Milliseconds()
@@ -331,10 +332,10 @@ func (l *leg) replied(
 	}
 	event.Calls, event.Roles = l.digest(ctx, brief, reply)
 	event.Taint = l.remembered(ctx, event.Calls)
-	event.At = l.at()
+	event.At = l.At()
 	rows := []journal.Row{responded}
 	if event.Text || len(event.Calls) > 0 {
-		rows = append(rows, journal.Spoke{In: l.in.in(), Turn: e.Turn, Message: chat.Message{
+		rows = append(rows, journal.Spoke{In: l.in.In(), Turn: e.Turn, Message: chat.Message{
 			ID: replyMark + strconv.Itoa(e.Turn), Speaker: chat.Assistant, Parts: reply.Parts,
 		}})
 	}
@@ -348,18 +349,18 @@ func (l *leg) compacted(
 	notes := strings.TrimSpace(journal.Words(reply.Parts))
 	if notes == "" {
 		return landing{event: agent.ModelFailed{
-			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindServerError, Usage: responded.Usage,
+			At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindServerError, Usage: responded.Usage,
 		}, rows: []journal.Row{responded}}
 	}
-	size := tokens(notes) + l.offeredTokens(ctx, brief)
+	size := host.Tokens(notes) + l.offeredTokens(ctx, brief)
 	for _, s := range req.System {
-		size += tokens(s.Text)
+		size += host.Tokens(s.Text)
 	}
 	return landing{
 		event: agent.Compacted{
-			At: l.at(), Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage, Context: size,
+			At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage, Context: size,
 		},
-		rows: []journal.Row{responded, journal.Spoke{In: l.in.in(), Message: chat.Message{
+		rows: []journal.Row{responded, journal.Spoke{In: l.in.In(), Message: chat.Message{
 			ID: compactMark + strconv.Itoa(e.Turn), Speaker: chat.User,
 			Parts: []chat.Part{{Kind: chat.PartText, Text: "Your notes on everything before this point:\n\n" + notes}},
 		}}},

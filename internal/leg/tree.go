@@ -4,106 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
-
-// known refuses work in a workspace that this worker does not have for the tenant. The queue brings it no such work: whoever
-// put it there has no business with these files.
-func (h *Host) known(w Whose) error {
-	if w.Workspace == "" || h.Serves == nil || h.Serves(w.At()) {
-		return nil
-	}
-	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf("this worker does not serve the workspace %s", w.At())}
-}
-
-// Trees gives agents folders of their own beside a workspace, and takes back what they did there.
-type Trees interface {
-	// Ready says why no trees of a workspace can be made here, if so.
-	Ready(ctx context.Context, at Workspace) error
-	// Plant makes a tree as a copy of another, or of the workspace; one that is there stays.
-	Plant(ctx context.Context, at Workspace, tree, from string) error
-	// Patch is what was changed in a tree; not_found if it is not on this machine.
-	Patch(ctx context.Context, at Workspace, tree string) (text string, files []journal.PatchFile, err error)
-	// Remove takes a tree away.
-	Remove(ctx context.Context, at Workspace, tree string) error
-}
-
-// treeName is a tree's name among those of all conversations; the empty id is the workspace itself.
-func treeName(place journal.Place, id string) string {
-	if id == "" {
-		return ""
-	}
-	return RunID(place, id)
-}
-
-// within says where the files are that an agent works on. Who has a tree of its own makes it before its
-// first call.
-func (w Whose) within(s *agent.State) Whose {
-	w.Tree, w.From = treeName(w.Place, s.Brief.Tree), ""
-	if w.Plant = s.Brief.Isolated() && s.Progress.ToolCalls == 0; w.Plant {
-		w.From = treeName(w.Place, s.Brief.From)
-	}
-	return w
-}
-
-// set is the tools that work on an agent's files.
-func (h *Host) set(ctx context.Context, whose Whose) (*tool.Set, error) {
-	if whose.Plant {
-		if err := h.Trees.Plant(ctx, whose.At(), whose.Tree, whose.From); err != nil {
-			return nil, fmt.Errorf("make a tree of its own for the agent: %w", err)
-		}
-	}
-	return h.Tools.Tools(whose.At(), whose.Tree)
-}
-
-// describing is the tools by which calls are described before they run. A tree that is not there yet is
-// described by the workspace that it will be a copy of.
-func (h *Host) describing(whose Whose) (*tool.Set, error) {
-	set, err := h.Tools.Tools(whose.At(), whose.Tree)
-	if err != nil && whose.Tree != "" {
-		return h.Tools.Tools(whose.At(), "")
-	}
-	return set, err
-}
-
-// ready says what is wrong with a task that is to have a tree of its own, if anything.
-func (h *Host) ready(ctx context.Context, at Workspace) string {
-	if h.Trees == nil || at.Name == "" {
-		return "there is no workspace here of which a tree could be made; leave isolation out"
-	}
-	if err := h.Trees.Ready(ctx, at); err != nil {
-		return said(err)
-	}
-	return ""
-}
-
-// taken is what a task changed in a tree of its own. There is no row if it has none, or if the tree is not
-// on this machine: then whoever wants to merge it takes it.
-func (h *Host) taken(ctx context.Context, whose Whose, brief agent.Brief, failed bool) ([]journal.Row, error) {
-	if !brief.Isolated() || h.Trees == nil {
-		return nil, nil
-	}
-	text, files, err := h.Trees.Patch(ctx, whose.At(), treeName(whose.Place, brief.Tree))
-	row := journal.Patched{In: whose.in(), Files: files, Bytes: len(text), Partial: failed}
-	switch {
-	case chat.CodeOf(err) == chat.CodeInvalid:
-		row.Problem = said(err)
-	case err != nil:
-		h.Logger.WarnContext(ctx, "no patch", "agent", whose.Agent, "error", err)
-		return nil, nil
-	case text != "":
-		if err := h.Log.Keep(ctx, whose.Place, text); err != nil {
-			return nil, err
-		}
-		row.Text = journal.HashOf(text)
-	}
-	return []journal.Row{row}, nil
-}
 
 // clearTree takes the tree of a task away whose patch is on record.
 func (l *leg) clearTree(ctx context.Context) {
@@ -111,113 +18,13 @@ func (l *leg) clearTree(ctx context.Context) {
 	if l.course.State.Phase != agent.Done || !brief.Isolated() || l.Trees == nil {
 		return
 	}
-	row, err := find[journal.Patched](ctx, l, journal.Patched{In: l.in.in()}.Key())
+	row, err := find[journal.Patched](ctx, l, journal.Patched{In: l.in.In()}.Key())
 	if err == nil && row.Problem == "" {
-		err = l.Trees.Remove(ctx, l.in.At(), treeName(l.in.Place, brief.Tree))
+		err = l.Trees.Remove(ctx, l.in.At(), host.TreeName(l.in.Place, brief.Tree))
 	}
 	if err != nil {
 		l.Logger.WarnContext(ctx, "a tree is left", "agent", l.in.Agent, "error", err)
 	}
-}
-
-// salvaged is what a task changed whose run did not get to say so.
-func (h *Host) salvaged(ctx context.Context, whose Whose) []journal.Row {
-	entries, err := h.Log.Find(ctx, whose.Place, journal.Assigned{In: whose.in()}.Key())
-	if err != nil || len(entries) == 0 {
-		return nil
-	}
-	row, _ := entries[0].Row.(journal.Assigned) // nothing else has this key
-	var brief agent.Brief
-	if json.Unmarshal(row.Brief, &brief) != nil {
-		return nil
-	}
-	rows, err := h.taken(ctx, whose, brief, true)
-	if err != nil {
-		h.Logger.WarnContext(ctx, "no patch", "agent", whose.Agent, "error", err)
-	}
-	return rows
-}
-
-// patch finds what an agent below this one left. What nobody took yet is taken.
-func (h *Host) patch(ctx context.Context, whose Whose, task string) (tool.Patch, error) {
-	none := tool.Patch{}
-	if !strings.HasPrefix(task, whose.Agent+"/") {
-		return none, tool.Refuse("agent_id must name an agent that you started, as its report does")
-	}
-	in := journal.In{Task: task}
-	entries, err := h.Log.Find(ctx, whose.Place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key(), journal.Patched{In: in}.Key())
-	if err != nil {
-		return none, fmt.Errorf("look for the patch of %s: %w", task, err)
-	}
-	var brief agent.Brief
-	var patched *journal.Patched
-	finished := false
-	for _, e := range entries {
-		switch r := e.Row.(type) {
-		case journal.Assigned:
-			in = r.In
-			if err := json.Unmarshal(r.Brief, &brief); err != nil {
-				return none, fmt.Errorf("read the brief of %s: %w", task, err)
-			}
-		case journal.Finished:
-			finished = true
-		case journal.Patched:
-			patched = &r
-		default:
-		}
-	}
-	switch {
-	case len(entries) == 0:
-		return none, tool.Refuse("there is no agent %s of yours", task)
-	case !brief.Isolated():
-		return none, tool.Refuse("agent %s had no tree of its own: what it changed is in your files", task)
-	case !finished:
-		return none, tool.Refuse("agent %s has not finished", task)
-	case patched == nil:
-		if patched, err = h.takeLate(ctx, whose, in, brief); err != nil {
-			return none, err
-		}
-	}
-	if patched.Problem != "" {
-		return none, tool.Refuse("there is no patch: %s", patched.Problem)
-	}
-	// What is on record needs no tree any more; whoever ended it may not have had it at hand.
-	if err := h.Trees.Remove(ctx, whose.At(), treeName(whose.Place, task)); err != nil {
-		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
-	}
-	return h.patchText(ctx, whose, task, *patched)
-}
-
-// takeLate records what a task changed that has ended elsewhere.
-func (h *Host) takeLate(ctx context.Context, whose Whose, in journal.In, brief agent.Brief) (*journal.Patched, error) {
-	whose.Agent, whose.Task = in.Agent, in.Task
-	rows, err := h.taken(ctx, whose, brief, true)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, tool.Refuse("the tree of agent %s is not on this machine, and nobody took its patch", in.Agent)
-	}
-	if _, err := h.Log.Append(ctx, whose.Place, h.Now(), rows...); err != nil {
-		return nil, err
-	}
-	row, _ := rows[0].(journal.Patched) // taken makes nothing else
-	return &row, nil
-}
-
-func (h *Host) patchText(ctx context.Context, whose Whose, task string, row journal.Patched) (tool.Patch, error) {
-	p := tool.Patch{Tree: treeName(whose.Place, task)}
-	for _, f := range row.Files {
-		p.Files = append(p.Files, f.Path)
-	}
-	if row.Text == "" {
-		return p, nil
-	}
-	var err error
-	if p.Text, err = h.Log.Text(ctx, whose.Place, row.Text); err != nil {
-		return p, fmt.Errorf("read the patch of %s: %w", task, err)
-	}
-	return p, nil
 }
 
 // mergeShown is what a person who is asked about a merge is shown: which files it would change.

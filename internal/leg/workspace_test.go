@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -12,12 +13,12 @@ import (
 //
 // Covers: P22.
 func TestAWorkerKnowsItsTenants(t *testing.T) {
-	h := NewHost(Options{Serves: func(at Workspace) bool { return at == Workspace{Tenant: "acme", Name: "shop"} }})
-	forged := Whose{Place: journal.Place{Tenant: "mallory", Conversation: "c"}, Agent: Root, Task: Root, Workspace: "shop"}
+	h := New(Options{Host: host.Options{Serves: func(at host.Workspace) bool { return at == host.Workspace{Tenant: "acme", Name: "shop"} }}})
+	forged := host.Whose{Place: journal.Place{Tenant: "mallory", Conversation: "c"}, Agent: host.Root, Task: host.Root, Workspace: "shop"}
 	_, carried := h.Leg(t.Context(), Input{Whose: forged}, Watch{Called: t.Context(), Gone: t.Context()})
 	_, review := h.Review(t.Context(), ReviewInput{Whose: forged, Call: "c1"})
 	for name, err := range map[string]error{"leg": carried, "review": review} {
-		if !Refused(err) || !strings.Contains(err.Error(), "does not serve the workspace mallory/shop") {
+		if !host.Refused(err) || !strings.Contains(err.Error(), "does not serve the workspace mallory/shop") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

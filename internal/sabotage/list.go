@@ -61,7 +61,7 @@ var agents = []Break{
 	{
 		Name: "what must not run twice is tried again", Area: "host",
 		Edits: []Edit{
-			{"internal/leg/runtool.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"},
+			{"internal/host/run.go", "	if written[0].Existed {\n", "	if len(written) == 0 {\n"},
 		},
 		Suite: "crash/points", Says: `\S+ ran 2 times`,
 	},
@@ -117,7 +117,7 @@ var doors = []Break{
 		Edits: []Edit{
 			{"internal/agent/turn.go", "	s.Context = e.Context\n	s.Progress.Compacted = true\n", "	s.Context, s.Taint = e.Context, nil\n	s.Progress.Compacted = true\n"},
 			{"internal/leg/think.go", "event.Taint = l.remembered(ctx, event.Calls)", "_ = l.remembered(ctx, nil)"},
-			{"internal/leg/taint.go", "	return len(t) > 0, err\n", "	return len(t) > 0 && p.run.Approved, err\n"},
+			{"internal/host/taint.go", "	return len(t) > 0, err\n", "	return len(t) > 0 && p.Run.Approved, err\n"},
 		},
 		Suite: "injection", Says: `the main agent wrote unasked: true`,
 	},

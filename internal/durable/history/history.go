@@ -29,8 +29,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 // Run is one run of a workflow with its history.
@@ -50,9 +50,9 @@ func Read(ctx context.Context, engine durable.Engine, log journal.Reader, place 
 	}
 	var out []Run
 	for _, t := range state.Tasks {
-		run, err := read(ctx, engine, leg.RunID(place, t.ID), "")
+		run, err := read(ctx, engine, host.RunID(place, t.ID), "")
 		var none *serviceerror.NotFound
-		if errors.As(err, &none) && t.ID != leg.Root {
+		if errors.As(err, &none) && t.ID != host.Root {
 			continue // its parent's leg carried it
 		}
 		if err != nil {
@@ -66,7 +66,7 @@ func Read(ctx context.Context, engine durable.Engine, log journal.Reader, place 
 
 // Listed returns the last runs of a conversation that the engine lists, in no order. Its list may be a little behind.
 func Listed(ctx context.Context, engine durable.Engine, place journal.Place) ([]Run, error) {
-	root := leg.RunID(place, leg.Root)
+	root := host.RunID(place, host.Root)
 	list, err := engine.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("WorkflowId = '%s' or WorkflowId starts_with '%s/'", root, root),
 	})

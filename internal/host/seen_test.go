@@ -1,4 +1,4 @@
-package leg
+package host
 
 import (
 	"encoding/json"
@@ -49,7 +49,7 @@ func TestSeenIsWhatTheAgentKnewBeforeTheCall(t *testing.T) {
 	if _, err := log.Append(t.Context(), place, time.Unix(0, 0), rows...); err != nil {
 		t.Fatal(err)
 	}
-	h := NewHost(Options{Log: log})
+	h := New(Options{Log: log})
 	for _, c := range []struct{ before, path, want string }{
 		{"1.0", "a", ""},
 		{"1.1", "b", "b1"},

@@ -1,4 +1,4 @@
-package leg
+package host
 
 import (
 	"encoding/json"
@@ -60,11 +60,11 @@ func TestEvidenceOfCalls(t *testing.T) {
 			}
 			found := map[string]journal.Entry{}
 			if c.began && !c.reading {
-				row := journal.Started{In: whose.in(), Call: "1.0", Attempt: 1}
+				row := journal.Started{In: whose.In(), Call: "1.0", Attempt: 1}
 				found[row.Key()] = journal.Entry{Seq: 6, Row: row}
 			}
 			if c.status != "" && (!c.reading || c.facts != "") {
-				row := journal.Resulted{In: whose.in(), Call: "1.0", Status: c.status, Facts: json.RawMessage(c.facts)}
+				row := journal.Resulted{In: whose.In(), Call: "1.0", Status: c.status, Facts: json.RawMessage(c.facts)}
 				found[row.Key()] = journal.Entry{Seq: 7, Row: row}
 			}
 			check(t, whose, events, found, c.want)

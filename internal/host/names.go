@@ -1,6 +1,8 @@
-package leg
+package host
 
-import "github.com/retinue-dev/retinue/internal/journal"
+import (
+	"github.com/retinue-dev/retinue/internal/journal"
+)
 
 // Root is the agent that a person talks to, and its one task.
 const Root = "main"

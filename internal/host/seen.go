@@ -1,4 +1,4 @@
-package leg
+package host
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (h *Host) seen(ctx context.Context, whose Whose, before string, paths []str
 		var keys []string
 		for _, c := range calls {
 			if earlier(c.Call, before) {
-				keys = append(keys, journal.Resulted{In: whose.in(), Call: c.Call}.Key())
+				keys = append(keys, journal.Resulted{In: whose.In(), Call: c.Call}.Key())
 			}
 		}
 		for end := len(keys); end > 0; end -= resultPage {

@@ -1,4 +1,4 @@
-package leg
+package host
 
 import (
 	"context"
@@ -15,31 +15,33 @@ import (
 // mcpPrefix begins the names of tools of MCP servers; the server's name follows.
 const mcpPrefix = "mcp__"
 
-// tainted is the row that says what an agent has read, if it has read anything. It goes into the same append as
+// Tainted is the row that says what an agent has read, if it has read anything. It goes into the same append as
 // the text itself, so that whoever carries the agent on, or is about to run a call of it, finds both or neither.
-func tainted(in journal.In, call string, t agent.Taint) []journal.Row {
+func Tainted(in journal.In, call string, t agent.Taint) []journal.Row {
 	if len(t) == 0 {
 		return nil
 	}
-	return []journal.Row{journal.Tainted{In: in, Call: call, Sources: sourcesOf(t)}}
+	return []journal.Row{journal.Tainted{In: in, Call: call, Sources: SourcesOf(t)}}
 }
 
-func sourcesOf(t agent.Taint) (out []journal.Source) {
+// SourcesOf is a taint as rows have it.
+func SourcesOf(t agent.Taint) (out []journal.Source) {
 	for _, s := range t {
 		out = append(out, journal.Source{Kind: string(s.Kind), Name: s.Name})
 	}
 	return out
 }
 
-func taintOf(sources []journal.Source) (out agent.Taint) {
+// TaintOf is what rows say, as the core has it.
+func TaintOf(sources []journal.Source) (out agent.Taint) {
 	for _, s := range sources {
 		out = append(out, agent.Source{Kind: agent.SourceKind(s.Kind), Name: s.Name})
 	}
 	return out
 }
 
-// taint is what the journal has of agents, all together.
-func (h *Host) taint(ctx context.Context, place journal.Place, agents ...string) (agent.Taint, error) {
+// Taint is what the journal has of agents, all together.
+func (h *Host) Taint(ctx context.Context, place journal.Place, agents ...string) (agent.Taint, error) {
 	var keys []string
 	for _, id := range agents {
 		keys = append(keys, journal.Tainted{In: journal.In{Agent: id}}.Key())
@@ -51,7 +53,7 @@ func (h *Host) taint(ctx context.Context, place journal.Place, agents ...string)
 	var out agent.Taint
 	for _, e := range entries {
 		if row, ok := e.Row.(journal.Tainted); ok {
-			out = out.With(taintOf(row.Sources))
+			out = out.With(TaintOf(row.Sources))
 		}
 	}
 	return out, nil
@@ -62,7 +64,7 @@ func (h *Host) below(ctx context.Context, whose Whose, other string) (agent.Tain
 	if other == whose.Agent {
 		return nil, nil
 	}
-	t, err := h.taint(ctx, whose.Place, other)
+	t, err := h.Taint(ctx, whose.Place, other)
 	if len(t) > 0 {
 		t = t.With(agent.Taint{{Kind: agent.SourceAgent, Name: other}})
 	}
@@ -71,11 +73,11 @@ func (h *Host) below(ctx context.Context, whose Whose, other string) (agent.Tain
 
 // barred reports whether only a person's decision on this very call lets it run. The journal says so, whatever the
 // engine's history does.
-func (h *Host) barred(ctx context.Context, p permit, d tool.Definition, about tool.About) (bool, error) {
+func (h *Host) barred(ctx context.Context, p Permit, d tool.Definition, about tool.About) (bool, error) {
 	if !d.Writes && !d.Network || h.Catalog.Sink(d.Name, about.Matters) {
 		return false, nil
 	}
-	t, err := h.taint(ctx, p.Place, p.Agent)
+	t, err := h.Taint(ctx, p.Place, p.Agent)
 	return len(t) > 0, err
 }
 
@@ -119,20 +121,4 @@ func pathsRead(d tool.Definition, about tool.About, r tool.Result) (paths []stri
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
-
-// remembered is what the journal has of the leg's own agent, for calls that it matters to. The core was told of nearly
-// all of it: not of a result that a worker recorded just before it was lost.
-func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Taint) {
-	if !slices.ContainsFunc(calls, func(c agent.Call) bool { return c.Writes || c.Network || len(c.Items) > 0 }) {
-		return nil
-	}
-	err := l.patiently(ctx, func() (err error) {
-		out, err = l.taint(ctx, l.in.Place, l.in.Agent)
-		return err
-	})
-	if err != nil { // whoever runs a call looks again
-		l.Logger.ErrorContext(ctx, "cannot look for what an agent has read", "agent", l.in.Agent, "error", err)
-	}
-	return out
 }

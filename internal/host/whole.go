@@ -1,4 +1,4 @@
-package leg
+package host
 
 import (
 	"context"

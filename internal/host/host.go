@@ -1,8 +1,9 @@
-package leg
+package host
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -10,10 +11,65 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
+
+// Options are what a host is made of.
+type Options struct {
+	Log     journal.Log
+	Catalog Catalog
+	Tools   Toolbox
+	// Witness is asked whether a decision is on the audit trail. Only tests leave it nil, and then every decision is.
+	Witness Witness
+	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked for, as in tests.
+	Serves func(Workspace) bool
+	// Trees is nil where no agent can have a tree of its own.
+	Trees Trees
+	// Name says which worker did something.
+	Name   string
+	Logger *slog.Logger
+	// Now is the clock; nil means the machine's.
+	Now func() time.Time
+	// Fault is told of the points at which tests let a worker die, and of whose run it is; nil
+	// outside tests.
+	Fault Fault
+	// Redact takes out of texts of the host's own what must not surface; nil takes out nothing. Models
+	// and tools redact what comes from them.
+	Redact func(text string) string
+	// Observer hears of legs and calls; nil means nobody does.
+	Observer Observer
+}
+
+// Host has what all agents of a worker share.
+type Host struct {
+	Options
+	// kept remembers texts that are known to be in the journal, by conversation and hash, and texts are
+	// those that were read from it.
+	mu    sync.Mutex
+	kept  map[string]bool
+	texts map[string]string
+}
+
+// rememberedTexts bounds what a host remembers of kept texts.
+const rememberedTexts = 4096
+
+// New makes a host.
+func New(o Options) *Host {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Redact == nil {
+		o.Redact = func(text string) string { return text }
+	}
+	if o.Observer == nil {
+		o.Observer = unobserved{}
+	}
+	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}}
+}
 
 // Catalog is what the host must know of roles and prompts.
 type Catalog interface {
@@ -96,103 +152,15 @@ type Witness interface {
 	Witnessed(ctx context.Context, place journal.Place, d journal.Decided) (bool, error)
 }
 
-// Options are what a host is made of.
-type Options struct {
-	Log     journal.Log
-	Models  model.Client
-	Live    live.Bus
-	Catalog Catalog
-	Tools   Toolbox
-	// Witness is asked whether a decision is on the audit trail. Only tests leave it nil, and then every decision is.
-	Witness Witness
-	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked for, as in tests.
-	Serves func(Workspace) bool
-	// Trees is nil where no agent can have a tree of its own.
-	Trees Trees
-	// Engine is told of mail for agents that do not run here, and ends runs that do not let go.
-	Engine Engine
-	// Name says which worker did something.
-	Name   string
-	Logger *slog.Logger
-	// Now is the clock; nil means the machine's.
-	Now func() time.Time
-	// Fault is told of the points at which tests let a worker die, and of whose run it is; nil
-	// outside tests.
-	Fault Fault
-	// Redact takes out of texts of the host's own what must not surface; nil takes out nothing. Models
-	// and tools redact what comes from them.
-	Redact func(text string) string
-	// Observer hears of legs and calls; nil means nobody does.
-	Observer Observer
-	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
-	TenantLegs int
-	// Family is how many sub-agents one leg carries; zero means 1,000, and less than zero none. Others get runs of their own.
-	Family int
-	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
-	// any amount.
-	Budget func(tenant string) int64
-}
-
-// Host carries out legs, and the few other things that an agent's workflow leaves to activities.
-type Host struct {
-	Options
-	// kept remembers texts that are known to be in the journal, by conversation and hash, and texts are
-	// those that were read from it.
-	mu    sync.Mutex
-	kept  map[string]bool
-	texts map[string]string
-	// counts are what providers counted of the last calls, by conversation and agent.
-	counts map[string]*model.Counted
-	// desks are what ended legs had before them, by agent and task.
-	desks     map[string]cleared
-	deskBytes int
-	doors     doors
-	shares    *shares
-	// orders has a place for each run that the engine is told to start.
-	orders chan struct{}
-}
-
-// ordersAtOnce is how many runs the engine is told to start at the same time by one worker.
-const ordersAtOnce = 16
-
-// rememberedTexts bounds what a host remembers of kept texts.
-const rememberedTexts = 4096
-
-// usualFamily is how many sub-agents one leg carries. What is more goes to other workers.
-const usualFamily = 1000
-
-// NewHost makes a host.
-func NewHost(o Options) *Host {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.Redact == nil {
-		o.Redact = func(text string) string { return text }
-	}
-	if o.Observer == nil {
-		o.Observer = unobserved{}
-	}
-	if o.Family == 0 {
-		o.Family = usualFamily
-	}
-	return &Host{
-		Options: o, kept: map[string]bool{}, texts: map[string]string{}, counts: map[string]*model.Counted{},
-		desks: map[string]cleared{}, shares: newShares(o.TenantLegs), orders: make(chan struct{}, ordersAtOnce),
-	}
-}
-
-func (h *Host) at() agent.At { return agent.At{At: h.Now().UnixMilli()} }
+func (h *Host) At() agent.At { return agent.At{At: h.Now().UnixMilli()} }
 
 // textKey names a text of a conversation.
 func textKey(place journal.Place, hash string) string {
 	return place.Tenant + "/" + place.Conversation + "/" + hash
 }
 
-// keep stores a text once and returns its hash.
-func (h *Host) keep(ctx context.Context, place journal.Place, text string) (string, error) {
+// Keep stores a text once and returns its hash.
+func (h *Host) Keep(ctx context.Context, place journal.Place, text string) (string, error) {
 	hash := journal.HashOf(text)
 	key := textKey(place, hash)
 	h.mu.Lock()
@@ -208,8 +176,8 @@ func (h *Host) keep(ctx context.Context, place journal.Place, text string) (stri
 	return hash, nil
 }
 
-// text reads a kept text.
-func (h *Host) text(ctx context.Context, place journal.Place, hash string) (string, error) {
+// Text reads a kept text.
+func (h *Host) Text(ctx context.Context, place journal.Place, hash string) (string, error) {
 	key := textKey(place, hash)
 	h.mu.Lock()
 	text, ok := h.texts[key]
@@ -245,7 +213,27 @@ func Refused(err error) bool {
 	return false
 }
 
-// tokens estimates, on the large side, what a text takes of a context window.
-func tokens(text string) int64 { return tokensOf(len(text)) }
+// Tokens estimates, on the large side, what a text takes of a context window.
+func Tokens(text string) int64 { return TokensOf(len(text)) }
 
-func tokensOf(bytes int) int64 { return int64(bytes+2) / 3 }
+// TokensOf is Tokens for a text of so many bytes.
+func TokensOf(bytes int) int64 { return int64(bytes+2) / 3 }
+
+// Patiently tries something with the journal again and again for a while, unless it is refused.
+func (h *Host) Patiently(ctx context.Context, do func() error) error {
+	deadline := h.Now().Add(recordPatience)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := do()
+		if err == nil || Refused(err) || ctx.Err() != nil || h.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// recordPatience is how long a leg tries to record what it has in hand.
+const recordPatience = 30 * time.Second

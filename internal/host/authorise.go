@@ -1,4 +1,4 @@
-package leg
+package host
 
 import (
 	"cmp"
@@ -13,33 +13,33 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// permit is a call that is about to run, with all that says whether it may.
-type permit struct {
+// Permit is a call that is about to run, with all that says whether it may.
+type Permit struct {
 	Whose
-	brief agent.Brief
-	run   agent.RunTool
-	part  chat.Part
+	Brief agent.Brief
+	Run   agent.RunTool
+	Part  chat.Part
 	// probed means that its tool says it has not happened, whoever began it.
 	probed bool
 }
 
-func (p permit) result() journal.Resulted { return journal.Resulted{In: p.in(), Call: p.run.Call} }
+func (p Permit) result() journal.Resulted { return journal.Resulted{In: p.In(), Call: p.Run.Call} }
 
-// started is the record that the call begins, which is also the use of its approval.
-func (p permit) started(worker string) journal.Started {
-	return journal.Started{In: p.in(), Call: p.run.Call, Attempt: 1, Worker: worker, Class: string(p.run.Class)}
+// Started is the record that the call begins, which is also the use of its approval.
+func (p Permit) Started(worker string) journal.Started {
+	return journal.Started{In: p.In(), Call: p.Run.Call, Attempt: 1, Worker: worker, Class: string(p.Run.Class)}
 }
 
-// authorise gathers what agent.Authorise wants to know of a call that is about to run, and asks it.
-func (h *Host) authorise(ctx context.Context, p permit) (agent.DenialReason, error) {
-	if p.run.Tool == agent.ToolTranscript {
+// Authorise gathers what agent.Authorise wants to know of a call that is about to run, and asks it.
+func (h *Host) Authorise(ctx context.Context, p Permit) (agent.DenialReason, error) {
+	if p.Run.Tool == agent.ToolTranscript {
 		return "", nil
 	}
-	set, err := h.set(ctx, p.Whose)
+	set, err := h.Set(ctx, p.Whose)
 	if err != nil {
 		return "", err
 	}
-	d, ok := set.Find(p.part.Tool)
+	d, ok := set.Find(p.Part.Tool)
 	if !ok {
 		return "", nil // running it says so
 	}
@@ -48,13 +48,13 @@ func (h *Host) authorise(ctx context.Context, p permit) (agent.DenialReason, err
 		return "", err
 	}
 	reason := agent.Authorise(f)
-	if reason == "" || p.run.Approved {
+	if reason == "" || p.Run.Approved {
 		return reason, nil
 	}
 	// Most calls need no approval and are fine. Whether others began before is looked up only now.
-	rows, err := h.Log.Find(ctx, p.Place, p.started("").Key(), p.result().Key())
+	rows, err := h.Log.Find(ctx, p.Place, p.Started("").Key(), p.result().Key())
 	if err != nil {
-		return "", fmt.Errorf("look whether call %s has begun: %w", p.run.Call, err)
+		return "", fmt.Errorf("look whether call %s has begun: %w", p.Run.Call, err)
 	}
 	f.Began, f.Ended = recorded(rows, journal.KindStarted), recorded(rows, journal.KindResulted)
 	return agent.Authorise(f), nil
@@ -65,25 +65,25 @@ func recorded(rows []journal.Entry, kind journal.Kind) bool {
 }
 
 // facts are what is known of a call.
-func (h *Host) facts(ctx context.Context, p permit, set *tool.Set, d tool.Definition) (f agent.Facts, err error) {
-	call := h.toolCall(ctx, p.Whose, p.part)
+func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Definition) (f agent.Facts, err error) {
+	call := h.ToolCall(ctx, p.Whose, p.Part)
 	about := set.About(call)
 	f = agent.Facts{
-		Run: p.run, Task: p.Task, Tool: d.Name, Class: d.Class, Writes: d.Writes, Network: d.Network, Args: p.part.Args,
-		Hash: agent.Digest(p.part.Tool, p.part.Args).Hash, Pattern: about.Pattern,
-		Permitted: p.brief.Permits(d.Name, d.Writes, d.Network), Probed: p.probed,
+		Run: p.Run, Task: p.Task, Tool: d.Name, Class: d.Class, Writes: d.Writes, Network: d.Network, Args: p.Part.Args,
+		Hash: agent.Digest(p.Part.Tool, p.Part.Args).Hash, Pattern: about.Pattern,
+		Permitted: p.Brief.Permits(d.Name, d.Writes, d.Network), Probed: p.probed,
 	}
-	if f.Policy, err = h.verdict(ctx, p.Place, p.brief.RoleHash, d, about); err != nil {
+	if f.Policy, err = h.Verdict(ctx, p.Place, p.Brief.RoleHash, d, about); err != nil {
 		return f, err
 	}
-	if f.Barred, err = h.barred(ctx, p, d, about); err != nil || !p.run.Approved {
+	if f.Barred, err = h.barred(ctx, p, d, about); err != nil || !p.Run.Approved {
 		return f, err
 	}
 	if err = h.approval(ctx, p, &f); err != nil {
 		return f, err
 	}
-	if p.run.Bound != "" && p.run.By == "" {
-		f.Bound, err = h.bound(ctx, p.brief, set, p.run.Tool, call)
+	if p.Run.Bound != "" && p.Run.By == "" {
+		f.Bound, err = h.Bound(ctx, p.Brief, set, p.Run.Tool, call)
 		if err != nil && ctx.Err() == nil {
 			f.Bound, err = "", nil // what the call would do cannot be found out, so it is not what was approved
 		}
@@ -92,13 +92,13 @@ func (h *Host) facts(ctx context.Context, p permit, set *tool.Set, d tool.Defini
 }
 
 // approval looks for what is on record of the approval of a call, and whether the call began and ended.
-func (h *Host) approval(ctx context.Context, p permit, f *agent.Facts) error {
-	wanted := journal.Wanted{In: p.in(), Call: cmp.Or(p.run.By, p.run.Call)}
-	decided := journal.Decided{In: p.in(), Call: wanted.Call}
-	closed := journal.Closed{In: p.in(), Call: wanted.Call}
-	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), decided.Key(), closed.Key(), p.started("").Key(), p.result().Key())
+func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
+	wanted := journal.Wanted{In: p.In(), Call: cmp.Or(p.Run.By, p.Run.Call)}
+	decided := journal.Decided{In: p.In(), Call: wanted.Call}
+	closed := journal.Closed{In: p.In(), Call: wanted.Call}
+	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), decided.Key(), closed.Key(), p.Started("").Key(), p.result().Key())
 	if err != nil {
-		return fmt.Errorf("look for the approval of call %s: %w", p.run.Call, err)
+		return fmt.Errorf("look for the approval of call %s: %w", p.Run.Call, err)
 	}
 	var said, heard int64 // when the person decided, and when the core heard of it
 	for _, e := range entries {
@@ -118,7 +118,7 @@ func (h *Host) approval(ctx context.Context, p permit, f *agent.Facts) error {
 		Scope: agent.Scope(decided.Scope), By: decided.By, Heard: heard > said, Args: decided.Args,
 		Status: agent.ApprovalStatus(closed.Status), ClosedScope: agent.Scope(closed.Scope), ClosedBy: closed.By, ClosedTask: closed.Task,
 	}
-	if f.Approval.Edited, err = edited(decided); err != nil {
+	if f.Approval.Edited, err = Edited(decided); err != nil {
 		f.Approval.Edited = nil // a decision that nobody can read gives no arguments
 	}
 	f.Approval.Allowed, err = h.allows(ctx, p.Place, decided, wanted.Hash)
@@ -168,8 +168,8 @@ func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern s
 	return h.allows(ctx, place, decided, wanted.Hash)
 }
 
-// bound identifies what a call would do as things are. That a tool would refuse it is a part of that.
-func (h *Host) bound(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
+// Bound identifies what a call would do as things are. That a tool would refuse it is a part of that.
+func (h *Host) Bound(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	binding, err := set.Binding(ctx, call)
 	var refusal *chat.Error
 	switch {
@@ -182,22 +182,22 @@ func (h *Host) bound(ctx context.Context, brief agent.Brief, set *tool.Set, name
 }
 
 // admit is authorise for a call that somebody waits for: if it may not run, it ends here.
-func (h *Host) admit(ctx context.Context, p permit) (end landing, begin bool) {
+func (h *Host) admit(ctx context.Context, p Permit) (end End, begin bool) {
 	var reason agent.DenialReason
-	err := h.patiently(ctx, func() (err error) {
-		reason, err = h.authorise(ctx, p)
+	err := h.Patiently(ctx, func() (err error) {
+		reason, err = h.Authorise(ctx, p)
 		return err
 	})
-	done := agent.ToolDone{At: h.at(), Call: p.run.Call, Result: agent.ToolCancelled}
+	done := agent.ToolDone{At: h.At(), Call: p.Run.Call, Result: agent.ToolCancelled}
 	switch {
 	case ctx.Err() != nil:
-		return landing{event: done}, false
+		return End{Event: done}, false
 	case err != nil:
-		text := "Not carried out: whether it may be could not be found out: " + said(err)
+		text := "Not carried out: whether it may be could not be found out: " + Said(err)
 		return h.land(ctx, p, tool.Result{Text: text, End: tool.EndFailed}, nil, h.Now()), false
 	case reason != "":
 		done.Result, done.Reason = agent.ToolDenied, reason
-		return landing{event: done}, false
+		return End{Event: done}, false
 	}
-	return landing{}, true
+	return End{}, true
 }
