@@ -44,20 +44,21 @@ const (
 
 	expect = `select expect($1, $2, $3, $4, $5)`
 
-	// One look at the index for each key: with key = any ($3) the planner may read the whole list.
-	knownKeys = `select k.key, e.seq, e.number
+	// One look for each key: with key = any ($3) the planner may read all keys of the conversation.
+	knownKeys = `select k.key, found.seq, found.number
 		from unnest($3::text[]) as k (key),
-		lateral (
-			select seq, number from entries
-			where tenant_id = $1 and conversation_id = $2 and key = k.key limit 1
-		) e`
+		lateral (select seq, number from keys where tenant_id = $1 and conversation_id = $2 and key = k.key limit 1) found`
 )
 
 // itself is the viewer of a transaction that writes: whoever may write was found out by a read.
 const itself = ""
 
-// wrongGuess is the code of the error that expect raises.
-const wrongGuess = "RT001"
+// What says that a guess is wrong: the code of the error that expect raises, and the constraint that refuses a key which is
+// there already.
+const (
+	wrongGuess = "RT001"
+	oneOfEach  = "keys_pkey"
+)
 
 // commit writes batches to one conversation in one transaction: by a guess if it holds, or else
 // after a look.
@@ -113,7 +114,7 @@ func (l *Log) tryGuess(
 	out.Queue(setTenant, place.Tenant, itself)
 	out.Queue(expect, place.Tenant, place.Conversation, g.birth, g.tail.Seq, g.absent)
 	err := finish(ctx, conn, place, g.plan, out)
-	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == wrongGuess {
+	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && (pgErr.Code == wrongGuess || pgErr.ConstraintName == oneOfEach) {
 		if _, err := conn.Exec(ctx, "rollback"); err != nil {
 			return nil, err
 		}
@@ -223,13 +224,19 @@ func (q *queue) QueryRow(context.Context, string, ...any) pgx.Row {
 
 // write queues the inserts of a plan and the fold of what they mean.
 func write(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
-	p, bytes := query.InsertEntriesParams{Tenant: place.Tenant, Conversation: place.Conversation}, 0
+	p, bytes, keys := query.InsertEntriesParams{Tenant: place.Tenant, Conversation: place.Conversation}, 0, []string(nil)
 	for _, n := range plan.Insert {
 		bytes += len(n.Body)
+		keys = append(keys, n.Key)
 		p.Seqs, p.Numbers = append(p.Seqs, n.Seq), append(p.Numbers, n.Number)
-		p.Keys, p.Kinds = append(p.Keys, n.Key), append(p.Kinds, string(n.Kind))
 		p.Agents, p.Tasks = append(p.Agents, n.Agent), append(p.Tasks, n.Task)
-		p.Ats, p.Bodies = append(p.Ats, n.At), append(p.Bodies, string(n.Body))
+		p.Ats, p.Kinds, p.Bodies = append(p.Ats, n.At), append(p.Kinds, string(n.Kind)), append(p.Bodies, string(n.Body))
+	}
+	err := q.InsertKeys(ctx, query.InsertKeysParams{
+		Tenant: place.Tenant, Conversation: place.Conversation, Keys: keys, Seqs: p.Seqs, Numbers: p.Numbers,
+	})
+	if err != nil {
+		return err
 	}
 	if err := q.InsertEntries(ctx, p); err != nil {
 		return err
@@ -281,20 +288,10 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 		if err := bury(ctx, q, place); err != nil {
 			return err
 		}
-		err = q.EraseMessages(ctx, query.EraseMessagesParams{
+		there, err := q.EraseConversation(ctx, query.EraseConversationParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})
-		if err != nil {
-			return err
-		}
-		err = q.EraseTexts(ctx, query.EraseTextsParams{Tenant: place.Tenant, Conversation: place.Conversation})
-		if err != nil {
-			return err
-		}
-		n, err := q.EraseConversation(ctx, query.EraseConversationParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
-		})
-		if err == nil && n == 0 {
+		if err == nil && !there {
 			return journal.NotFound()
 		}
 		return err

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -38,7 +39,8 @@ const (
 	maxDoubt  = 64
 )
 
-// guess is a plan made without looking, and the keys that must not be there for it to hold.
+// guess is a plan made without looking, and the keys beside those of its rows that must not be there for it to hold. That
+// those of its rows are not there is found when they are written.
 type guess struct {
 	birth  string
 	tail   journal.Tail
@@ -63,7 +65,7 @@ func (m *memory) guess(place journal.Place, batches []*journal.Batch) (guess, bo
 	for _, key := range journal.LookUp(batches) {
 		if w, ok := r.known[key]; ok {
 			known[key] = w
-		} else {
+		} else if !writes(batches, key) {
 			g.absent = append(g.absent, key)
 		}
 	}
@@ -73,6 +75,13 @@ func (m *memory) guess(place journal.Place, batches []*journal.Batch) (guess, bo
 	}
 	g.plan = plan
 	return g, true
+}
+
+// writes reports whether a row of the batches has a key.
+func writes(batches []*journal.Batch, key string) bool {
+	return slices.ContainsFunc(batches, func(b *journal.Batch) bool {
+		return slices.ContainsFunc(b.Encoded, func(e journal.Encoded) bool { return e.Key == key })
+	})
 }
 
 // learn remembers what a commit left behind. Found is what was seen before it, nil for a guess.

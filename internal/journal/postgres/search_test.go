@@ -35,8 +35,8 @@ func TestSearchByIndex(t *testing.T) {
 	say("acme", "anns", "ann", "her kumquat")
 	say("zeta", "theirs", "", "another kumquat")
 	owner := connect(t, dsn, "")
-	fill := `insert into messages (tenant_id, conversation_id, seq, turn, speaker, in_chat, voided, at, words)
-		select tenant, 'ours', 100 + i, 0, 'user', true, false, now(), array_to_tsvector(array['plum', 'n' || i])
+	fill := `insert into messages (tenant_id, conversation_id, agent_id, seq, turn, speaker, in_chat, voided, at, words)
+		select tenant, 'ours', '', 100 + i, 0, 'user', true, false, now(), array_to_tsvector(array['plum', 'n' || i])
 		from generate_series(1, 3000) i, unnest(array['acme', 'zeta']) tenant`
 	for _, sql := range []string{
 		"insert into conversations (tenant_id, conversation_id, opened_at, updated_at) values ('zeta', 'ours', now(), now())",

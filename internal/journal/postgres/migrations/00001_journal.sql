@@ -1,6 +1,15 @@
 -- The journal. One list of entries per conversation, and tables that are a fold of it.
--- Every table begins its keys with tenant_id and shows a transaction only the rows of its tenant.
--- Ids are compared byte by byte: faster, and the same whatever the language of the database.
+--
+-- Every table begins its keys with tenant_id and shows a transaction only the rows of its tenant. Ids are compared byte by
+-- byte: faster, and the same whatever the language of the database.
+--
+-- Two rules keep an append cheap, however young or large the tables are:
+--
+-- 1. There are no foreign keys. An append locks the row of its conversation and has checked what its rows follow, so the
+--    database would check what is known. erase_conversation deletes what cascades would.
+-- 2. Each statement that runs for every row has one index that it can use. A connection keeps its plans, and the first are
+--    made while the tables are empty and all indexes look alike: the planner would take the wrong one for as long as the
+--    connection lasts. So keys have a table of their own, and an index for lists has a condition that only lists name.
 
 -- +goose Up
 
@@ -27,6 +36,15 @@ as $$
 $$;
 -- +goose StatementEnd
 
+-- The person for whom a transaction reads, empty where the program reads for itself.
+-- +goose StatementBegin
+create function app_viewer() returns text
+  language sql stable
+as $$
+  select coalesce(current_setting('app.viewer', true), '')
+$$;
+-- +goose StatementEnd
+
 create table conversations (
   tenant_id       text collate "C" not null check (tenant_id not in ('', '*')),
   conversation_id text collate "C" not null check (conversation_id <> ''),
@@ -38,6 +56,10 @@ create table conversations (
   updated_at      timestamptz not null,
   last_seq        bigint      not null default 0,
   last_number     bigint      not null default 0,
+  -- How much the rows hold, for the storage that a tenant may use.
+  bytes           bigint      not null default 0,
+  -- Who alone may see it; empty if all of the tenant may.
+  private_to      text        not null default '',
   -- Tells a conversation from one of the same id that was erased.
   birth           text        not null default gen_random_uuid()::text,
   primary key (tenant_id, conversation_id)
@@ -45,26 +67,59 @@ create table conversations (
 create index conversations_recent on conversations (tenant_id, updated_at desc, conversation_id)
   where not archived;
 
+-- The private ones as a list of its own: policies on conversations cannot look into conversations.
+create table private_conversations (
+  tenant_id       text collate "C" not null,
+  conversation_id text collate "C" not null,
+  owner           text not null check (owner <> ''),
+  primary key (tenant_id, conversation_id)
+);
+
+-- The private conversations of others than the person for whom a transaction reads. In SQL it would be planned again for
+-- each statement.
+-- +goose StatementBegin
+create function app_hidden() returns text[]
+  language plpgsql stable
+as $$
+begin
+  if app_viewer() = '' then
+    return '{}';
+  end if;
+  return array(
+    select p.conversation_id from private_conversations p
+    where p.tenant_id = app_tenant() and p.owner <> app_viewer()
+  );
+end
+$$;
+-- +goose StatementEnd
+
 -- The only home of content. An entry is never changed.
 create table entries (
   tenant_id       text collate "C" not null,
   conversation_id text collate "C" not null,
   seq             bigint      not null,
   number          bigint      not null default 0,
-  key             text collate "C" not null,
   kind            text        not null,
   agent_id        text collate "C" not null default '',
   task_id         text collate "C" not null default '',
   at              timestamptz not null,
   body            jsonb       not null,
-  primary key (tenant_id, conversation_id, seq),
-  -- Keys before conversations: two indexes that begin alike look alike to a planner that knows
-  -- nothing of a new table yet, and it takes the wrong one.
-  unique (tenant_id, key, conversation_id),
-  foreign key (tenant_id, conversation_id) references conversations on delete cascade
+  primary key (tenant_id, conversation_id, seq)
 );
 create index entries_steps on entries (tenant_id, conversation_id, task_id, seq)
   where kind = 'stepped';
+create index entries_marks on entries (tenant_id, conversation_id, seq)
+  where kind in ('noted', 'turn_ended');
+
+-- Where the entry with a key stands. No two have the same.
+create table keys (
+  tenant_id       text collate "C" not null,
+  conversation_id text collate "C" not null,
+  key             text collate "C" not null,
+  seq             bigint not null,
+  number          bigint not null,
+  primary key (tenant_id, conversation_id, key)
+);
 
 create table agents (
   tenant_id       text collate "C" not null,
@@ -83,9 +138,7 @@ create table agents (
   reasoning       bigint not null default 0,
   cost            bigint not null default 0,
   unpriced        bigint not null default 0,
-  primary key (tenant_id, conversation_id, agent_id),
-  foreign key (tenant_id, conversation_id) references conversations on delete cascade,
-  foreign key (tenant_id, conversation_id, parent_id) references agents on delete cascade
+  primary key (tenant_id, conversation_id, agent_id)
 );
 
 create table tasks (
@@ -105,30 +158,32 @@ create table tasks (
   assigned_at     timestamptz not null,
   started_at      timestamptz,
   finished_at     timestamptz,
-  primary key (tenant_id, conversation_id, task_id),
-  foreign key (tenant_id, conversation_id, agent_id) references agents on delete cascade
+  primary key (tenant_id, conversation_id, task_id)
 );
+create index tasks_newest on tasks (tenant_id, assigned_at, conversation_id, task_id)
+  where assigned_at > '-infinity';
+create index tasks_open on tasks (tenant_id, assigned_at, conversation_id, task_id)
+  where finished_at is null;
+-- For whoever looks whether the engine still runs them.
+create index tasks_working on tasks (tenant_id, conversation_id, task_id)
+  where status in ('queued', 'pending', 'running', 'waiting');
 
--- Messages are entries; this says where they are and how to find them.
+-- Messages are entries; this says where they are and how to find them. What people say has no agent.
 create table messages (
   tenant_id       text collate "C" not null,
   conversation_id text collate "C" not null,
+  agent_id        text collate "C" not null,
   seq             bigint      not null,
-  agent_id        text collate "C",
   turn            int         not null,
   speaker         text        not null,
   in_chat         boolean     not null,
   voided          boolean     not null,
   at              timestamptz not null,
   words           tsvector,
-  primary key (tenant_id, conversation_id, seq),
-  foreign key (tenant_id, conversation_id, agent_id) references agents on delete cascade
+  primary key (tenant_id, conversation_id, agent_id, seq)
 );
-create index messages_of_agent on messages (tenant_id, conversation_id, agent_id, seq)
-  where agent_id is not null;
 create index messages_of_chat on messages (tenant_id, conversation_id, seq) where in_chat;
--- A search walks its tenant's messages from the newest: an index on words cannot be used here,
--- because the match operator might leak what row level security hides.
+-- A search walks its tenant's messages from the newest.
 create index messages_newest on messages (tenant_id, at desc, conversation_id, seq)
   where words is not null;
 
@@ -156,8 +211,7 @@ create table model_calls (
   started_at      timestamptz not null,
   finished_at     timestamptz,
   finished_seq    bigint,
-  primary key (tenant_id, conversation_id, agent_id, seq),
-  foreign key (tenant_id, conversation_id, task_id) references tasks on delete cascade
+  primary key (tenant_id, conversation_id, agent_id, seq)
 );
 
 create table tool_calls (
@@ -179,8 +233,7 @@ create table tool_calls (
   started_at      timestamptz,
   finished_at     timestamptz,
   duration        bigint      not null default 0,
-  primary key (tenant_id, conversation_id, agent_id, turn, item),
-  foreign key (tenant_id, conversation_id, task_id) references tasks on delete cascade
+  primary key (tenant_id, conversation_id, agent_id, turn, item)
 );
 
 create table questions (
@@ -196,8 +249,7 @@ create table questions (
   answered_by     text        not null default '',
   at              timestamptz not null,
   until           bigint      not null,
-  primary key (tenant_id, conversation_id, question_id),
-  foreign key (tenant_id, conversation_id, task_id) references tasks on delete cascade
+  primary key (tenant_id, conversation_id, question_id)
 );
 create index questions_waiting on questions (tenant_id, at) where relayed and not closed;
 
@@ -214,10 +266,11 @@ create table approvals (
   allow           boolean     not null default false,
   scope           text        not null default '',
   decided_by      text        not null default '',
+  -- Whether a person allowed the call with other arguments than the model's.
+  edited          boolean     not null default false,
   at              timestamptz not null,
   until           bigint      not null,
-  primary key (tenant_id, conversation_id, agent_id, call_id),
-  foreign key (tenant_id, conversation_id, task_id) references tasks on delete cascade
+  primary key (tenant_id, conversation_id, agent_id, call_id)
 );
 create index approvals_waiting on approvals (tenant_id, at) where status = 'open';
 
@@ -227,8 +280,7 @@ create table grants (
   seq             bigint not null,
   tool            text   not null,
   pattern         text   not null,
-  primary key (tenant_id, conversation_id, seq),
-  foreign key (tenant_id, conversation_id) references conversations on delete cascade
+  primary key (tenant_id, conversation_id, seq)
 );
 
 create table leases (
@@ -242,59 +294,94 @@ create table leases (
   tokens          bigint  not null,
   cost            bigint  not null,
   settled         boolean not null default false,
-  primary key (tenant_id, conversation_id, key),
-  foreign key (tenant_id, conversation_id, task_id) references tasks on delete cascade
+  primary key (tenant_id, conversation_id, key)
 );
 create index leases_open on leases (tenant_id, conversation_id, seq) where not settled;
 
-create table outbox (
+-- What waits for an agent. What has none is for the server itself.
+create table mailbox (
   tenant_id       text collate "C" not null,
   conversation_id text collate "C" not null,
   post_id         text collate "C" not null,
+  agent_id        text collate "C" not null,
   seq             bigint      not null,
   topic           text        not null,
   at              timestamptz not null,
-  primary key (tenant_id, conversation_id, post_id),
-  foreign key (tenant_id, conversation_id) references conversations on delete cascade
+  primary key (tenant_id, post_id, conversation_id)
 );
+create index mailbox_of_agent on mailbox (tenant_id, conversation_id, agent_id, seq)
+  where agent_id <> '';
 -- The one index that does not begin with the tenant: the sweeper looks for what is oldest.
-create index outbox_oldest on outbox (at);
+create index mailbox_oldest on mailbox (at);
 
-create table prompts (
+-- Texts that are kept once per conversation. They may come before it begins, and go with it.
+create table texts (
+  tenant_id       text collate "C" not null check (tenant_id not in ('', '*')),
+  conversation_id text collate "C" not null check (conversation_id <> ''),
+  hash            text collate "C" not null,
+  text            text not null,
+  primary key (tenant_id, conversation_id, hash)
+);
+
+-- What is left of a conversation that was erased: the hash of its id, and of the command that had it removed. Nothing of
+-- its content.
+create table tombstones (
   tenant_id text collate "C" not null check (tenant_id not in ('', '*')),
   hash      text collate "C" not null,
-  text      text not null,
+  command   text not null,
+  erased_at timestamptz not null,
   primary key (tenant_id, hash)
+);
+
+-- What tenants spend in a month, where they have a budget.
+create table spending (
+  tenant_id text collate "C" not null check (tenant_id not in ('', '*')),
+  month     text collate "C" not null,
+  spent     bigint not null,
+  primary key (tenant_id, month)
 );
 
 -- +goose StatementBegin
 do $$
 declare
   t text;
+  everything text[] := array[
+    'conversations', 'private_conversations', 'entries', 'keys', 'agents', 'tasks', 'messages', 'model_calls',
+    'tool_calls', 'questions', 'approvals', 'grants', 'leases', 'mailbox', 'texts', 'tombstones', 'spending'];
+  changing text[] := array[
+    'conversations', 'agents', 'tasks', 'messages', 'model_calls', 'tool_calls', 'questions', 'approvals', 'leases',
+    'tombstones', 'spending'];
+  -- What holds nothing of a conversation that a person could see.
+  blank text[] := array['private_conversations', 'mailbox', 'tombstones', 'spending'];
 begin
-  foreach t in array array[
-    'conversations', 'entries', 'agents', 'tasks', 'messages', 'model_calls', 'tool_calls',
-    'questions', 'approvals', 'grants', 'leases', 'outbox', 'prompts'
-  ] loop
+  foreach t in array everything loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format(
       'create policy tenant on %I using (tenant_id = (select app_tenant()))'
       ' with check (tenant_id = (select app_tenant()))', t);
     execute format('grant select, insert, delete on %I to retinue_app', t);
-  end loop;
-  foreach t in array array[
-    'conversations', 'agents', 'tasks', 'messages', 'model_calls', 'tool_calls', 'questions',
-    'approvals', 'leases'
-  ] loop
-    execute format('grant update on %I to retinue_app', t);
+    if t = any (changing) then
+      execute format('grant update on %I to retinue_app', t);
+    end if;
+    -- The look at the viewer comes first: the program itself is spared the other.
+    if t <> all (blank) then
+      execute format(
+        'create policy private on %I as restrictive for select'
+        ' using ((select app_viewer()) = '''' or conversation_id <> all ((select app_hidden())::text[]))', t);
+    end if;
   end loop;
 end
 $$;
 -- +goose StatementEnd
 
--- Locks a conversation and fails unless it is the one that the caller remembers, its list ends where
--- the caller believes, and none of these keys is there.
+-- A transaction of nobody in particular may see what must be delivered and which tasks have not ended, and change nothing.
+create policy sweep on mailbox for select using ((select app_tenant()) = '*');
+create policy sweep on tasks for select
+  using ((select app_tenant()) = '*' and status in ('queued', 'pending', 'running', 'waiting'));
+
+-- Locks a conversation and fails unless it is the one that the caller remembers, its list ends where the caller believes,
+-- and none of these keys is there.
 -- +goose StatementBegin
 create function expect(tenant text, conversation text, born text, last bigint, absent text[])
   returns void
@@ -305,20 +392,39 @@ begin
   where c.tenant_id = tenant and c.conversation_id = conversation and c.birth = born
     and c.last_seq = last
   for update;
-  if not found or exists (
-    select from unnest(absent) as k (key), lateral (
-      select from entries e
-      where e.tenant_id = tenant and e.conversation_id = conversation and e.key = k.key limit 1
-    ) as there
-  ) then
+  if found and cardinality(absent) > 0 then
+    perform from unnest(absent) as a (key), lateral (
+      select from keys k
+      where k.tenant_id = tenant and k.conversation_id = conversation and k.key = a.key limit 1
+    ) as there;
+    found := not found;
+  end if;
+  if not found then
     raise exception 'the list is another' using errcode = 'RT001';
   end if;
 end
 $$;
 -- +goose StatementEnd
 
--- A transaction of nobody in particular may see what must be delivered, and change nothing.
-create policy sweep on outbox for select using ((select app_tenant()) = '*');
+-- Removes a conversation with everything in it, and says whether it was there.
+-- +goose StatementBegin
+create function erase_conversation(tenant text, conversation text) returns boolean
+  language plpgsql
+as $$
+declare
+  t text;
+begin
+  foreach t in array array[
+    'private_conversations', 'entries', 'keys', 'agents', 'tasks', 'messages', 'model_calls', 'tool_calls', 'questions',
+    'approvals', 'grants', 'leases', 'mailbox', 'texts'
+  ] loop
+    execute format('delete from %I where tenant_id = $1 and conversation_id = $2', t) using tenant, conversation;
+  end loop;
+  delete from conversations c where c.tenant_id = tenant and c.conversation_id = conversation;
+  return found;
+end
+$$;
+-- +goose StatementEnd
 
 -- Model calls and delegations as flat lines.
 create view records with (security_invoker = true) as
@@ -434,14 +540,84 @@ from tasks t
 join agents a using (tenant_id, conversation_id, agent_id)
 join entries task on (task.tenant_id, task.conversation_id, task.seq)
   = (t.tenant_id, t.conversation_id, t.seq)
-left join entries finish on (finish.tenant_id, finish.conversation_id, finish.key)
+left join keys f on (f.tenant_id, f.conversation_id, f.key)
   = (t.tenant_id, t.conversation_id, 'finish/' || t.task_id)
+left join entries finish on (finish.tenant_id, finish.conversation_id, finish.seq)
+  = (f.tenant_id, f.conversation_id, f.seq)
 where t.parent_id <> '';
-
 grant select on records to retinue_app;
+
+-- Whoever serves looks whether the tables are those it was made for.
+grant select on goose_db_version to retinue_app;
+
+-- The words of a message as the index has them. Each begins with its tenant, so that what a search reads does not grow
+-- with the words of others, and the time that it takes says nothing about them.
+-- +goose StatementBegin
+create function tenant_words(tenant text, words text[]) returns text[]
+  language sql immutable strict parallel safe
+as $$
+  select array(select left(md5(tenant), 12) || word from unnest(words) as word)
+$$;
+-- +goose StatementEnd
+
+create index messages_words on messages using gin (tenant_words(tenant_id, tsvector_to_array(words)))
+  where words is not null;
+
+-- The keys of the newest messages of the transaction's tenant with all of these words, some of them twice. Row level
+-- security keeps an index on words from being used, because comparing words might tell what it hides. Therefore this
+-- function reads messages as their owner. It keeps to the tenant and the viewer itself, and tells keys alone: the messages
+-- are read with the rights of who asks.
+-- +goose StatementBegin
+create function search_messages(wanted text[], conversation text, sub_agents boolean, most int)
+  returns table (conversation_id text, agent_id text, seq bigint)
+  language plpgsql stable security definer
+  set search_path = public, pg_temp
+  set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  tenant text := app_tenant();
+  hidden text[] := app_hidden();
+  terms  text[] := tenant_words(tenant, wanted);
+  found  bigint;
+begin
+  -- A word that occurs often is among the newest messages. The index would find all of them, and not in order.
+  return query
+    select m.conversation_id, m.agent_id, m.seq from (
+      select * from messages
+      where tenant_id = tenant and words is not null
+      order by at desc, conversation_id, seq
+      limit 1000
+    ) m
+    where tsvector_to_array(words) @> wanted and not voided and m.conversation_id <> all (hidden)
+      and (conversation = '' or m.conversation_id = conversation) and (sub_agents or in_chat)
+    order by at desc, m.conversation_id, m.seq desc
+    limit most;
+  get diagnostics found = row_count;
+  if found >= most then
+    return;
+  end if;
+  return query
+    with m as materialized (
+      select * from messages
+      where words is not null and tenant_words(tenant_id, tsvector_to_array(words)) @> terms
+    )
+    select m.conversation_id, m.agent_id, m.seq from m
+    where tenant_id = tenant and not voided and m.conversation_id <> all (hidden)
+      and (conversation = '' or m.conversation_id = conversation) and (sub_agents or in_chat)
+    order by at desc, m.conversation_id, m.seq desc
+    limit most;
+end
+$$;
+-- +goose StatementEnd
+revoke execute on function search_messages(text[], text, boolean, int) from public;
+grant execute on function search_messages(text[], text, boolean, int) to retinue_app;
+alter table messages no force row level security;
 
 -- +goose Down
 drop view records;
-drop table prompts, outbox, leases, grants, approvals, questions, tool_calls, model_calls, messages,
-  tasks, agents, entries, conversations;
-drop function expect(text, text, text, bigint, text[]), app_tenant();
+drop function search_messages(text[], text, boolean, int), erase_conversation(text, text),
+  expect(text, text, text, bigint, text[]);
+drop table spending, tombstones, texts, mailbox, leases, grants, approvals, questions, tool_calls, model_calls, messages,
+  tasks, agents, keys, entries, private_conversations, conversations;
+drop function tenant_words(text, text[]), app_hidden(), app_viewer(), app_tenant();

@@ -2,11 +2,16 @@
 
 -- name: InsertEntries :exec
 insert into entries
-  (tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body)
+  (tenant_id, conversation_id, seq, number, kind, agent_id, task_id, at, body)
 select
   @tenant::text, @conversation::text, unnest(@seqs::bigint[]), unnest(@numbers::bigint[]),
-  unnest(@keys::text[]), unnest(@kinds::text[]), unnest(@agents::text[]), unnest(@tasks::text[]),
+  unnest(@kinds::text[]), unnest(@agents::text[]), unnest(@tasks::text[]),
   unnest(@ats::timestamptz[]), unnest(@bodies::text[])::jsonb;
+
+-- name: InsertKeys :exec
+insert into keys (tenant_id, conversation_id, key, seq, number)
+select
+  @tenant::text, @conversation::text, unnest(@keys::text[]), unnest(@seqs::bigint[]), unnest(@numbers::bigint[]);
 
 -- name: AdvanceConversation :exec
 update conversations
@@ -31,18 +36,14 @@ select (exists (select from conversations c where c.tenant_id = @tenant and c.co
 select conversation_id from conversations
 where tenant_id = @tenant and conversation_id = @conversation for update;
 
--- name: EraseMessages :exec
-delete from messages where tenant_id = @tenant and conversation_id = @conversation;
-
--- name: EraseTexts :exec
-delete from texts where tenant_id = @tenant and conversation_id = @conversation;
-
--- name: EraseConversation :execrows
-delete from conversations where tenant_id = @tenant and conversation_id = @conversation;
+-- name: EraseConversation :one
+select erase_conversation(@tenant, @conversation)::boolean as was_there;
 
 -- name: BodyOf :many
-select body::text as body from entries
-where tenant_id = @tenant and conversation_id = @conversation and key = @key;
+select e.body::text as body
+from keys k
+join entries e on e.tenant_id = k.tenant_id and e.conversation_id = k.conversation_id and e.seq = k.seq
+where k.tenant_id = @tenant and k.conversation_id = @conversation and k.key = @key;
 
 -- name: Bury :exec
 insert into tombstones (tenant_id, hash, command, erased_at) values (@tenant, @hash, @command, now())

@@ -47,7 +47,7 @@ set
   status = @status, reason = @reason,
   started_at = case when @status = 'running' then coalesce(started_at, @at::timestamptz) else started_at end
 where tenant_id = @tenant and conversation_id = @conversation and task_id = @task
-  and finished_at is null;
+  and status in ('queued', 'pending', 'running', 'waiting');
 
 -- name: FoldFinished :exec
 update tasks set status = @status, reason = '', error_kind = @error_kind, finished_at = @at::timestamptz
@@ -57,7 +57,7 @@ where tenant_id = @tenant and conversation_id = @conversation and task_id = @tas
 insert into messages
   (tenant_id, conversation_id, seq, agent_id, turn, speaker, in_chat, voided, at, words)
 select
-  @tenant::text, @conversation::text, unnest(@seqs::bigint[]), nullif(unnest(@agents::text[]), ''),
+  @tenant::text, @conversation::text, unnest(@seqs::bigint[]), unnest(@agents::text[]),
   unnest(@turns::int[]), unnest(@speakers::text[]), unnest(@in_chats::boolean[]),
   unnest(@voided::boolean[]), unnest(@ats::timestamptz[]),
   array_to_tsvector(string_to_array(nullif(unnest(@words::text[]), ''), ' '));
@@ -70,7 +70,7 @@ on conflict do nothing;
 
 -- name: FoldVoidedMessage :exec
 update messages o set voided = true
-where o.tenant_id = @tenant and o.conversation_id = @conversation and o.seq in (
+where o.tenant_id = @tenant and o.conversation_id = @conversation and o.agent_id = @agent and o.seq in (
   select m.seq from messages m
   where m.tenant_id = @tenant and m.conversation_id = @conversation and m.agent_id = @agent::text
     and m.turn = @turn and m.speaker = 'assistant'

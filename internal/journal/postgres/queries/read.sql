@@ -19,17 +19,24 @@ order by s.seq;
 
 -- name: EntriesByKey :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body
-from unnest(@keys::text[]) as k (key)
+from unnest(@keys::text[]) as wanted (key)
+cross join lateral (
+  select k.seq from keys k
+  where k.tenant_id = @tenant and k.conversation_id = @conversation and k.key = wanted.key limit 1
+) at
 cross join lateral (
   select * from entries f
-  where f.tenant_id = @tenant and f.conversation_id = @conversation and f.key = k.key limit 1
+  where f.tenant_id = @tenant and f.conversation_id = @conversation and f.seq = at.seq limit 1
 ) e
 order by e.seq;
 
 -- name: MailOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body from mailbox b
-join entries e on e.tenant_id = b.tenant_id and e.conversation_id = b.conversation_id and e.seq = b.seq
-where b.tenant_id = @tenant and b.conversation_id = @conversation and b.agent_id = @agent
+cross join lateral (
+  select * from entries f
+  where f.tenant_id = b.tenant_id and f.conversation_id = b.conversation_id and f.seq = b.seq limit 1
+) e
+where b.tenant_id = @tenant and b.conversation_id = @conversation and b.agent_id = @agent and b.agent_id <> ''
 order by b.seq;
 
 -- name: MailboxesOf :many
@@ -41,16 +48,18 @@ order by agent_id;
 select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
 where e.tenant_id = @tenant and e.conversation_id = @conversation and e.task_id = @task
   and e.kind = 'stepped' and e.seq > coalesce((
-    select a.seq from entries a
-    where a.tenant_id = @tenant and a.conversation_id = @conversation and a.key = @after_key
+    select k.seq from keys k
+    where k.tenant_id = @tenant and k.conversation_id = @conversation and k.key = @after_key
   ), 0)
 order by e.seq;
 
 -- name: TranscriptOf :many
 select m.seq, e.number, e.kind, e.at, e.body::text as body
 from messages m
-join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-  and e.seq = m.seq
+cross join lateral (
+  select * from entries f
+  where f.tenant_id = m.tenant_id and f.conversation_id = m.conversation_id and f.seq = m.seq limit 1
+) e
 where m.tenant_id = @tenant and m.conversation_id = @conversation and m.agent_id = @agent::text
   and not m.voided and m.seq < @before
 order by m.seq desc
@@ -60,8 +69,10 @@ limit @count;
 with page as materialized (
   select m.seq, e.number, e.kind, e.at, e.body::text as body
   from messages m
-  join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-    and e.seq = m.seq
+  cross join lateral (
+    select * from entries f
+    where f.tenant_id = m.tenant_id and f.conversation_id = m.conversation_id and f.seq = m.seq limit 1
+  ) e
   where m.tenant_id = @tenant and m.conversation_id = @conversation and m.in_chat
     and not m.voided and m.seq < @before
   order by m.seq desc
@@ -189,10 +200,10 @@ join conversations c on c.tenant_id = w.tenant_id and c.conversation_id = w.conv
 order by w.at, w.conversation_id, w.seq;
 
 -- name: SearchMessages :many
-select distinct m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
+select distinct m.conversation_id, m.seq, m.at, m.agent_id, m.speaker,
   e.kind, e.body::text as body
 from search_messages(@words::text[], @conversation::text, @sub_agents::boolean, @count::int) as found
-join messages m on m.tenant_id = @tenant and m.conversation_id = found.conversation_id and m.seq = found.seq
+join messages m on m.tenant_id = @tenant and m.conversation_id = found.conversation_id and m.agent_id = found.agent_id and m.seq = found.seq
 join entries e on e.tenant_id = @tenant and e.conversation_id = found.conversation_id and e.seq = found.seq
 order by m.at desc, m.conversation_id, m.seq desc
 limit @count::int;

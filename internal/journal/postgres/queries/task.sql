@@ -12,7 +12,7 @@ select
   ), 0)::bigint as cost,
   begun.body::text as begun, coalesce(ended.body::text, '')::text as ended
 from tasks t
-cross join lateral (select 'task/' || t.task_id as begun, 'finish/' || t.task_id as ended offset 0) k
+cross join lateral (select 'finish/' || t.task_id as ended offset 0) k
 cross join lateral (
   select g.role from agents g
   where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
@@ -23,13 +23,17 @@ cross join lateral (
 ) c
 cross join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.begun limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = t.seq limit 1
 ) begun
 left join lateral (
+  select s.seq from keys s
+  where s.tenant_id = t.tenant_id and s.conversation_id = t.conversation_id and s.key = k.ended limit 1
+) end_of on true
+left join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.ended limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = end_of.seq limit 1
 ) ended on true
-where t.tenant_id = @tenant and (t.assigned_at, t.conversation_id, t.task_id)
+where t.tenant_id = @tenant and t.assigned_at > '-infinity' and (t.assigned_at, t.conversation_id, t.task_id)
     < (@before::timestamptz, @before_conversation::text, @before_task::text)
   and (@conversation::text = '' or t.conversation_id = @conversation)
   and (@status::text = '' or t.status = @status)
@@ -52,7 +56,7 @@ select
   ), 0)::bigint as cost,
   begun.body::text as begun, coalesce(ended.body::text, '')::text as ended
 from tasks t
-cross join lateral (select 'task/' || t.task_id as begun, 'finish/' || t.task_id as ended offset 0) k
+cross join lateral (select 'finish/' || t.task_id as ended offset 0) k
 cross join lateral (
   select g.role from agents g
   where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
@@ -63,11 +67,15 @@ cross join lateral (
 ) c
 cross join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.begun limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = t.seq limit 1
 ) begun
 left join lateral (
+  select s.seq from keys s
+  where s.tenant_id = t.tenant_id and s.conversation_id = t.conversation_id and s.key = k.ended limit 1
+) end_of on true
+left join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.ended limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = end_of.seq limit 1
 ) ended on true
 where t.tenant_id = @tenant and t.finished_at is null and (t.assigned_at, t.conversation_id, t.task_id)
     < (@before::timestamptz, @before_conversation::text, @before_task::text)
@@ -113,7 +121,8 @@ with turns as (
     select g.role, g.depth from agents g
     where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
   ) a
-  where t.tenant_id = @tenant and t.assigned_at >= @since::timestamptz and t.finished_at is not null
+  where t.tenant_id = @tenant and t.assigned_at > '-infinity' and t.assigned_at >= @since::timestamptz
+    and t.finished_at is not null
     and a.depth > 0
   union all
   select

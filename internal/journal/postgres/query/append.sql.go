@@ -52,8 +52,10 @@ func (q *Queries) BeginMonth(ctx context.Context, arg BeginMonthParams) error {
 }
 
 const bodyOf = `-- name: BodyOf :many
-select body::text as body from entries
-where tenant_id = $1 and conversation_id = $2 and key = $3
+select e.body::text as body
+from keys k
+join entries e on e.tenant_id = k.tenant_id and e.conversation_id = k.conversation_id and e.seq = k.seq
+where k.tenant_id = $1 and k.conversation_id = $2 and k.key = $3
 `
 
 type BodyOfParams struct {
@@ -98,8 +100,8 @@ func (q *Queries) Bury(ctx context.Context, arg BuryParams) error {
 	return err
 }
 
-const eraseConversation = `-- name: EraseConversation :execrows
-delete from conversations where tenant_id = $1 and conversation_id = $2
+const eraseConversation = `-- name: EraseConversation :one
+select erase_conversation($1, $2)::boolean as was_there
 `
 
 type EraseConversationParams struct {
@@ -107,50 +109,21 @@ type EraseConversationParams struct {
 	Conversation string
 }
 
-func (q *Queries) EraseConversation(ctx context.Context, arg EraseConversationParams) (int64, error) {
-	result, err := q.db.Exec(ctx, eraseConversation, arg.Tenant, arg.Conversation)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
-const eraseMessages = `-- name: EraseMessages :exec
-delete from messages where tenant_id = $1 and conversation_id = $2
-`
-
-type EraseMessagesParams struct {
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) EraseMessages(ctx context.Context, arg EraseMessagesParams) error {
-	_, err := q.db.Exec(ctx, eraseMessages, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const eraseTexts = `-- name: EraseTexts :exec
-delete from texts where tenant_id = $1 and conversation_id = $2
-`
-
-type EraseTextsParams struct {
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) EraseTexts(ctx context.Context, arg EraseTextsParams) error {
-	_, err := q.db.Exec(ctx, eraseTexts, arg.Tenant, arg.Conversation)
-	return err
+func (q *Queries) EraseConversation(ctx context.Context, arg EraseConversationParams) (bool, error) {
+	row := q.db.QueryRow(ctx, eraseConversation, arg.Tenant, arg.Conversation)
+	var was_there bool
+	err := row.Scan(&was_there)
+	return was_there, err
 }
 
 const insertEntries = `-- name: InsertEntries :exec
 
 insert into entries
-  (tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body)
+  (tenant_id, conversation_id, seq, number, kind, agent_id, task_id, at, body)
 select
   $1::text, $2::text, unnest($3::bigint[]), unnest($4::bigint[]),
-  unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::text[]),
-  unnest($9::timestamptz[]), unnest($10::text[])::jsonb
+  unnest($5::text[]), unnest($6::text[]), unnest($7::text[]),
+  unnest($8::timestamptz[]), unnest($9::text[])::jsonb
 `
 
 type InsertEntriesParams struct {
@@ -158,7 +131,6 @@ type InsertEntriesParams struct {
 	Conversation string
 	Seqs         []int64
 	Numbers      []int64
-	Keys         []string
 	Kinds        []string
 	Agents       []string
 	Tasks        []string
@@ -173,12 +145,36 @@ func (q *Queries) InsertEntries(ctx context.Context, arg InsertEntriesParams) er
 		arg.Conversation,
 		arg.Seqs,
 		arg.Numbers,
-		arg.Keys,
 		arg.Kinds,
 		arg.Agents,
 		arg.Tasks,
 		arg.Ats,
 		arg.Bodies,
+	)
+	return err
+}
+
+const insertKeys = `-- name: InsertKeys :exec
+insert into keys (tenant_id, conversation_id, key, seq, number)
+select
+  $1::text, $2::text, unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[])
+`
+
+type InsertKeysParams struct {
+	Tenant       string
+	Conversation string
+	Keys         []string
+	Seqs         []int64
+	Numbers      []int64
+}
+
+func (q *Queries) InsertKeys(ctx context.Context, arg InsertKeysParams) error {
+	_, err := q.db.Exec(ctx, insertKeys,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Keys,
+		arg.Seqs,
+		arg.Numbers,
 	)
 	return err
 }

@@ -299,7 +299,7 @@ const foldMessages = `-- name: FoldMessages :exec
 insert into messages
   (tenant_id, conversation_id, seq, agent_id, turn, speaker, in_chat, voided, at, words)
 select
-  $1::text, $2::text, unnest($3::bigint[]), nullif(unnest($4::text[]), ''),
+  $1::text, $2::text, unnest($3::bigint[]), unnest($4::text[]),
   unnest($5::int[]), unnest($6::text[]), unnest($7::boolean[]),
   unnest($8::boolean[]), unnest($9::timestamptz[]),
   array_to_tsvector(string_to_array(nullif(unnest($10::text[]), ''), ' '))
@@ -340,7 +340,7 @@ set
   status = $1, reason = $2,
   started_at = case when $1 = 'running' then coalesce(started_at, $3::timestamptz) else started_at end
 where tenant_id = $4 and conversation_id = $5 and task_id = $6
-  and finished_at is null
+  and status in ('queued', 'pending', 'running', 'waiting')
 `
 
 type FoldMovedParams struct {
@@ -798,7 +798,7 @@ func (q *Queries) FoldVoidedCalls(ctx context.Context, arg FoldVoidedCallsParams
 
 const foldVoidedMessage = `-- name: FoldVoidedMessage :exec
 update messages o set voided = true
-where o.tenant_id = $1 and o.conversation_id = $2 and o.seq in (
+where o.tenant_id = $1 and o.conversation_id = $2 and o.agent_id = $3 and o.seq in (
   select m.seq from messages m
   where m.tenant_id = $1 and m.conversation_id = $2 and m.agent_id = $3::text
     and m.turn = $4 and m.speaker = 'assistant'

@@ -40,9 +40,9 @@ type Approval struct {
 	Allow          bool
 	Scope          string
 	DecidedBy      string
+	Edited         bool
 	At             time.Time
 	Until          int64
-	Edited         bool
 }
 
 type Conversation struct {
@@ -56,9 +56,9 @@ type Conversation struct {
 	UpdatedAt      time.Time
 	LastSeq        int64
 	LastNumber     int64
-	Birth          string
-	PrivateTo      string
 	Bytes          int64
+	PrivateTo      string
+	Birth          string
 }
 
 type Grant struct {

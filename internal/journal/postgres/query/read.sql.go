@@ -57,7 +57,7 @@ func (q *Queries) AgentsOf(ctx context.Context, arg AgentsOfParams) ([]Agent, er
 }
 
 const approvalsOf = `-- name: ApprovalsOf :many
-select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, scope, decided_by, at, until, edited from approvals
+select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, scope, decided_by, edited, at, until from approvals
 where tenant_id = $1 and conversation_id = $2 order by seq
 `
 
@@ -88,9 +88,9 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 			&i.Allow,
 			&i.Scope,
 			&i.DecidedBy,
+			&i.Edited,
 			&i.At,
 			&i.Until,
-			&i.Edited,
 		); err != nil {
 			return nil, err
 		}
@@ -106,8 +106,10 @@ const chatOf = `-- name: ChatOf :many
 with page as materialized (
   select m.seq, e.number, e.kind, e.at, e.body::text as body
   from messages m
-  join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-    and e.seq = m.seq
+  cross join lateral (
+    select tenant_id, conversation_id, seq, number, kind, agent_id, task_id, at, body from entries f
+    where f.tenant_id = m.tenant_id and f.conversation_id = m.conversation_id and f.seq = m.seq limit 1
+  ) e
   where m.tenant_id = $2 and m.conversation_id = $3 and m.in_chat
     and not m.voided and m.seq < $4
   order by m.seq desc
@@ -169,7 +171,7 @@ func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, er
 
 const conversationOf = `-- name: ConversationOf :one
 
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to, bytes from conversations where tenant_id = $1 and conversation_id = $2
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, bytes, private_to, birth from conversations where tenant_id = $1 and conversation_id = $2
 `
 
 type ConversationOfParams struct {
@@ -192,9 +194,9 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 		&i.UpdatedAt,
 		&i.LastSeq,
 		&i.LastNumber,
-		&i.Birth,
-		&i.PrivateTo,
 		&i.Bytes,
+		&i.PrivateTo,
+		&i.Birth,
 	)
 	return i, err
 }
@@ -264,10 +266,14 @@ func (q *Queries) EntriesAfter(ctx context.Context, arg EntriesAfterParams) ([]E
 
 const entriesByKey = `-- name: EntriesByKey :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body
-from unnest($1::text[]) as k (key)
+from unnest($1::text[]) as wanted (key)
 cross join lateral (
-  select tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body from entries f
-  where f.tenant_id = $2 and f.conversation_id = $3 and f.key = k.key limit 1
+  select k.seq from keys k
+  where k.tenant_id = $2 and k.conversation_id = $3 and k.key = wanted.key limit 1
+) at
+cross join lateral (
+  select tenant_id, conversation_id, seq, number, kind, agent_id, task_id, at, body from entries f
+  where f.tenant_id = $2 and f.conversation_id = $3 and f.seq = at.seq limit 1
 ) e
 order by e.seq
 `
@@ -348,7 +354,7 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 }
 
 const linesOf = `-- name: LinesOf :many
-select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.birth, c.private_to, c.bytes, (
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.bytes, c.private_to, c.birth, (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
@@ -393,9 +399,9 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.UpdatedAt,
 			&i.Conversation.LastSeq,
 			&i.Conversation.LastNumber,
-			&i.Conversation.Birth,
-			&i.Conversation.PrivateTo,
 			&i.Conversation.Bytes,
+			&i.Conversation.PrivateTo,
+			&i.Conversation.Birth,
 			&i.Running,
 			&i.Ended,
 		); err != nil {
@@ -411,8 +417,11 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 
 const mailOf = `-- name: MailOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body from mailbox b
-join entries e on e.tenant_id = b.tenant_id and e.conversation_id = b.conversation_id and e.seq = b.seq
-where b.tenant_id = $1 and b.conversation_id = $2 and b.agent_id = $3
+cross join lateral (
+  select tenant_id, conversation_id, seq, number, kind, agent_id, task_id, at, body from entries f
+  where f.tenant_id = b.tenant_id and f.conversation_id = b.conversation_id and f.seq = b.seq limit 1
+) e
+where b.tenant_id = $1 and b.conversation_id = $2 and b.agent_id = $3 and b.agent_id <> ''
 order by b.seq
 `
 
@@ -652,7 +661,7 @@ func (q *Queries) OpenLeasesOf(ctx context.Context, arg OpenLeasesOfParams) ([]L
 
 const pendingPosts = `-- name: PendingPosts :many
 select tenant_id, conversation_id, post_id, agent_id, topic, at from (
-  select o.tenant_id, o.conversation_id, o.post_id, o.seq, o.topic, o.at, o.agent_id, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
+  select o.tenant_id, o.conversation_id, o.post_id, o.agent_id, o.seq, o.topic, o.at, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
   from mailbox o
   where o.at < $1
 ) as posts
@@ -745,7 +754,7 @@ func (q *Queries) QuestionsOf(ctx context.Context, arg QuestionsOfParams) ([]Que
 }
 
 const recentConversations = `-- name: RecentConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to, bytes from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, bytes, private_to, birth from conversations
 where tenant_id = $1 and not archived
   and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
 order by updated_at desc, conversation_id desc
@@ -784,9 +793,9 @@ func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversatio
 			&i.UpdatedAt,
 			&i.LastSeq,
 			&i.LastNumber,
-			&i.Birth,
-			&i.PrivateTo,
 			&i.Bytes,
+			&i.PrivateTo,
+			&i.Birth,
 		); err != nil {
 			return nil, err
 		}
@@ -899,10 +908,10 @@ func (q *Queries) RecordsOf(ctx context.Context, arg RecordsOfParams) ([]Records
 }
 
 const searchMessages = `-- name: SearchMessages :many
-select distinct m.conversation_id, m.seq, m.at, coalesce(m.agent_id, '') as agent_id, m.speaker,
+select distinct m.conversation_id, m.seq, m.at, m.agent_id, m.speaker,
   e.kind, e.body::text as body
 from search_messages($1::text[], $2::text, $3::boolean, $4::int) as found
-join messages m on m.tenant_id = $5 and m.conversation_id = found.conversation_id and m.seq = found.seq
+join messages m on m.tenant_id = $5 and m.conversation_id = found.conversation_id and m.agent_id = found.agent_id and m.seq = found.seq
 join entries e on e.tenant_id = $5 and e.conversation_id = found.conversation_id and e.seq = found.seq
 order by m.at desc, m.conversation_id, m.seq desc
 limit $4::int
@@ -993,8 +1002,8 @@ const stepsOf = `-- name: StepsOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
 where e.tenant_id = $1 and e.conversation_id = $2 and e.task_id = $3
   and e.kind = 'stepped' and e.seq > coalesce((
-    select a.seq from entries a
-    where a.tenant_id = $1 and a.conversation_id = $2 and a.key = $4
+    select k.seq from keys k
+    where k.tenant_id = $1 and k.conversation_id = $2 and k.key = $4
   ), 0)
 order by e.seq
 `
@@ -1221,8 +1230,10 @@ func (q *Queries) ToolCallsOf(ctx context.Context, arg ToolCallsOfParams) ([]Too
 const transcriptOf = `-- name: TranscriptOf :many
 select m.seq, e.number, e.kind, e.at, e.body::text as body
 from messages m
-join entries e on e.tenant_id = m.tenant_id and e.conversation_id = m.conversation_id
-  and e.seq = m.seq
+cross join lateral (
+  select tenant_id, conversation_id, seq, number, kind, agent_id, task_id, at, body from entries f
+  where f.tenant_id = m.tenant_id and f.conversation_id = m.conversation_id and f.seq = m.seq limit 1
+) e
 where m.tenant_id = $1 and m.conversation_id = $2 and m.agent_id = $3::text
   and not m.voided and m.seq < $4
 order by m.seq desc

@@ -20,7 +20,7 @@ select
   ), 0)::bigint as cost,
   begun.body::text as begun, coalesce(ended.body::text, '')::text as ended
 from tasks t
-cross join lateral (select 'task/' || t.task_id as begun, 'finish/' || t.task_id as ended offset 0) k
+cross join lateral (select 'finish/' || t.task_id as ended offset 0) k
 cross join lateral (
   select g.role from agents g
   where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
@@ -31,13 +31,17 @@ cross join lateral (
 ) c
 cross join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.begun limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = t.seq limit 1
 ) begun
 left join lateral (
+  select s.seq from keys s
+  where s.tenant_id = t.tenant_id and s.conversation_id = t.conversation_id and s.key = k.ended limit 1
+) end_of on true
+left join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.ended limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = end_of.seq limit 1
 ) ended on true
-where t.tenant_id = $1 and (t.assigned_at, t.conversation_id, t.task_id)
+where t.tenant_id = $1 and t.assigned_at > '-infinity' and (t.assigned_at, t.conversation_id, t.task_id)
     < ($2::timestamptz, $3::text, $4::text)
   and ($5::text = '' or t.conversation_id = $5)
   and ($6::text = '' or t.status = $6)
@@ -142,7 +146,7 @@ select
   ), 0)::bigint as cost,
   begun.body::text as begun, coalesce(ended.body::text, '')::text as ended
 from tasks t
-cross join lateral (select 'task/' || t.task_id as begun, 'finish/' || t.task_id as ended offset 0) k
+cross join lateral (select 'finish/' || t.task_id as ended offset 0) k
 cross join lateral (
   select g.role from agents g
   where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
@@ -153,11 +157,15 @@ cross join lateral (
 ) c
 cross join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.begun limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = t.seq limit 1
 ) begun
 left join lateral (
+  select s.seq from keys s
+  where s.tenant_id = t.tenant_id and s.conversation_id = t.conversation_id and s.key = k.ended limit 1
+) end_of on true
+left join lateral (
   select e.body from entries e
-  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.key = k.ended limit 1
+  where e.tenant_id = t.tenant_id and e.conversation_id = t.conversation_id and e.seq = end_of.seq limit 1
 ) ended on true
 where t.tenant_id = $1 and t.finished_at is null and (t.assigned_at, t.conversation_id, t.task_id)
     < ($2::timestamptz, $3::text, $4::text)
@@ -281,7 +289,8 @@ with turns as (
     select g.role, g.depth from agents g
     where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
   ) a
-  where t.tenant_id = $1 and t.assigned_at >= $2::timestamptz and t.finished_at is not null
+  where t.tenant_id = $1 and t.assigned_at > '-infinity' and t.assigned_at >= $2::timestamptz
+    and t.finished_at is not null
     and a.depth > 0
   union all
   select

@@ -11,7 +11,7 @@ import (
 )
 
 const archivedConversations = `-- name: ArchivedConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, birth, private_to, bytes from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, bytes, private_to, birth from conversations
 where tenant_id = $1 and archived
   and (updated_at, conversation_id) < ($2::timestamptz, $3::text)
 order by updated_at desc, conversation_id desc
@@ -50,9 +50,9 @@ func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConvers
 			&i.UpdatedAt,
 			&i.LastSeq,
 			&i.LastNumber,
-			&i.Birth,
-			&i.PrivateTo,
 			&i.Bytes,
+			&i.PrivateTo,
+			&i.Birth,
 		); err != nil {
 			return nil, err
 		}
