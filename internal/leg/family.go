@@ -9,6 +9,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/host"
+	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // family is what the legs of an agent and of the sub-agents that it carries share. All of them run in one activity, each with its
@@ -135,6 +136,8 @@ func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 			stage = host.StageFirst
 		}
 		c := l.newChild(e)
+		_, c.fresh = l.desk.rows[journal.Assigned{In: journal.In{Task: e.Task}}.Key()]
+		c.fresh = c.fresh && stage == host.StageFirst
 		l.launch(ctx, e, func(ctx context.Context) landing { return c.carryFor(ctx, l, stage) })()
 	}
 }

@@ -41,18 +41,30 @@ func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.
 	if i < 0 || !written[i].Existed {
 		return nil
 	}
-	mine, _ := rows[i].(journal.Stepped)
+	first, _ := rows[i].(journal.Stepped)
 	if !doubt {
 		return errBehind
 	}
-	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, mine.N-1)
+	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, first.N-1)
 	if err != nil {
 		return err
 	}
-	a, errA := agent.UnmarshalEvent(mine.Event)
-	b, errB := agent.UnmarshalEvent(steps[0].Event)
-	if errA != nil || errB != nil || !reflect.DeepEqual(a, b) {
-		return errBehind
+	for _, row := range rows[i:] {
+		mine, ok := row.(journal.Stepped)
+		if !ok {
+			continue
+		}
+		if len(steps) == 0 || !sameEvent(mine, steps[0]) {
+			return errBehind
+		}
+		steps = steps[1:]
 	}
 	return nil
+}
+
+// sameEvent reports whether two steps tell of the same.
+func sameEvent(a, b journal.Stepped) bool {
+	one, errA := agent.UnmarshalEvent(a.Event)
+	other, errB := agent.UnmarshalEvent(b.Event)
+	return errA == nil && errB == nil && reflect.DeepEqual(one, other)
 }

@@ -39,8 +39,14 @@ type leg struct {
 	begun    int
 	// yield means that nothing more is begun, and dropped that something was begun and given up.
 	yield, dropped bool
-	// hold means that more is about to be taken in, before which nothing is begun.
+	// hold means that more is about to be taken in, before which nothing is begun. Kept are the rows of what was taken in meanwhile:
+	// they are recorded together with those of the last.
 	hold bool
+	kept []journal.Row
+	// first means that the first step of the task is among them.
+	first bool
+	// fresh means that this very leg had the task recorded: nobody has begun it.
+	fresh bool
 	// apart are the children to be given runs of their own, because this leg cannot carry them.
 	apart []agent.StartChild
 	// family is shared with the legs of the children that this one carries, rests are those that have come back and have not ended.
@@ -56,6 +62,8 @@ type leg struct {
 	telling, flying sync.WaitGroup
 
 	desk desk
+	// tasks are those of the conversation while the records of a step are made, nil if nobody has read them.
+	tasks []journal.Task
 	// images are those that the leg has read, by hash.
 	images map[string]model.Image
 	// pays is for the last model call.
@@ -144,8 +152,10 @@ func (l *leg) carry(ctx context.Context) error {
 	if !l.family.again && l.desk.resume(l.in) {
 		known = l.course.N
 	}
-	if err := l.fold(ctx); err != nil {
-		return err
+	if !l.fresh {
+		if err := l.fold(ctx); err != nil {
+			return err
+		}
 	}
 	// Whoever has gone further than this one knew of may have begun what comes next.
 	doubt := l.family.again || l.course.N > known
@@ -179,9 +189,12 @@ func (l *leg) start(ctx context.Context, doubt bool) error {
 		}
 		arrived = append(arrived, landing{event: begun})
 	}
-	mail, err := l.mail(ctx)
-	if err != nil {
-		return err
+	var mail []landing
+	if l.unread = l.fresh; !l.unread { // its door is about to open, and it looks then
+		var err error
+		if mail, err = l.mail(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.takeAll(ctx, slices.Concat(arrived, mail, l.told())); err != nil || l.yield {
 		return err
@@ -258,7 +271,7 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 			quiet = nil
 			continue
 		case end := <-l.landed:
-			if err := l.landFlight(ctx, end, bell); err != nil {
+			if err := l.landAll(ctx, end, bell); err != nil {
 				stop()
 				return err
 			}
@@ -304,6 +317,35 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 		}
 		stop()
 	}
+}
+
+// landAll takes in what has landed. The beginnings and ends of many children are recorded together.
+func (l *leg) landAll(ctx context.Context, end landing, bell <-chan struct{}) error {
+	for {
+		more := len(l.landed) > 0 && (end.key == "" || l.carries(end.key))
+		l.hold = more
+		if err := l.landFlight(ctx, end, bell); err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		end = <-l.landed
+	}
+	if l.hold = false; len(l.kept) > 0 {
+		return l.commit(ctx, nil)
+	}
+	return nil
+}
+
+// carries reports whether a flight is a child.
+func (l *leg) carries(key string) bool {
+	f, ok := l.flights[key]
+	if !ok {
+		return false
+	}
+	_, child := f.effect.(agent.StartChild)
+	return child
 }
 
 // landFlight takes in the end of a local effect.
@@ -411,11 +453,11 @@ func (l *leg) wake() (<-chan time.Time, func()) {
 // take gives the core an event and records it with all that belongs to it. An event that the core refuses changes nothing.
 func (l *leg) take(ctx context.Context, end landing) error {
 	if end.event == nil {
-		return l.commit(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}})
+		return l.put(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}})
 	}
 	s, err := l.course.take(end.event)
 	if err != nil {
-		return l.commit(ctx, append(end.rows, l.refuse(end.mail, err)...))
+		return l.put(ctx, append(end.rows, l.refuse(end.mail, err)...))
 	}
 	body, err := agent.MarshalEvent(end.event)
 	if err != nil {
@@ -425,7 +467,7 @@ func (l *leg) take(ctx context.Context, end landing) error {
 	step := journal.Stepped{In: l.in.In(), N: s.N, Event: body}
 	l.forget(end.event)
 	l.owe(s.Effects)
-	begun := s.N == 1
+	l.first = l.first || s.N == 1
 	if s.N%courseEvery == 0 {
 		if step.Course, err = l.save(); err != nil {
 			return err
@@ -444,17 +486,24 @@ func (l *leg) take(ctx context.Context, end landing) error {
 	if s.Move != nil {
 		rows = append(rows, l.moved(*s.Move))
 	}
-	if err := l.commit(ctx, rows); err != nil {
-		return err
+	return l.put(ctx, rows)
+}
+
+// mostKept is how many rows are recorded together.
+const mostKept = 256
+
+// put makes rows durable, those of an event that others follow at once together with theirs.
+func (l *leg) put(ctx context.Context, rows []journal.Row) error {
+	if l.hold && len(l.kept)+len(rows) < mostKept {
+		l.kept = append(l.kept, rows...)
+		return nil
 	}
-	if begun && l.begunHook != nil {
-		l.begunHook()
-	}
-	return nil
+	return l.commit(ctx, rows)
 }
 
 // commit makes rows durable, together with those that announce what is begun next, and begins it.
 func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
+	rows, l.kept = append(l.kept, rows...), nil
 	l.abort()
 	var begin []func()
 	for _, effect := range l.pick() {
@@ -474,6 +523,10 @@ func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
 			return err
 		}
 	}
+	if l.first && l.begunHook != nil {
+		l.begunHook()
+	}
+	l.first = false
 	for _, run := range begin {
 		run()
 	}

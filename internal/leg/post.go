@@ -144,13 +144,13 @@ func (l *leg) killAll(ctx context.Context) error {
 
 // endRuns ends the runs of a task and of those below it.
 func (l *leg) endRuns(ctx context.Context, task string) error {
-	state, err := l.Log.Snapshot(ctx, l.in.Place)
+	tasks, err := l.tasksOf(ctx, l.in.Place)
 	if err != nil {
-		return fmt.Errorf("read who does task %s: %w", task, err)
+		return err
 	}
-	i := slices.IndexFunc(state.Tasks, func(t journal.Task) bool { return t.ID == task })
-	for _, t := range state.Tasks {
-		if t.ID != task && (i < 0 || !strings.HasPrefix(t.Agent, state.Tasks[i].Agent+"/")) {
+	i := slices.IndexFunc(tasks, func(t journal.Task) bool { return t.ID == task })
+	for _, t := range tasks {
+		if t.ID != task && (i < 0 || !strings.HasPrefix(t.Agent, tasks[i].Agent+"/")) {
 			continue
 		}
 		l.point(host.PointKillChild)

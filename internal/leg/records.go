@@ -16,6 +16,7 @@ import (
 // since later rows of the same step may need it.
 func (l *leg) records(ctx context.Context, effects []agent.Effect) ([]journal.Row, error) {
 	var out []journal.Row
+	l.tasks = nil
 	for _, e := range effects {
 		if !written(e) {
 			continue

@@ -119,14 +119,37 @@ func (l *leg) endedTask(ctx context.Context, e agent.EndTask) ([]journal.Row, er
 	if err != nil {
 		return nil, err
 	}
+	if l.tasks == nil { // a step may end a thousand
+		if l.tasks, err = l.tasksOf(ctx, l.in.Place); err != nil {
+			return nil, err
+		}
+	}
 	whose := l.in.Whose
 	whose.Agent, whose.Task = child.Agent, child.Task
-	return l.closedTree(ctx, whose, e.Outcome)
+	return l.closedWith(ctx, whose, e.Outcome, l.tasks)
+}
+
+// tasksOf is all tasks of a conversation.
+func (c *Carrier) tasksOf(ctx context.Context, place journal.Place) ([]journal.Task, error) {
+	state, err := c.Log.Snapshot(ctx, place)
+	if err != nil {
+		return nil, fmt.Errorf("read the tasks of %s: %w", place.Conversation, err)
+	}
+	return state.Tasks, nil
 }
 
 // closedTree ends a task and whatever is still open below it: the engine ends those runs together,
 // and none of them can write any more.
 func (c *Carrier) closedTree(ctx context.Context, whose host.Whose, o agent.Outcome) ([]journal.Row, error) {
+	tasks, err := c.tasksOf(ctx, whose.Place)
+	if err != nil {
+		return nil, err
+	}
+	return c.closedWith(ctx, whose, o, tasks)
+}
+
+// closedWith is closedTree for somebody who has read the tasks of the conversation.
+func (c *Carrier) closedWith(ctx context.Context, whose host.Whose, o agent.Outcome, tasks []journal.Task) ([]journal.Row, error) {
 	end := journal.Finished{In: whose.In(), Message: "The run was ended from outside before it handed in a result."}
 	var err error
 	if end.Receipt, err = c.receipt(ctx, whose, o, receipt.Claims{}); err != nil {
@@ -136,11 +159,7 @@ func (c *Carrier) closedTree(ctx context.Context, whose host.Whose, o agent.Outc
 	if err != nil {
 		return nil, err
 	}
-	state, err := c.Log.Snapshot(ctx, whose.Place)
-	if err != nil {
-		return nil, fmt.Errorf("read what is open below %s: %w", whose.Task, err)
-	}
-	for _, t := range state.Tasks {
+	for _, t := range tasks {
 		if !strings.HasPrefix(t.Agent, whose.Agent+"/") || t.Status.Terminal() {
 			continue
 		}

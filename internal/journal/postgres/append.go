@@ -37,7 +37,7 @@ const (
 		values ($1, $2, $3, $3) on conflict do nothing`
 
 	lockConversation = `select birth, last_seq, last_number from conversations
-		where tenant_id = $1 and conversation_id = $2 for update`
+		where tenant_id = $1 and conversation_id = $2 for no key update`
 
 	// tombstone comes after the lock: who erases holds it too, so that what they left is seen.
 	tombstone = `select from tombstones where tenant_id = $1 and hash = $2`

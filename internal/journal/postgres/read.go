@@ -9,29 +9,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
 )
 
-// read runs statements about one conversation, which must exist.
-func (l *Log) read(
-	ctx context.Context, doing string, place journal.Place, do func(*query.Queries, query.Conversation) error,
-) error {
-	return l.inTenant(ctx, doing, place.Tenant, toRead, func(q *query.Queries) error {
-		c, err := q.ConversationOf(ctx, query.ConversationOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
-		})
-		if errors.Is(err, pgx.ErrNoRows) {
-			return journal.NotFound()
-		}
-		if err != nil {
-			return err
-		}
-		return do(q, c)
-	})
+// read runs one query about a conversation, which must exist.
+func (l *Log) read(ctx context.Context, doing string, place journal.Place, do func(*query.Queries) error) error {
+	pool := l.pool
+	if journal.IsReading(ctx) {
+		pool = l.reads
+	}
+	return fault(doing, pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		return do(query.New(&trip{conn: conn, place: place}))
+	}))
 }
 
 // stored is an entry as the queries return it.
@@ -70,7 +63,7 @@ func entries[R ~struct {
 func (l *Log) Entries(
 	ctx context.Context, place journal.Place, after int64, limit int,
 ) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read entries", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read entries", place, func(q *query.Queries) error {
 		rows, err := q.EntriesAfter(ctx, query.EntriesAfterParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, After: after,
 			Count: int32(journal.Page{Limit: limit}.Size()), Bytes: journal.PageBytes,
@@ -88,7 +81,7 @@ func (l *Log) Entries(
 func (l *Log) Find(
 	ctx context.Context, place journal.Place, keys ...string,
 ) (out []journal.Entry, err error) {
-	err = l.read(ctx, "find entries", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "find entries", place, func(q *query.Queries) error {
 		rows, err := q.EntriesByKey(ctx, query.EntriesByKeyParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Keys: keys,
 		})
@@ -103,7 +96,7 @@ func (l *Log) Find(
 
 // Mail implements journal.Reader.
 func (l *Log) Mail(ctx context.Context, place journal.Place, agent string) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read mail", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read mail", place, func(q *query.Queries) error {
 		rows, err := q.MailOf(ctx, query.MailOfParams{Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent})
 		if err != nil {
 			return err
@@ -116,7 +109,7 @@ func (l *Log) Mail(ctx context.Context, place journal.Place, agent string) (out 
 
 // Mailboxes implements journal.Reader.
 func (l *Log) Mailboxes(ctx context.Context, place journal.Place) (out []string, err error) {
-	err = l.read(ctx, "read mailboxes", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read mailboxes", place, func(q *query.Queries) error {
 		out, err = q.MailboxesOf(ctx, query.MailboxesOfParams{Tenant: place.Tenant, Conversation: place.Conversation})
 		return err
 	})
@@ -127,7 +120,7 @@ func (l *Log) Mailboxes(ctx context.Context, place journal.Place) (out []string,
 func (l *Log) Steps(
 	ctx context.Context, place journal.Place, task string, after int,
 ) (out []journal.Stepped, err error) {
-	err = l.read(ctx, "read steps", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read steps", place, func(q *query.Queries) error {
 		rows, err := q.StepsOf(ctx, query.StepsOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Task: task,
 			AfterKey: journal.Stepped{In: journal.In{Task: task}, N: after}.Key(),
@@ -150,7 +143,7 @@ func (l *Log) Steps(
 func (l *Log) Transcript(
 	ctx context.Context, place journal.Place, agent string, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = l.read(ctx, "read transcript", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read transcript", place, func(q *query.Queries) error {
 		rows, err := q.TranscriptOf(ctx, query.TranscriptOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent,
 			Before: before(page), Count: int32(page.Size()),
@@ -169,7 +162,7 @@ func (l *Log) Transcript(
 func (l *Log) Chat(
 	ctx context.Context, place journal.Place, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = l.read(ctx, "read chat", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read chat", place, func(q *query.Queries) error {
 		rows, err := q.ChatOf(ctx, query.ChatOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Before: before(page),
 			Count: int32(page.Size()), Bytes: page.Most(),
@@ -188,7 +181,7 @@ func (l *Log) Chat(
 func (l *Log) Marks(
 	ctx context.Context, place journal.Place, page journal.Page,
 ) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read marks", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read marks", place, func(q *query.Queries) error {
 		rows, err := q.MarksOf(ctx, query.MarksOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Before: before(page),
 			Count: int32(page.Size()),
@@ -222,7 +215,7 @@ func before(page journal.Page) int64 {
 
 // Records implements journal.Reader.
 func (l *Log) Records(ctx context.Context, place journal.Place) (out []journal.Record, err error) {
-	err = l.read(ctx, "read records", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read records", place, func(q *query.Queries) error {
 		rows, err := q.RecordsOf(ctx, query.RecordsOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
 		})

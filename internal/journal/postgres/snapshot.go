@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -12,7 +15,14 @@ import (
 
 // Snapshot implements journal.Reader.
 func (l *Log) Snapshot(ctx context.Context, place journal.Place) (out journal.Snapshot, err error) {
-	err = l.read(ctx, "read snapshot", place, func(q *query.Queries, c query.Conversation) error {
+	err = l.inTenant(ctx, "read snapshot", place.Tenant, toRead, func(q *query.Queries) error {
+		c, err := q.ConversationOf(ctx, query.ConversationOfParams{Tenant: place.Tenant, Conversation: place.Conversation})
+		if errors.Is(err, pgx.ErrNoRows) {
+			return journal.NotFound()
+		}
+		if err != nil {
+			return err
+		}
 		out.Conversation = conversation(c)
 		agents, err := q.AgentsOf(ctx, query.AgentsOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation,
@@ -75,7 +85,7 @@ func asks(ctx context.Context, q *query.Queries, place journal.Place, out *journ
 func (l *Log) ModelCalls(
 	ctx context.Context, place journal.Place, agent string, page journal.Page,
 ) (out []journal.ModelCall, err error) {
-	err = l.read(ctx, "read model calls", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read model calls", place, func(q *query.Queries) error {
 		rows, err := q.ModelCallsOf(ctx, query.ModelCallsOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent,
 			Before: before(page), Count: int32(page.Size()),
@@ -91,7 +101,7 @@ func (l *Log) ModelCalls(
 func (l *Log) ToolCalls(
 	ctx context.Context, place journal.Place, agent string, page journal.Page,
 ) (out []journal.ToolCall, err error) {
-	err = l.read(ctx, "read tool calls", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read tool calls", place, func(q *query.Queries) error {
 		rows, err := q.ToolCallsOf(ctx, query.ToolCallsOfParams{
 			Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent,
 			Before: before(page), Count: int32(page.Size()),

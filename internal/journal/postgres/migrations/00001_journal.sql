@@ -391,7 +391,7 @@ begin
   perform from conversations c
   where c.tenant_id = tenant and c.conversation_id = conversation and c.birth = born
     and c.last_seq = last
-  for update;
+  for no key update;
   if found and cardinality(absent) > 0 then
     perform from unnest(absent) as a (key), lateral (
       select from keys k

@@ -24,8 +24,8 @@ select @tenant::text, @conversation::text, unnest(@hashes::text[]), unnest(@text
 on conflict do nothing;
 
 -- name: ShareConversation :exec
--- Whoever erases waits for this one, or this one for them.
-select from conversations where tenant_id = @tenant and conversation_id = @conversation for share;
+-- Whoever erases waits for this one, or this one for them. Who appends does not.
+select from conversations where tenant_id = @tenant and conversation_id = @conversation for key share;
 
 -- name: MayKeep :one
 -- A conversation that is about to begin is not there yet. One that was erased keeps nothing.

@@ -292,7 +292,7 @@ func (q *Queries) SettleMonth(ctx context.Context, arg SettleMonthParams) error 
 }
 
 const shareConversation = `-- name: ShareConversation :exec
-select from conversations where tenant_id = $1 and conversation_id = $2 for share
+select from conversations where tenant_id = $1 and conversation_id = $2 for key share
 `
 
 type ShareConversationParams struct {
@@ -300,7 +300,7 @@ type ShareConversationParams struct {
 	Conversation string
 }
 
-// Whoever erases waits for this one, or this one for them.
+// Whoever erases waits for this one, or this one for them. Who appends does not.
 func (q *Queries) ShareConversation(ctx context.Context, arg ShareConversationParams) error {
 	_, err := q.db.Exec(ctx, shareConversation, arg.Tenant, arg.Conversation)
 	return err
