@@ -139,7 +139,7 @@ func (s *story) move(j *job) journal.Row {
 	return journal.Moved{
 		In: j.In, Serial: j.moves, Reason: chat.WaitApproval,
 		Status: rapid.SampledFrom([]chat.Status{
-			chat.StatusRunning, chat.StatusWaiting, chat.StatusQueued,
+			chat.StatusRunning, chat.StatusWaiting, chat.StatusQueued, chat.StatusCompleted, // the last is what an idle orchestrator is
 		}).Draw(s.t, "status"),
 	}
 }

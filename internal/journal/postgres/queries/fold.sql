@@ -47,7 +47,8 @@ set
   status = @status, reason = @reason,
   started_at = case when @status = 'running' then coalesce(started_at, @at::timestamptz) else started_at end
 where tenant_id = @tenant and conversation_id = @conversation and task_id = @task
-  and status in ('queued', 'pending', 'running', 'waiting');
+  -- Not "is null": the index of open tasks would look as good as the key.
+  and coalesce(finished_at, '-infinity') = '-infinity';
 
 -- name: FoldFinished :exec
 update tasks set status = @status, reason = '', error_kind = @error_kind, finished_at = @at::timestamptz

@@ -340,7 +340,8 @@ set
   status = $1, reason = $2,
   started_at = case when $1 = 'running' then coalesce(started_at, $3::timestamptz) else started_at end
 where tenant_id = $4 and conversation_id = $5 and task_id = $6
-  and status in ('queued', 'pending', 'running', 'waiting')
+  -- Not "is null": the index of open tasks would look as good as the key.
+  and coalesce(finished_at, '-infinity') = '-infinity'
 `
 
 type FoldMovedParams struct {
