@@ -72,7 +72,7 @@ var source = []Break{
 		Name: "a generated query is edited by hand", Area: "generated code",
 		Edits: []Edit{{
 			"internal/journal/postgres/query/append.sql.go",
-			"select body::text as body from entries\n", "select body::text as body from entries -- the newest\n",
+			"select e.body::text as body\nfrom keys k\n", "select e.body::text as body -- the newest\nfrom keys k\n",
 		}},
 		Suite: "generate-check", Says: `-- the newest`,
 	},
