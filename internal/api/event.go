@@ -306,7 +306,7 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 		return callEvent(e, r)
 	case journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
 		return askEvent(e, r)
-	case journal.Stepped, journal.Proposed, journal.Reached, journal.Tainted:
+	case journal.Stepped, journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
 		return e, false
 	}
 	return e, true

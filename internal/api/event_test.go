@@ -41,6 +41,20 @@ func TestEveryKindHasAnEvent(t *testing.T) {
 	}
 }
 
+// TestARowOfANewerBuildIsNoEvent shows a row of a kind that this build does not know to those who watch: they see what is around it.
+func TestARowOfANewerBuildIsNoEvent(t *testing.T) {
+	t.Parallel()
+	newer := journal.Newer{Of: "hailed", Body: json.RawMessage(`{"id":"1"}`)}
+	frames, err := framesOf("c", []journal.Entry{{Seq: 1, Row: journal.Opened{By: "ann"}}, {Seq: 2, Row: newer}, {Seq: 3, Row: journal.Archived{By: "ann"}}})
+	pieces := 0
+	for _, f := range frames {
+		pieces += len(f.pieces)
+	}
+	if err != nil || pieces != 2 {
+		t.Errorf("%d of 2 events, %v", pieces, err)
+	}
+}
+
 // TestEveryStatusHasAType moves a task to every status. One at rest is not said to be queued.
 func TestEveryStatusHasAType(t *testing.T) {
 	t.Parallel()

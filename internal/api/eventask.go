@@ -58,7 +58,7 @@ func about(e *Event, row journal.Row) {
 		in(r.In)
 	case journal.Stepped:
 		in(r.In)
-	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Said, journal.Posted, journal.Delivered:
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Said, journal.Posted, journal.Delivered, journal.Newer:
 	}
 }
 

@@ -163,7 +163,7 @@ func recordOf(row journal.Row) (Record, bool) {
 	case journal.Titled, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished, journal.Patched,
 		journal.TurnEnded, journal.Stepped, journal.Noted, journal.Spoke, journal.Voided, journal.Requested,
 		journal.Responded, journal.Resulted, journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed,
-		journal.Proposed, journal.Tainted:
+		journal.Proposed, journal.Tainted, journal.Newer:
 	}
 	return Record{}, false
 }

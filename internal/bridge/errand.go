@@ -320,7 +320,7 @@ func (x *Errand) note(row journal.Row) {
 	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished,
 		journal.Patched, journal.Stepped, journal.Noted, journal.Spoke, journal.Responded, journal.Started, journal.Resulted,
 		journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed, journal.Granted,
-		journal.Proposed, journal.Reached, journal.Tainted:
+		journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
 	}
 }
 

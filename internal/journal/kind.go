@@ -139,7 +139,7 @@ func decodeAs[R Row](body []byte) (Row, error) {
 	return row, err
 }
 
-// Decode reads what Encode wrote.
+// Decode reads what Encode wrote. A kind that this build does not know is an error: Read is for what is recorded.
 func Decode(kind Kind, body []byte) (Row, error) {
 	decode, ok := decoders[kind]
 	if !ok {
@@ -169,6 +169,9 @@ const (
 
 // Encode checks a row and writes it as JSON that every store takes: valid UTF-8 without NUL.
 func Encode(row Row) (Encoded, error) {
+	if r, newer := row.(Newer); newer {
+		return Encoded{}, refused("a row of the unknown kind %.60q cannot be written", r.Of)
+	}
 	agent, task := row.about()
 	e := Encoded{Key: row.Key(), Kind: row.Kind(), Agent: agent, Task: task}
 	for _, id := range []string{e.Key, agent, task} {

@@ -207,7 +207,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 		return nil
 	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
 		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched,
-		journal.Proposed, journal.Reached, journal.Tainted:
+		journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
 		return nil
 	}
 	return nil

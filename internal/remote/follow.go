@@ -106,7 +106,7 @@ func (f *follower) fill(ctx context.Context, upTo int64) error {
 		if exported.Seq <= f.seen {
 			continue // the header, or known
 		}
-		row, err := journal.Decode(exported.Kind, exported.Row)
+		row, err := journal.Read(exported.Kind, exported.Row)
 		if err != nil {
 			return fmt.Errorf("read what was missed: %w", err)
 		}

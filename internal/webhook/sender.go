@@ -216,6 +216,9 @@ func (s *Sender) body(ctx context.Context, d Delivery) ([]byte, error) {
 	if len(entries) == 0 || entries[0].Seq != d.Seq {
 		return nil, journal.NotFound()
 	}
+	if row, newer := entries[0].Row.(journal.Newer); newer {
+		return nil, fmt.Errorf("a newer build has to send it: the kind %q is unknown", row.Of)
+	}
 	e, ok := s.o.Events(d.Conversation, entries[0])
 	if !ok {
 		return nil, journal.NotFound()

@@ -1,10 +1,14 @@
 package webhook
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // TestSign holds a signature against the example of the Standard Webhooks.
@@ -69,5 +73,27 @@ func TestOneTenantLeavesRoomForOthers(t *testing.T) {
 	s.leave(Hook{Tenant: "greedy", ID: "0"}, mostPerHook)
 	if n := s.room(Hook{Tenant: "greedy", ID: "19"}); n != mostPerHook {
 		t.Errorf("what was left is not given again: %d", n)
+	}
+}
+
+// onRecord is a journal of one row.
+type onRecord struct {
+	journal.Reader
+	row journal.Row
+}
+
+func (r onRecord) Entries(_ context.Context, _ journal.Place, after int64, _ int) ([]journal.Entry, error) {
+	return []journal.Entry{{Seq: after + 1, Row: r.row}}, nil
+}
+
+// TestAnEventOfANewerBuildIsLeftToIt has an event to send that a newer build has put on the list. It is tried again, until somebody
+// has it who knows it; the conversation is not taken for deleted.
+func TestAnEventOfANewerBuildIsLeftToIt(t *testing.T) {
+	s := NewSender(SenderOptions{
+		Client: http.DefaultClient, Log: onRecord{row: journal.Newer{Of: "hailed", Body: []byte(`{}`)}},
+		Events: func(string, journal.Entry) (Event, bool) { return Event{}, false },
+	})
+	if _, err := s.body(t.Context(), Delivery{Tenant: "acme", Conversation: "c", Seq: 7}); err == nil || chat.CodeOf(err) == chat.CodeNotFound {
+		t.Errorf("the event is given up: %v", err)
 	}
 }

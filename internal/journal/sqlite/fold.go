@@ -49,7 +49,7 @@ func (f *folder) apply(e journal.Numbered) error {
 		return f.questionRow(e)
 	case journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
 		return f.approvalRow(e)
-	case journal.TurnEnded, journal.Stepped, journal.Noted, journal.Patched, journal.Proposed, journal.Reached, journal.Tainted:
+	case journal.TurnEnded, journal.Stepped, journal.Noted, journal.Patched, journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
 		// They are read from the list.
 	}
 	return nil

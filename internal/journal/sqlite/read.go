@@ -52,7 +52,7 @@ type stored struct {
 }
 
 func (s stored) entry() (journal.Entry, error) {
-	row, err := journal.Decode(journal.Kind(s.Kind), []byte(s.Body))
+	row, err := journal.Read(journal.Kind(s.Kind), []byte(s.Body))
 	return journal.Entry{Seq: s.Seq, Number: s.Number, At: moment(s.At), Row: row}, err
 }
 
