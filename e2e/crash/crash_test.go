@@ -53,35 +53,13 @@ func TestCrash(t *testing.T) {
 	l.seed = *seed
 	l.startClients("caller", 2)
 	n := &nemesis{load: l.load, chance: rand.New(rand.NewPCG(*seed, 1<<32))}
-	stop := n.mind()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		l.run(ctx, people)
-	}()
-	began := time.Now()
-	n.strike(ctx, n.plan(faultsIn(over)), over)
-	l.strikeOn(ctx, t, n, began.Add(over+max(over, moreWithin)))
-	l.over.Store(true)
-	stopped := time.Now()
-	select {
-	case <-ended:
-	case <-time.After(drainWithin):
-		cancel()
-		<-ended
-	}
-	open := l.drain(t.Context(), time.Until(stopped.Add(drainWithin)))
-	drained := time.Since(stopped)
-	l.explain(t, open)
-	stop()
-	v := l.judge(t, n.done)
-	v.Open = open
-	l.judgeWatched(t, &v)
-	l.judgeList(t, &v)
-	v.TailOK, v.TailErrors = l.ledger.tail(stopped.Add(-stopped.Sub(began) / 5))
-	report(t, v, n.done, drained)
+	v := l.endure(t, n, people, func(ctx context.Context) {
+		began := time.Now()
+		n.strike(ctx, n.plan(faultsIn(over)), over)
+		l.strikeOn(ctx, t, n, began.Add(over+max(over, moreWithin)))
+	})
+	report(t, "crash", v, n.done)
+	reportResumed(t, v)
 	l.reportAnswers(t)
 	w.audited(t)
 	if least := int(agentsPerMinute * *minutes); v.Agents < least {
@@ -90,6 +68,39 @@ func TestCrash(t *testing.T) {
 	if least := int(ambiguousPerMinute * *minutes); v.Ambiguous < least {
 		t.Errorf("only %d requests were sent and not answered, at least %d are needed to say anything", v.Ambiguous, least)
 	}
+}
+
+// endure has people work while faults are done, waits until what is open has ended, and judges.
+func (c *crowd) endure(t *testing.T, n *nemesis, people int, strike func(context.Context)) verdict {
+	t.Helper()
+	stop := n.mind()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.run(ctx, people)
+	}()
+	began := time.Now()
+	strike(ctx)
+	c.over.Store(true)
+	stopped := time.Now()
+	select {
+	case <-ended:
+	case <-time.After(drainWithin):
+		cancel()
+		<-ended
+	}
+	open := c.drain(t.Context(), time.Until(stopped.Add(drainWithin)))
+	drained := time.Since(stopped)
+	c.explain(t, open)
+	stop()
+	v := c.judge(t, n.done)
+	v.Open, v.Drained = open, drained
+	c.judgeWatched(t, &v)
+	c.judgeList(t, &v)
+	v.TailOK, v.TailErrors = c.ledger.tail(stopped.Add(-stopped.Sub(began) / 5))
+	return v
 }
 
 // faultsIn are the faults of a time.
@@ -118,7 +129,7 @@ func (c *crowd) strikeOn(ctx context.Context, t *testing.T, n *nemesis, until ti
 }
 
 // report prints a verdict and fails on what must not be.
-func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
+func report(t *testing.T, name string, v verdict, done []struck) {
 	t.Helper()
 	away := map[fault][]time.Duration{}
 	for _, s := range done {
@@ -129,9 +140,9 @@ func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
 		t.Logf("%-18s %d times, away for %v in the middle, %v at most", f, len(times),
 			percentile(times, 0.5).Round(time.Millisecond), percentile(times, 1).Round(time.Millisecond))
 	}
-	measure.Figure(t, "crash: %d faults; %d messages acknowledged: %d lost, %d doubled, %d out of order", len(done), v.Acked, v.Lost, v.Doubled, v.Inverted)
-	measure.Figure(t, "crash: %d sub-agents, %d without exactly one outcome; %d runs of tools that must not run twice, %d repeated",
-		v.Agents, v.Missing, v.Once, v.Repeats)
+	measure.Figure(t, "%s: %d faults; %d messages acknowledged: %d lost, %d doubled, %d out of order", name, len(done), v.Acked, v.Lost, v.Doubled, v.Inverted)
+	measure.Figure(t, "%s: %d sub-agents, %d without exactly one outcome; %d runs of tools that must not run twice, %d repeated",
+		name, v.Agents, v.Missing, v.Once, v.Repeats)
 	t.Logf("conversations      %d, turns %v", v.Conversations, v.Turns)
 	t.Logf("commands over HTTP %d answered, %d requests were sent and not answered", v.Commands, v.Ambiguous)
 	t.Logf("watched            %d events through %d streams", v.Events, v.Streams)
@@ -139,14 +150,7 @@ func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
 	t.Logf("once tools         %d indeterminate", v.Indeterminate)
 	t.Logf("idempotent tools   %d runs: %d again", v.Idempotent, v.Rerun)
 	t.Logf("model              %d requests, %d refused", v.Requests, v.Refused)
-	t.Logf("resume             %d tasks: median %v, p95 %v, most %v", len(v.Resume),
-		percentile(v.Resume, 0.5), percentile(v.Resume, 0.95), percentile(v.Resume, 1))
-	t.Logf("resume, no other   %d tasks: median %v, p95 %v, most %v", len(v.ResumeAlone),
-		percentile(v.ResumeAlone, 0.5), percentile(v.ResumeAlone, 0.95), percentile(v.ResumeAlone, 1))
-	for _, slow := range v.Slow {
-		t.Logf("  %s", slow)
-	}
-	t.Logf("drained            after %v, %d open", drained.Round(100*time.Millisecond), len(v.Open))
+	t.Logf("drained            after %v, %d open", v.Drained.Round(100*time.Millisecond), len(v.Open))
 	t.Logf("last fifth         %d calls returned, %d failed", v.TailOK, v.TailErrors)
 	if v.TailErrors > v.TailOK {
 		t.Error("the run is invalid: its last fifth is mostly errors")
@@ -162,6 +166,18 @@ func report(t *testing.T, v verdict, done []struck, drained time.Duration) {
 	}
 	if v.Refused > 0 {
 		t.Errorf("the model refused %d requests", v.Refused)
+	}
+}
+
+// reportResumed prints how long the tasks of killed workers stood still.
+func reportResumed(t *testing.T, v verdict) {
+	t.Helper()
+	t.Logf("resume             %d tasks: median %v, p95 %v, most %v", len(v.Resume),
+		percentile(v.Resume, 0.5), percentile(v.Resume, 0.95), percentile(v.Resume, 1))
+	t.Logf("resume, no other   %d tasks: median %v, p95 %v, most %v", len(v.ResumeAlone),
+		percentile(v.ResumeAlone, 0.5), percentile(v.ResumeAlone, 0.95), percentile(v.ResumeAlone, 1))
+	for _, slow := range v.Slow {
+		t.Logf("  %s", slow)
 	}
 	if len(v.Resume) > 0 && len(v.ResumeAlone) == 0 {
 		t.Error("no task of a killed worker was spared by other faults, so that nothing is known of how long it stands still")

@@ -25,6 +25,8 @@ type crowd struct {
 	*load
 	seed   uint64
 	caller *caller
+	// shapes are what people ask for.
+	shapes []string
 	// over means that nobody begins anything new.
 	over atomic.Bool
 
@@ -39,7 +41,7 @@ func newCrowd(w *world) *crowd {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &crowd{load: &load{world: w, ledger: newLedger()}, caller: c, watched: map[string]*watch{}}
+	return &crowd{load: &load{world: w, ledger: newLedger()}, caller: c, shapes: everyShape, watched: map[string]*watch{}}
 }
 
 // reportAnswers says how much was held against the document that the servers serve.
@@ -115,13 +117,16 @@ func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name st
 		if c.over.Load() {
 			return
 		}
-		id, shape := fmt.Sprintf("%sm%d", name, n), everyShape[chance.IntN(len(everyShape))]
+		id, shape := fmt.Sprintf("%sm%d", name, n), c.shapes[chance.IntN(len(c.shapes))]
 		text, pause := request(chance, shape, id), time.Duration(chance.IntN(1500))*time.Millisecond
 		if !c.do(ctx, person, job{ID: id, Do: "say", Conv: conv, Text: text}) {
 			return
 		}
 		later := chance.IntN(3) == 0
 		switch {
+		case shape == shapeEndless:
+			c.linger(ctx, 12*pause)
+			c.do(ctx, person, job{ID: id + "x", Do: "cancel", Conv: conv})
 		case shape == shapeCancel:
 			wait(ctx, pause)
 			c.do(ctx, person, job{ID: id + "x", Do: "cancel", Conv: conv})
@@ -135,11 +140,18 @@ func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name st
 	}
 }
 
+// linger waits, for less long if it is over.
+func (c *crowd) linger(ctx context.Context, most time.Duration) {
+	for until := time.Now().Add(most); time.Now().Before(until) && !c.over.Load() && ctx.Err() == nil; {
+		wait(ctx, 100*time.Millisecond)
+	}
+}
+
 // request is a message of a shape.
 func request(chance *rand.Rand, shape, id string) string {
 	n := 3 + chance.IntN(widest-2)
 	switch shape {
-	case shapeDeep, shapeAsk, shapeInquire, shapeBeg:
+	case shapeDeep, shapeAsk, shapeInquire, shapeBeg, shapeEndless, shapeBrief:
 		n = 2 + chance.IntN(2)
 	case shapePlain:
 		return shapePlain + " " + id

@@ -143,6 +143,6 @@ func (l *load) letters(ctx context.Context, conv string) ([]string, error) {
 // isNotice tells what the core wrote from what a person said.
 func isNotice(text string) bool {
 	shape, _, _ := strings.Cut(text, " ")
-	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends, shapeAttend}, shape) &&
+	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends, shapeAttend, shapeEndless, shapeBrief}, shape) &&
 		!slices.Contains(everyShape, shape)
 }

@@ -46,6 +46,8 @@ type part struct {
 	Watch bool
 	// Gather has calls wait for each other at a point, and the process die when all are there.
 	Gather bool
+	// Shell has commands run that say so, in a sandbox.
+	Shell bool
 }
 
 func TestMain(m *testing.M) {
@@ -109,8 +111,12 @@ func (p part) options(log io.Writer) (app.NodeOptions, error) {
 	if err != nil {
 		return app.NodeOptions{}, err
 	}
+	tools, err := p.toolbox()
+	if err != nil {
+		return app.NodeOptions{}, err
+	}
 	return app.NodeOptions{
-		Loaded: loaded, Engine: p.Engine, EngineTLS: app.EngineClient(p.credentials()), LegEffects: p.LegEffects, Tools: toolbox{file: p.ledger()},
+		Loaded: loaded, Engine: p.Engine, EngineTLS: app.EngineClient(p.credentials()), LegEffects: p.LegEffects, Tools: tools,
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Lookup: func(name string) (string, bool) {
 			return map[string]string{"DSN": p.DSN, "KEY": "none", "NATS": p.NATS}[name], true
@@ -131,6 +137,12 @@ func (p part) ledger() string { return filepath.Join(p.Dir, "effects") }
 
 // carried is where a worker notes the legs that it carries.
 func (p part) carried(pid int) string { return filepath.Join(p.Dir, fmt.Sprintf("carried.%d", pid)) }
+
+// begins is where a worker notes when it began which legs.
+func (p part) begins(pid int) string { return filepath.Join(p.Dir, fmt.Sprintf("begins.%d", pid)) }
+
+// workspace is where commands run.
+func (p part) workspace() string { return filepath.Join(p.Dir, "work") }
 
 // carriedBy are the legs that a worker had begun and not ended.
 func (p part) carriedBy(pid int) []string {
@@ -161,6 +173,7 @@ func (p part) fault() host.Fault {
 	return func(point host.Point, place journal.Place, task string) {
 		if point == host.PointLegBegin {
 			note(p.carried(os.Getpid()), "begin "+place.Conversation+" "+task)
+			note(p.begins(os.Getpid()), fmt.Sprint(time.Now().UnixMilli(), " ", place.Conversation, " ", task))
 		}
 		if point == host.PointLegEnd {
 			note(p.carried(os.Getpid()), "end "+place.Conversation+" "+task)

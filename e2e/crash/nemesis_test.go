@@ -3,11 +3,11 @@
 package crash
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -23,6 +23,8 @@ const (
 	killPostgres fault = "kill postgres"
 	pauseWorker  fault = "pause worker"
 	pauseEngine  fault = "pause engine"
+	// pausePostgres stops the server and all that it has started.
+	pausePostgres fault = "pause postgres"
 	// stoodStill is nobody's doing: the machine gave the test no time.
 	stoodStill fault = "machine stood still"
 )
@@ -30,7 +32,9 @@ const (
 // struck is a fault that was done: when, until when the process was away, and which legs it
 // carried.
 type struck struct {
-	Fault    fault
+	Fault fault
+	// Who was paused.
+	Who      string
 	At, Back time.Time
 	Carried  []string
 }
@@ -39,14 +43,16 @@ type struck struct {
 type nemesis struct {
 	*load
 	chance *rand.Rand
-	mu     sync.Mutex
-	done   []struck
+	// pause is for how long a process is stopped; zero means three to six seconds.
+	pause time.Duration
+	mu    sync.Mutex
+	done  []struck
 }
 
 // plan draws the order of faults.
 func (n *nemesis) plan(counts map[fault]int) []fault {
 	var out []fault
-	for _, f := range []fault{killWorker, killClient, killServer, killEngine, killPostgres, pauseWorker, pauseEngine} {
+	for _, f := range []fault{killWorker, killClient, killServer, killEngine, killPostgres, pauseWorker, pauseEngine, pausePostgres} {
 		for range counts[f] {
 			out = append(out, f)
 		}
@@ -71,12 +77,12 @@ func (n *nemesis) strike(ctx context.Context, plan []fault, over time.Duration) 
 		at := time.Duration(i)*step + time.Duration(n.chance.Int64N(int64(step)))
 		worker, client := n.workers[n.chance.IntN(len(n.workers))], n.clients[n.chance.IntN(len(n.clients))]
 		server := n.servers[n.chance.IntN(len(n.servers))]
-		pause := 3*time.Second + time.Duration(n.chance.Int64N(int64(3*time.Second)))
+		pause := cmp.Or(n.pause, 3*time.Second+time.Duration(n.chance.Int64N(int64(3*time.Second))))
 		wait(ctx, time.Until(begin.Add(at)))
 		wg.Go(func() {
 			p := map[fault]*process{
 				killWorker: worker, pauseWorker: worker, killClient: client, killEngine: n.engine, pauseEngine: n.engine,
-				killPostgres: n.postgres, killServer: server,
+				killPostgres: n.postgres, pausePostgres: n.postgres, killServer: server,
 			}[f]
 			if p == n.engine || p == n.postgres {
 				store.Lock()
@@ -93,11 +99,16 @@ func (n *nemesis) strike(ctx context.Context, plan []fault, over time.Duration) 
 func (n *nemesis) do(f fault, p *process, pause time.Duration) {
 	s := struck{Fault: f}
 	switch f {
-	case pauseWorker, pauseEngine:
-		s.At = time.Now()
-		p.signal(syscall.SIGSTOP)
+	case pauseWorker, pauseEngine, pausePostgres:
+		s.Who, s.At = p.name, time.Now()
+		for _, w := range n.workers {
+			if f != pauseWorker || w == p {
+				s.Carried = append(s.Carried, n.part.carriedBy(w.pid())...)
+			}
+		}
+		p.halt()
 		time.Sleep(pause)
-		p.signal(syscall.SIGCONT)
+		p.resume()
 	case killWorker:
 		pid := p.pid()
 		p.kill()

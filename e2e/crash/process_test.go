@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal/postgres"
 )
 
 // process is one that may be killed and started again.
@@ -26,6 +28,8 @@ type process struct {
 	heard func(line string)
 	// probe tells whether a process that does not say so is ready.
 	probe func() bool
+	// whole means that what the process has started is halted with it. What a worker runs goes on.
+	whole bool
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -132,6 +136,48 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
+// halt stops the process until it is resumed. First the process itself, so that it starts nothing more.
+func (p *process) halt() {
+	p.signal(syscall.SIGSTOP)
+	for _, child := range p.children() {
+		_ = syscall.Kill(child, syscall.SIGSTOP)
+	}
+}
+
+// resume lets a halted process go on.
+func (p *process) resume() {
+	for _, child := range p.children() {
+		_ = syscall.Kill(child, syscall.SIGCONT)
+	}
+	p.signal(syscall.SIGCONT)
+}
+
+// children are the processes that a whole one has started.
+func (p *process) children() (out []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.whole || p.cmd == nil {
+		return nil
+	}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ") // the name before it may hold anything but this
+		var state string
+		var parent, child int
+		if _, err := fmt.Sscan(rest, &state, &parent); err != nil || parent != p.cmd.Process.Pid {
+			continue
+		}
+		if _, err := fmt.Sscan(string(text), &child); err == nil {
+			out = append(out, child)
+		}
+	}
+	return out
+}
+
 // kill ends the process and waits until it is gone.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
@@ -159,7 +205,7 @@ func (p *process) write(v any) {
 func (w *world) newProcess(name string, cmd func() *exec.Cmd, heard func(string)) *process {
 	p := &process{t: w.t, name: name, log: filepath.Join(w.dir, name+".log"), make: cmd, heard: heard}
 	w.t.Cleanup(func() {
-		p.signal(syscall.SIGCONT)
+		p.resume()
 		p.kill()
 	})
 	return p
@@ -171,6 +217,11 @@ func (w *world) play(name, what string, heard func(string)) *process {
 }
 
 func (w *world) playAs(name, what string, p part, heard func(string)) *process {
+	w.t.Helper()
+	if w.signed {
+		w.psql("create role " + name + " login in role " + postgres.Role)
+		p.DSN = strings.Replace(p.DSN, "//crash@", "//"+name+"@", 1)
+	}
 	return w.newProcess(name, func() *exec.Cmd {
 		p.Play = what
 		body, err := json.Marshal(p)

@@ -32,6 +32,8 @@ const (
 	shapeStamps     = "stamps"
 	shapeMends      = "mends"
 	shapeAttend     = "attend"
+	shapeEndless    = "endless"
+	shapeBrief      = "brief"
 )
 
 // widest is the most sub-agents that a message asks for.
@@ -80,6 +82,8 @@ func script() *scripted.Script {
 		under(shapeHurry, "hasty", []string{"plead"}, false)
 		under(shapeInquire, "hand", []string{"inquire"}, false)
 		under(shapeStamps, "hand", []string{"stamp"}, false)
+		under(shapeEndless, "hand", []string{"endless"}, false)
+		under(shapeBrief, "hand", []string{"brief"}, false)
 		under(shapeMends, "hand", []string{"mend"}, false)
 		under(shapeAttend, "hand", []string{"quick"}, true)
 	}
@@ -94,6 +98,8 @@ func script() *scripted.Script {
 	}
 	hand("stamp", call("shell", map[string]any{"command": "stamp ${id}"}))
 	hand("labour", call("shell", map[string]any{"command": labour + " ${id}"}))
+	hand("endless", call("shell", map[string]any{"command": command + "while :; do n=$((n+1)); echo $n > alive-${id}; sleep 0.5; done"}))
+	hand("brief", call("shell", map[string]any{"command": command + "echo ${id} >> briefs; sleep 2"}))
 	hand("mend", call("edit_file", map[string]any{"path": "${id}"}))
 	hand("note", call("write_file", map[string]any{"path": "${id}"}))
 	hand("ask", call("ask_user", map[string]any{"question": "Which colour has ${id}?"}))

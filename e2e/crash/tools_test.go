@@ -8,23 +8,50 @@ import (
 	"hash/fnv"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
+	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/tool"
+	"github.com/retinue-dev/retinue/internal/tool/builtin"
+	"github.com/retinue-dev/retinue/internal/tool/shell"
 )
 
 // toolbox has tools that leave a line in the ledger of effects each time they run: one that must not be
 // run twice, one that may, and one that can tell whether it did.
 type toolbox struct {
 	file string
+	// shell runs commands; nil means that there are none.
+	shell *shell.Tool
+}
+
+// toolbox has the tools of a process in this world.
+func (p part) toolbox() (toolbox, error) {
+	b := toolbox{file: p.ledger()}
+	if !p.Shell {
+		return b, nil
+	}
+	files, err := builtin.Open(p.workspace())
+	if err != nil {
+		return b, err
+	}
+	confined := sandbox.Options{Tier: sandbox.TierBubblewrap, AllowRoot: true}
+	enter := sync.OnceValues(func() (shell.Room, error) {
+		box, err := sandbox.Open(context.Background(), confined)
+		return shell.Room{Box: box}, err
+	})
+	b.shell, err = shell.New(shell.Options{
+		Workspace: p.workspace(), Files: files.Files, Sandbox: confined, Enter: func(context.Context) (shell.Room, error) { return enter() },
+	})
+	return b, err
 }
 
 // Tools implements host.Toolbox.
 func (b toolbox) Tools(host.Workspace, string) (*tool.Set, error) {
 	return tool.NewSet(tool.Options{},
-		stamp{name: "shell", class: chat.ClassOnce, argument: "command", file: b.file},
+		runner{stamp{name: "shell", class: chat.ClassOnce, argument: "command", file: b.file}, b.shell},
 		stamp{name: "write_file", class: chat.ClassIdempotent, argument: "path", file: b.file},
 		mender{stamp{name: "edit_file", class: chat.ClassReconcilable, argument: "path", file: b.file}})
 }
@@ -42,6 +69,40 @@ func (m mender) Probe(_ context.Context, call tool.Call) (tool.Result, tool.Happ
 		return tool.Result{Text: "stamped"}, tool.HappenedYes, nil
 	}
 	return tool.Result{}, tool.HappenedNo, nil
+}
+
+// command begins the command lines that are run.
+const command = "n=0; "
+
+// runner is a stamp that runs commands.
+type runner struct {
+	stamp
+	shell *shell.Tool
+}
+
+// Definition implements tool.Tool.
+func (r runner) Definition() tool.Definition {
+	d := r.stamp.Definition()
+	if r.shell != nil {
+		d.Timeout = r.shell.Definition().Timeout
+	}
+	return d
+}
+
+// Run implements tool.Tool.
+func (r runner) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
+	var args struct{ Command string }
+	if err := call.Decode(&args); err != nil || r.shell == nil || !strings.HasPrefix(args.Command, command) {
+		return r.stamp.Run(ctx, call)
+	}
+	note(r.file, string(r.class)+" "+call.ID)
+	const long = 600 // seconds
+	line, err := json.Marshal(map[string]any{"command": args.Command, "timeout": long})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	call.Args = line
+	return r.shell.Run(ctx, call)
 }
 
 // labour in the arguments of a call makes it take long, and swift makes it take no time.

@@ -37,7 +37,11 @@ type verdict struct {
 	Resume                       []time.Duration
 	ResumeAlone                  []time.Duration
 	Slow                         []string
-	TailOK, TailErrors           int
+	// Drained is how long what was open took to end when the faults had stopped.
+	Drained time.Duration
+	// Steps are the times of the recorded steps, by conversation and task, those below a task with it.
+	Steps              map[string][]time.Time
+	TailOK, TailErrors int
 }
 
 // drain waits until nothing is open, for as long as it may take.
@@ -105,6 +109,7 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 	for _, s := range done {
 		v.resumed(s, done, steps)
 	}
+	v.Steps = steps
 	slices.Sort(v.Resume)
 	slices.Sort(v.ResumeAlone)
 	return v

@@ -33,6 +33,8 @@ type world struct {
 	psql func(statement string) string
 	// store is where the engine keeps its records.
 	store string
+	// signed means that each process has a name of its own with the journal.
+	signed bool
 
 	postgres *process
 	engine   *process
@@ -56,6 +58,10 @@ type worldOptions struct {
 	Family int
 	Watch  bool
 	Gather bool
+	// Signed has each entry of the journal say which process wrote it.
+	Signed bool
+	// Shell has commands run that say so, in a sandbox.
+	Shell bool
 }
 
 // newWorld starts a Postgres for journal and engine, an engine, a model and workers.
@@ -75,12 +81,17 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another user must reach what is below
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir, binary: o.Binary}
+	w := &world{t: t, dir: dir, binary: o.Binary, signed: o.Signed}
 	if w.binary == "" {
 		w.binary = os.Args[0]
 	}
 	writeRoles(t, dir)
-	w.part = part{Dir: dir, LegEffects: o.LegEffects, Family: o.Family, Watch: o.Watch, Gather: o.Gather}
+	w.part = part{Dir: dir, LegEffects: o.LegEffects, Family: o.Family, Watch: o.Watch, Gather: o.Gather, Shell: o.Shell}
+	if o.Shell {
+		if err := os.Mkdir(w.part.workspace(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w.startModel()
 	w.startPostgres()
 	w.startEngine()
@@ -191,6 +202,7 @@ func (w *world) startPostgres() {
 	w.postgres = w.newProcess("postgres", func() *exec.Cmd {
 		return command("postgres", "-D", data, "-p", number, "-k", home, "-h", "127.0.0.1", "-c", "max_connections=200")
 	}, nil)
+	w.postgres.whole = true
 	w.postgres.probe = func() bool { return command("pg_isready", "-q", "-h", "127.0.0.1", "-p", number).Run() == nil }
 	w.postgres.start()
 	sql := func(statement string) {
@@ -213,6 +225,9 @@ func (w *world) startPostgres() {
 			w.t.Errorf("psql: %v\n%s", err, out)
 		}
 		return strings.TrimSpace(string(out))
+	}
+	if w.signed {
+		w.psql("alter table entries add column writer text not null default session_user")
 	}
 	w.part.DSN = address("crash", "journal") + "&connect_timeout=2"
 	w.store = address("postgres", "engine")
