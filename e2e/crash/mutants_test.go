@@ -152,7 +152,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "mail of a newer build thrown away", Seen: "TestMailOfANewerBuild",
-		Edits: []edit{{"leg/mail.go", "	return nil, fmt.Errorf(\"a newer build has to read it: the topic %q is unknown\", p.Topic)\n", "	return nil, nil\n"}},
+		Edits: []edit{{"leg/mail.go", "	return nil, fmt.Errorf(\"%w read it: the topic %q is unknown\", errNewer, p.Topic)\n", "	return nil, nil\n"}},
 	},
 	{
 		Name: "words for an agent that has finished are lost", Seen: "TestMailForNobody",

@@ -29,10 +29,15 @@ type family struct {
 	still   bool
 	quiet   chan struct{}
 	size    int
+	// newer is what somebody met that only a newer build can read, and leaving is closed then.
+	newer   error
+	leaving chan struct{}
 }
 
 func newFamily(began time.Time, watch Watch, again bool) *family {
-	return &family{began: began, watch: watch, again: again, working: 1, quiet: make(chan struct{})}
+	return &family{
+		began: began, watch: watch, again: again, working: 1, quiet: make(chan struct{}), leaving: make(chan struct{}),
+	}
 }
 
 // join takes one more in, which is at work. It is false if there are enough.
@@ -91,6 +96,28 @@ func (f *family) leaves() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.still
+}
+
+// leaveTo has everybody leave to a newer build what only that can read: nobody begins anything more, and what is under way comes to its
+// end first, so that nothing is cut off. It is false for any other error.
+func (f *family) leaveTo(why error) bool {
+	if !errors.Is(why, errNewer) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.newer == nil {
+		f.newer = why
+		close(f.leaving)
+	}
+	return true
+}
+
+// leftTo is why all of it is left to a newer build, nil if it is not.
+func (f *family) leftTo() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.newer
 }
 
 // look has the leg read its mail, and those of its family theirs.

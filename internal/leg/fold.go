@@ -36,7 +36,7 @@ func (l *leg) fold(ctx context.Context) error {
 		}
 		e, err := agent.UnmarshalEvent(step.Event)
 		if err != nil {
-			return fmt.Errorf("a newer build has to carry this task on: %w", err)
+			return fmt.Errorf("%w carry this task on: %w", errNewer, err)
 		}
 		s, err := l.course.retake(e)
 		if err != nil {

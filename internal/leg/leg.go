@@ -1,6 +1,7 @@
 package leg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,7 +113,7 @@ func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error
 	}
 	work, ended := c.Observer.Leg(work, in.Whose, stage)
 	l.family = newFamily(c.Now(), watch, again)
-	err = l.carry(work)
+	err = cmp.Or(l.carry(work), l.family.leftTo())
 	l.telling.Wait()
 	ended(l.course.State.Brief.Role, err)
 	if err != nil {
@@ -233,7 +234,7 @@ func (l *leg) openly(ctx context.Context) error {
 
 // carryOn lands what was begun and takes in what it means, until nothing is under way.
 func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
-	called, quiet, drained := l.family.watch.Called.Done(), l.family.quiet, l.family.watch.Drained
+	called, quiet, drained, leaving := l.family.watch.Called.Done(), l.family.quiet, l.family.watch.Drained, l.family.leaving
 	if l.in.N < 0 {
 		called = nil // the eldest is told
 	}
@@ -302,6 +303,9 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 		case <-drained:
 			drained, l.yield = nil, true
 			giveUp = time.After(DrainGrace)
+		case <-leaving:
+			leaving, l.yield = nil, true
+			giveUp = time.After(DrainGrace)
 		case <-giveUp:
 			for key, f := range l.flights {
 				if _, child := f.effect.(agent.StartChild); child {
@@ -367,6 +371,9 @@ func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{})
 	}
 	switch {
 	case end.err != nil:
+		if l.family.leaveTo(end.err) {
+			return nil
+		}
 		return end.err
 	case end.rests != nil:
 		l.rests = append(l.rests, *end.rests)

@@ -31,10 +31,16 @@ const (
 	TopicTold = "told"
 )
 
+// errNewer begins what is said of something that this build does not know.
+var errNewer = errors.New("a newer build has to")
+
 // readMail takes in what has arrived.
 func (l *leg) readMail(ctx context.Context) error {
 	l.unread, l.held = false, false
 	mail, err := l.mail(ctx)
+	if l.family.leaveTo(err) {
+		return nil
+	}
 	if err != nil || len(mail) == 0 {
 		return err
 	}
@@ -85,11 +91,11 @@ func (l *leg) event(ctx context.Context, p journal.Posted) (agent.Event, error) 
 	case TopicTold:
 		e, err := agent.UnmarshalEvent(p.Event)
 		if err != nil {
-			return nil, fmt.Errorf("a newer build has to read it: %w", err)
+			return nil, fmt.Errorf("%w read it: %w", errNewer, err)
 		}
 		return e, nil
 	}
-	return nil, fmt.Errorf("a newer build has to read it: the topic %q is unknown", p.Topic)
+	return nil, fmt.Errorf("%w read it: the topic %q is unknown", errNewer, p.Topic)
 }
 
 // saidEvent is what the orchestrator is told of a message. In a conversation that is being removed it is told

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,5 +67,41 @@ func TestMailOfANewerBuild(t *testing.T) {
 		if _, err := l.event(t.Context(), p); err == nil || host.Refused(err) || !strings.Contains(err.Error(), "newer build") {
 			t.Errorf("%s: %v", p.Topic, err)
 		}
+	}
+}
+
+// strangeMail is a journal in which mail waits that this build cannot read.
+type strangeMail struct {
+	journal.Log
+	read func()
+}
+
+func (m strangeMail) Mail(context.Context, journal.Place, string) ([]journal.Entry, error) {
+	m.read()
+	return []journal.Entry{{Seq: 1, Row: journal.Posted{ID: "x", Topic: "sung", To: host.Root}}}, nil
+}
+
+// TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver has a leg find mail that only a newer build can read while a call is under way. The
+// call is not cut off: it comes to its end, nothing more is begun, and then the leg fails for the newer build to go on.
+func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, short, nil)
+	l := s.orchestrator(New(s.carrier.Options))
+	call, cancel := context.WithCancelCause(t.Context())
+	l.flights["call"] = &flight{cancel: cancel}
+	bell := make(chan struct{}, 1)
+	bell <- struct{}{}
+	var looks atomic.Int64
+	l.Log = strangeMail{Log: s.log, read: func() {
+		if looks.Add(1) == 1 {
+			time.AfterFunc(50*time.Millisecond, func() { l.landed <- landing{key: "call"} })
+		}
+	}}
+	err := l.carryOn(t.Context(), bell)
+	if why := l.family.leftTo(); err != nil || why == nil || !strings.Contains(why.Error(), "a newer build has to read it") {
+		t.Errorf("the leg ends with %v, and leaves to a newer build %v", err, why)
+	}
+	if call.Err() != nil || len(l.flights) > 0 || !l.yield || looks.Load() != 1 {
+		t.Errorf("the call: %v; %d under way, begins nothing more: %t; %d looks", context.Cause(call), len(l.flights), l.yield, looks.Load())
 	}
 }
