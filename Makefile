@@ -24,6 +24,7 @@ MINUTES    ?= 4
 RESUME     ?= 5s
 EACH       ?= 1
 LOSE       ?= 100
+STOPS      ?= 4
 FUZZTIME   ?= 60s
 SIZE       ?= full
 LOAD       ?= 60s
@@ -293,6 +294,9 @@ crash/delete: ## delete conversations in every state, twice, in the middle of a 
 
 crash/lost: ## the engine loses LOSE runs in each of three ways, under load: all of them go on (needs make engine)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestLost$$' -lose=$(LOSE)
+
+crash/stopped: ## stop engine and database STOPS times each, workers twice as often, for 10 seconds under load; nothing runs on (needs make engine, bubblewrap)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestStopped$$' -stops=$(STOPS) -seed=$(or $(SEED),0)
 
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \

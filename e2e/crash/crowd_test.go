@@ -134,8 +134,8 @@ func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name st
 			wait(ctx, pause)
 			c.do(ctx, person, job{ID: id + "y", Do: "say", Conv: conv, Text: "plain " + id + "y"})
 		}
-		if !c.attend(ctx, person, name, conv) {
-			return
+		if !c.attend(ctx, person, name, conv) || shape == shapeEndless {
+			return // who says more may bring back what was cancelled before it was answered
 		}
 	}
 }

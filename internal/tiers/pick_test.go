@@ -26,7 +26,8 @@ var examples = map[string]struct {
 		files: []string{"internal/journal/postgres/append.go"},
 		suites: []string{
 			"lint", "generate-check", "race", "test/services", "tenancy", "e2e", "walls", "approvals", "crash/points", "crash",
-			"crash/ledger", "crash/delete", "crash/lost", "crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
+			"crash/ledger", "crash/delete", "crash/lost", "crash/stopped",
+			"crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
 		},
 	},
 	"a component of the web app": {
@@ -35,7 +36,7 @@ var examples = map[string]struct {
 	},
 	"a wall of the sandbox": {
 		files:  []string{"internal/sandbox/bwrap.go"},
-		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "walls", "paused", "measure"},
+		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "walls", "paused", "crash/stopped", "measure"},
 	},
 	"a module that we require": {
 		files:  []string{"go.mod"},
