@@ -298,6 +298,9 @@ crash/lost: ## the engine loses LOSE runs in each of three ways, under load: all
 crash/stopped: ## stop engine and database STOPS times each, workers twice as often, for 10 seconds under load; nothing runs on (needs make engine, bubblewrap)
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestStopped$$' -stops=$(STOPS) -seed=$(or $(SEED),0)
 
+crash/rolling: ## upgrade workers and servers one after another, and one back, under load, to a build that records what the older does not know (needs make engine lean, bubblewrap)
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 30m -run '^TestRolling$$' -rolling -seed=$(or $(SEED),0)
+
 crash/mutants: ## break the host on purpose, one way at a time: the scenarios must notice each
 	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestScenarios|TestMutants)$$' -scenarios -mutants \
 		-parallel 3

@@ -181,7 +181,11 @@ func (j job) request() (path string, body map[string]any) {
 	base := "/v1/conversations/" + j.Conv
 	switch j.Do {
 	case "open":
-		return "/v1/conversations", map[string]any{"title": j.Text}
+		body := map[string]any{"title": j.Text}
+		if j.Of != "" {
+			body["workspace"] = j.Of
+		}
+		return "/v1/conversations", body
 	case "cancel":
 		return base + "/cancel", map[string]any{}
 	case "decide":

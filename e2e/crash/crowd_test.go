@@ -27,6 +27,8 @@ type crowd struct {
 	caller *caller
 	// shapes are what people ask for.
 	shapes []string
+	// workspace is where they talk; empty means nowhere.
+	workspace string
 	// over means that nobody begins anything new.
 	over atomic.Bool
 
@@ -101,7 +103,7 @@ func (c *crowd) carried(ctx context.Context) (agents, ambiguous int) {
 
 // talk is one conversation.
 func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name string) {
-	if !c.do(ctx, person, job{ID: name + "o", Do: "open", Text: name}) {
+	if !c.do(ctx, person, job{ID: name + "o", Do: "open", Text: name, Of: c.workspace}) {
 		return
 	}
 	conv := c.ledger.makes(name + "o")

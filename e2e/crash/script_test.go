@@ -96,16 +96,16 @@ func script() *scripted.Script {
 	hand := func(kind string, reply scripted.Reply) {
 		add(kind, scripted.Match{Tools: sub, Results: &no, Text: `^` + kind + ` (?P<id>\S+)`}, reply)
 	}
-	hand("stamp", call("shell", map[string]any{"command": "stamp ${id}"}))
+	hand("stamp", call("shell", map[string]any{"command": stamping}))
 	hand("labour", call("shell", map[string]any{"command": labour + " ${id}"}))
 	hand("endless", call("shell", map[string]any{"command": command + "while :; do n=$((n+1)); echo $n > alive-${id}; sleep 0.5; done"}))
 	hand("brief", call("shell", map[string]any{"command": command + "echo ${id} >> briefs; sleep 2"}))
 	hand("mend", call("edit_file", map[string]any{"path": "${id}"}))
-	hand("note", call("write_file", map[string]any{"path": "${id}"}))
+	hand("note", call("write_file", map[string]any{"path": "${id}", "content": "${id}"}))
 	hand("ask", call("ask_user", map[string]any{"question": "Which colour has ${id}?"}))
 	hand("inquire", call("ask_user", map[string]any{"question": "Whose is ${id}?"}))
 	hand("plead", plea())
-	hand("beg", call("shell", map[string]any{"command": "stamp ${id}"}))
+	hand("beg", call("shell", map[string]any{"command": stamping}))
 	done := call("submit_result", map[string]any{"result": "${id} is done."})
 	hand("quick", done)
 	slow := done
@@ -126,6 +126,9 @@ func script() *scripted.Script {
 	})
 	return s
 }
+
+// stamping leaves a line in the ledger, where commands are run.
+const stamping = "echo once ${id} >> effects; sleep 0.3"
 
 // pleas is how many calls a pleader makes at once.
 const pleas = 12

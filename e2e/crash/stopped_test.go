@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
-	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
@@ -101,7 +101,7 @@ func (l *load) judgeLegs(t *testing.T) {
 	t.Helper()
 	busy := func() (out []string) {
 		for _, conv := range l.convs {
-			run, err := l.node.Client.Engine.DescribeWorkflowExecution(t.Context(), durable.WorkflowID(placeOf(conv), durable.Root), "")
+			run, err := l.node.Client.Engine.DescribeWorkflowExecution(t.Context(), host.RunID(placeOf(conv), host.Root), "")
 			if err != nil || len(run.GetPendingActivities()) > 0 {
 				out = append(out, fmt.Sprint(conv, ": ", run.GetPendingActivities(), err))
 			}

@@ -23,7 +23,9 @@ type watch struct {
 	seqs    []int64
 	data    []string
 	streams int
-	broken  []string
+	// newer counts the events that only the newer build shows.
+	newer  int
+	broken []string
 }
 
 // watch keeps an eye on a conversation until it is told to stop.
@@ -101,6 +103,10 @@ func (w *watch) see(seq int64, data string) {
 	last := w.last()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if strings.Contains(data, `"type":"`+newerEvent+`"`) {
+		w.newer++
+		return
+	}
 	if seq <= last {
 		w.broken = append(w.broken, fmt.Sprintf("event %d came after %d", seq, last))
 	}
@@ -167,6 +173,8 @@ func (c *crowd) events(ctx context.Context, conv string) (out []int64, err error
 				shown = r.Stops()
 			case journal.Delivered:
 				shown = strings.HasPrefix(r.ID, "said:")
+			case journal.Newer:
+				shown = false
 			}
 			if shown {
 				out = append(out, e.Seq)

@@ -19,14 +19,14 @@ var examples = map[string]struct {
 		suites: []string{
 			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "cost", "approvals", "injection",
 			"crash/points",
-			"crash", "crash/ledger", "measure", "bench/engine",
+			"crash", "crash/ledger", "crash/rolling", "measure", "bench/engine",
 		},
 	},
 	"how the journal appends": {
 		files: []string{"internal/journal/postgres/append.go"},
 		suites: []string{
 			"lint", "generate-check", "race", "test/services", "tenancy", "e2e", "walls", "approvals", "crash/points", "crash",
-			"crash/ledger", "crash/delete", "crash/lost", "crash/stopped",
+			"crash/ledger", "crash/delete", "crash/lost", "crash/stopped", "crash/rolling",
 			"crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
 		},
 	},
