@@ -83,6 +83,20 @@ func TestAnEngineMayBeSlow(t *testing.T) {
 	}
 }
 
+// TestAnEngineThatIsNotHeard has an activity meet an engine that does not answer any more. It must not run on beside a successor for ever.
+func TestAnEngineThatIsNotHeard(t *testing.T) {
+	t.Parallel()
+	engine := &slowEngine{silent: 1 << 40}
+	a := &activities{engine: engine, heartbeats: heartbeats{unheard: 2 * beat}}
+	inActivity(t, func(activityCtx context.Context) {
+		says := a.keepAlive(t.Context(), activityCtx)
+		<-says.called.Done()
+		if why := context.Cause(says.gone); !errors.Is(why, errUnheard) || engine.beats.Load() < 2 {
+			t.Errorf("after %d heartbeats it was given up because of %v", engine.beats.Load(), why)
+		}
+	})
+}
+
 // TestErrorsOfLegs has legs end with errors. The engine is told which it need not try again, and when.
 func TestErrorsOfLegs(t *testing.T) {
 	t.Parallel()

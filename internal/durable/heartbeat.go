@@ -1,7 +1,9 @@
 package durable
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -20,11 +22,19 @@ const (
 	beatEach = 40 * time.Millisecond
 	// beatParts is how many heartbeats fit into the silence.
 	beatParts = 4
+	// unheard is how long a worker goes on without an answer of the engine. One that has lost it alone has long had its work given to
+	// another by then, and what it runs would run beside that. One whose engine is only being restarted loses nothing.
+	unheard = 30 * time.Second
 )
+
+// errUnheard says that the engine has not answered for so long that it must have given the activity up.
+var errUnheard = errors.New("the engine has not answered heartbeats for too long")
 
 // heartbeats spaces the heartbeats of all that runs in one process.
 type heartbeats struct {
 	running atomic.Int64
+	// unheard is for tests that do not wait so long; zero means the constant.
+	unheard time.Duration
 }
 
 // pause is the time until the next heartbeat.
@@ -50,6 +60,8 @@ func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 	go func() {
 		a.heartbeats.running.Add(1)
 		defer a.heartbeats.running.Add(-1)
+		patience := cmp.Or(a.heartbeats.unheard, unheard)
+		heard := time.Now()
 		for gone.Err() == nil {
 			select {
 			case <-ctx.Done():
@@ -61,6 +73,11 @@ func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 				giveUp(answer)
 			case isCalled(answer):
 				callBack(answer)
+				heard = time.Now()
+			case answer == nil, errors.Is(answer, activity.ErrActivityPaused):
+				heard = time.Now()
+			case time.Since(heard) > patience:
+				giveUp(errors.Join(errUnheard, answer))
 			}
 		}
 	}()

@@ -45,13 +45,17 @@ func (c *Client) propose(ctx context.Context, place journal.Place, d journal.Dec
 		return d, err
 	}
 	reviewed, err := c.review(ctx, place, row)
+	if err != nil {
+		return d, err
+	}
+	verdict, err := reviewed.Verdict(ctx, c.Log, place)
 	switch {
 	case err != nil:
 		return d, err
-	case reviewed.Problem != "":
-		return d, &chat.Error{Code: reviewed.Code, Message: reviewed.Problem}
+	case verdict.Problem != "":
+		return d, &chat.Error{Code: verdict.Code, Message: verdict.Problem}
 	}
-	d.Edited, err = json.Marshal(reviewed.Call)
+	d.Edited, err = json.Marshal(verdict.Call)
 	return d, err
 }
 

@@ -337,7 +337,9 @@ func (tr *trial) edit(to *tour, id, call string) {
 	row := journal.Proposed{In: to.in.In(), Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
 	_, err := tr.h.Log.Append(ctx, to.in.Place, tr.h.Now(), row)
 	tr.must(err)
-	reviewed, err := tr.h.Review(ctx, ReviewInput{Whose: to.in.Whose, Call: call, Edit: row.Edit})
+	kept, err := tr.h.Review(ctx, ReviewInput{Whose: to.in.Whose, Call: call, Edit: row.Edit})
+	tr.must(err)
+	reviewed, err := kept.Verdict(ctx, tr.h.Log, to.in.Place)
 	tr.must(err)
 	would, pattern := tr.g.see(name, args)
 	if reviewed.Problem != "" {

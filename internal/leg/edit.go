@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -18,8 +19,13 @@ type ReviewInput struct {
 	Edit string `json:"edit"`
 }
 
-// Reviewed is the call with them as the core is told of it, or why it cannot be made so.
+// Reviewed names the text in the journal that holds the verdict on a person's arguments. The engine sees only this name.
 type Reviewed struct {
+	Text string `json:"text"`
+}
+
+// Verdict is the call with a person's arguments as the core is told of it, or why it cannot be made so.
+type Verdict struct {
 	Call    agent.Call `json:"call"`
 	Code    chat.Code  `json:"code,omitempty"`
 	Problem string     `json:"problem,omitempty"`
@@ -41,32 +47,54 @@ func (l *leg) permit(ctx context.Context, run agent.RunTool) (host.Permit, error
 	return p, err
 }
 
-// Review looks at arguments as at those of a call that a model makes.
+// Verdict reads what a review found.
+func (r Reviewed) Verdict(ctx context.Context, log journal.Reader, place journal.Place) (out Verdict, err error) {
+	text, err := log.Text(ctx, place, r.Text)
+	if err != nil {
+		return out, fmt.Errorf("read the verdict on arguments: %w", err)
+	}
+	return out, json.Unmarshal([]byte(text), &out)
+}
+
+// Review looks at arguments as at those of a call that a model makes, and keeps the verdict in the journal.
 func (c *Carrier) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
-	if err := c.Known(in.Whose); err != nil {
+	verdict, err := c.judge(ctx, in)
+	if err != nil {
 		return Reviewed{}, err
+	}
+	body, err := json.Marshal(verdict)
+	if err != nil {
+		return Reviewed{}, err
+	}
+	text, err := c.Keep(ctx, in.Place, string(body))
+	return Reviewed{Text: text}, err
+}
+
+func (c *Carrier) judge(ctx context.Context, in ReviewInput) (Verdict, error) {
+	if err := c.Known(in.Whose); err != nil {
+		return Verdict{}, err
 	}
 	l := c.newLeg(Input{Whose: in.Whose})
 	p, err := l.permit(ctx, agent.RunTool{Call: in.Call})
 	if err != nil {
-		return Reviewed{}, err
+		return Verdict{}, err
 	}
 	own := agent.Digest(p.Part.Tool, p.Part.Args)
 	proposed, err := find[journal.Proposed](ctx, l, journal.Proposed{In: in.In(), Call: in.Call, Edit: in.Edit}.Key())
 	if err != nil {
-		return Reviewed{}, err
+		return Verdict{}, err
 	}
 	p.Part.Args = proposed.Args
 	p.Tree = host.TreeName(p.Place, p.Brief.Tree)
-	out := Reviewed{Call: agent.Digest(p.Part.Tool, p.Part.Args)}
+	out := Verdict{Call: agent.Digest(p.Part.Tool, p.Part.Args)}
 	problem, err := l.weigh(ctx, p, &out.Call)
 	switch {
 	case err != nil:
-		return Reviewed{}, err
+		return Verdict{}, err
 	case problem != nil:
-		return Reviewed{Code: problem.Code, Problem: problem.Message}, nil
+		return Verdict{Code: problem.Code, Problem: problem.Message}, nil
 	case out.Call.Hash == own.Hash:
-		return Reviewed{Code: chat.CodeInvalid, Problem: "these are the agent's own arguments: allow the call without any"}, nil
+		return Verdict{Code: chat.CodeInvalid, Problem: "these are the agent's own arguments: allow the call without any"}, nil
 	}
 	return out, nil
 }

@@ -183,13 +183,15 @@ func (s *stage) decide(w journal.Wanted, allow bool, args string) {
 }
 
 // review has arguments looked at that the person would give a call.
-func (s *stage) review(w journal.Wanted, args string) Reviewed {
+func (s *stage) review(w journal.Wanted, args string) Verdict {
 	s.Helper()
 	edit := journal.HashOf(args)
 	s.record(journal.Proposed{In: w.In, Call: w.Call, Edit: edit, Args: args, By: "ann"})
 	out, err := s.carrier.Review(s.Context(), ReviewInput{Whose: host.Whose{Place: s.place, Agent: w.Agent, Task: w.Task}, Call: w.Call, Edit: edit})
 	s.must(err)
-	return out
+	verdict, err := out.Verdict(s.Context(), s.log, s.place)
+	s.must(err)
+	return verdict
 }
 
 // allow has the person allow all that is asked about, with other arguments if there are any.
