@@ -277,7 +277,7 @@ audit: ## the audit trail: MUTATIONS random mutations on each store, all found (
 	$(GO) test ./internal/audit/store -tags services -count=1 -v -timeout 30m -mutations=$(or $(MUTATIONS),1000) -seed=$(or $(SEED),0)
 
 crash: ## work over HTTP while servers, workers, clients, engine and database are killed: SEED= to play one again, MINUTES= of faults
-	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^TestCrash$$' -minutes=$(MINUTES) \
+	$(GO) test ./e2e/crash -tags services -count=1 -v -timeout 60m -run '^(TestCrash|TestEveryMutantFits|TestTheNewerBuildBuilds)$$' -minutes=$(MINUTES) \
 		-resume=$(RESUME) -seed=$(or $(SEED),0)
 
 crash/points: ## die at every named point of a run, EACH times, and compare what was said in the end

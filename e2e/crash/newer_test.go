@@ -33,7 +33,7 @@ var newerBuild = mutant{Name: "newer build", Edits: []edit{
 	{"api/event.go", "	case journal.Noted:\n", "	case journal.Hailed:\n		e.Type, e.Data = EventHailed, HailedData{Words: r.Words}\n	case journal.Noted:\n"},
 	{"api/eventask.go", "	case journal.Granted:\n		in(r.In)\n", "	case journal.Granted:\n		in(r.In)\n	case journal.Hailed:\n		in(r.In)\n"},
 	{"leg/leg.go", "		arrived = append(arrived, landing{event: begun})\n", `		arrived = append(arrived, landing{event: begun})
-		hail := agent.Hailed{At: l.at(), Words: "Good day."}
+		hail := agent.Hailed{At: l.At(), Words: "Good day."}
 		rows := []journal.Row{journal.Hailed{In: l.in.In(), Words: hail.Words}}
 		if l.in.Parent != "" && l.in.N >= 0 {
 			body, err := agent.MarshalEvent(hail)
@@ -46,6 +46,16 @@ var newerBuild = mutant{Name: "newer build", Edits: []edit{
 `},
 	{"leg/leg.go", "Serial: m.N, Status: m.Status, Reason: m.Reason}\n", "Serial: m.N, Status: m.Status, Reason: m.Reason, Mood: \"fine\"}\n"},
 }}
+
+// TestTheNewerBuildBuilds shows that the edits of the newer build still make a program. Without it only make crash/rolling would notice.
+func TestTheNewerBuildBuilds(t *testing.T) {
+	cmd := exec.Command("go", "build", "-overlay", newerBuild.overlay(t, t.TempDir()),
+		"./internal/agent", "./internal/journal", "./internal/api", "./internal/leg") //nolint:gosec // of this repository
+	cmd.Dir = repository(t)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the newer build does not build: %v\n%s", err, out)
+	}
+}
 
 // buildNewer makes the program of the newer build.
 func buildNewer(t *testing.T) string {
