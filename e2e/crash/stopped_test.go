@@ -238,9 +238,8 @@ func (c *crowd) judgeCommandLines(t *testing.T, done []struck) {
 	measure.Figure(t, "crash/stopped: %d commands without an end of their own, %d given up and %d cancelled, %d of them run on; of %d others %d ran twice",
 		len(all), gaveUp, len(all)-gaveUp, len(alive), len(ran), repeated)
 	measure.Most(t, "crash/stopped: a command is gone when its owner is back, after", last, survivesFor)
-	if gaveUp == 0 || gaveUp == len(all) {
-		t.Error("no command was given up or none was cancelled, so that nothing is shown of them")
-	}
+	measure.Met(t, gaveUp > 0, "crash/stopped: a command that was given up")
+	measure.Met(t, gaveUp < len(all), "crash/stopped: a command that was cancelled")
 }
 
 // signature is who recorded an entry, and when.
@@ -309,9 +308,7 @@ func (c *crowd) judgeWriters(t *testing.T, done []struck) {
 		}
 	}
 	measure.Figure(t, "crash/stopped: %d entries of legs, a task went on elsewhere %d times, %d times somebody recorded beside a successor", entries, handed, beside)
-	if handed == 0 {
-		t.Error("no task went on elsewhere, so that nothing is shown")
-	}
+	measure.Met(t, handed > 0, "crash/stopped: a task that went on elsewhere")
 	reportGoesOn(t, signed, done)
 }
 

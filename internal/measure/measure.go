@@ -62,6 +62,19 @@ func Least[T cmp.Ordered](t testing.TB, what string, got, least T) {
 	t.Errorf("%s: missed", line)
 }
 
+// Met writes down whether a test met what it is there for. Chance decides that where faults come at random: on a slow machine they all come
+// to the same moment. So only where figures are held does a test fail that met nothing.
+func Met(t testing.TB, ok bool, what string) {
+	t.Helper()
+	switch {
+	case ok:
+	case On():
+		t.Errorf("proof: %s: not met, so this run shows nothing of it", what)
+	default:
+		t.Logf("proof: %s: not met, and not held against it here", what)
+	}
+}
+
 // Figure writes down what a suite found, in its last lines.
 func Figure(t testing.TB, format string, args ...any) {
 	t.Helper()

@@ -2,6 +2,7 @@ package measure_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,14 @@ func TestFigures(t *testing.T) {
 			off: "error: proof: waited: 0s, at least 1s: missed",
 			on:  "error: proof: waited: 0s, at least 1s: missed",
 		},
+		"something met": {
+			do: func(t testing.TB) { measure.Met(t, true, "a lost task") },
+		},
+		"nothing met": {
+			do:  func(t testing.TB) { measure.Met(t, false, "a lost task") },
+			off: "log: proof: a lost task: not met, and not held against it here",
+			on:  "error: proof: a lost task: not met, so this run shows nothing of it",
+		},
 		"a closing line": {
 			do:  func(t testing.TB) { measure.Figure(t, "%d requests, %d leaks", 3, 0) },
 			off: "log: proof: 3 requests, 0 leaks",
@@ -78,7 +87,7 @@ func TestFigures(t *testing.T) {
 				t.Setenv(measure.Variable, value)
 				p := &pretended{TB: t}
 				c.do(p)
-				if diff := cmp.Diff(want, p.did[0]); diff != "" {
+				if diff := cmp.Diff(want, strings.Join(p.did, "\n")); diff != "" {
 					t.Error(diff)
 				}
 			})
