@@ -327,7 +327,8 @@ fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, 
 	$(GO) test ./internal/model -run '^TestGarbled$$' -count=1 -v -garbled=2000
 
 gate/sabotage: ## break the repository on purpose, one way at a time: the gate must notice each; ONLY= an area or a part of a name
-	$(GO) test ./internal/sabotage -count=1 -v -timeout 120m -run '^TestSabotage$$' -sabotage $(if $(ONLY),-only '$(ONLY)')
+	bash .ci/with-postgres.sh $(GO) test ./internal/sabotage -count=1 -v -timeout 120m -run '^TestSabotage$$' -sabotage \
+		-parallel $(JOBS) -copies $(JOBS) $(if $(ONLY),-only '$(ONLY)')
 
 ##@ Measure: on a quiet machine
 

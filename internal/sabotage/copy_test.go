@@ -5,6 +5,7 @@ package sabotage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -43,10 +44,10 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// newReplica is the place of a copy, which is this test's alone until it ends.
-func newReplica(t *testing.T) replica {
+// newReplica is the place of a copy, which is this test's alone until it ends. Copies that are used at the same time have numbers.
+func newReplica(t *testing.T, number int) replica {
 	t.Helper()
-	c := replica{root: repository(t), dir: filepath.Join(os.TempDir(), "retinue-sabotage")}
+	c := replica{root: repository(t), dir: filepath.Join(os.TempDir(), fmt.Sprintf("retinue-sabotage-%d", number))}
 	file, err := os.OpenFile(c.dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	must(t, err)
 	must(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX)) // waits for whoever has it

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -16,6 +17,7 @@ import (
 var (
 	play     = flag.Bool("sabotage", false, "break a copy of the repository in every way and run the gate's suites on it")
 	unbroken = flag.Bool("unbroken", false, "run the suites on a copy that nobody broke, where they must pass")
+	copies   = flag.Int("copies", 2, "how many copies are broken at the same time")
 	only     = flag.String("only", "", "only breaks of this area or, if there is none, whose name contains this")
 )
 
@@ -60,15 +62,27 @@ func TestSabotage(t *testing.T) {
 	if !*play {
 		t.Skip("run make gate/sabotage")
 	}
-	breaks, c, caught := chosen(t), newReplica(t), 0
-	for _, b := range breaks {
-		began := time.Now()
-		if b.noticed(t, c) {
-			caught++
-			t.Logf("caught by %-15s %s (%.0f s)", b.Suite, b.Name, time.Since(began).Seconds())
-		}
+	breaks := chosen(t)
+	var caught atomic.Int64
+	free := make(chan replica, *copies)
+	for i := range *copies {
+		free <- newReplica(t, i+1)
 	}
-	t.Logf("proof: %d caught / %d seeded", caught, len(breaks))
+	t.Run("breaks", func(t *testing.T) {
+		for _, b := range breaks {
+			t.Run(b.Name, func(t *testing.T) {
+				t.Parallel()
+				c := <-free
+				defer func() { free <- c }()
+				began := time.Now()
+				if b.noticed(t, c) {
+					caught.Add(1)
+					t.Logf("caught by %-15s %s (%.0f s)", b.Suite, b.Name, time.Since(began).Seconds())
+				}
+			})
+		}
+	})
+	t.Logf("proof: %d caught / %d seeded", caught.Load(), len(breaks))
 }
 
 // TestUnbroken runs the suites on a copy without a break. One that fails there would notice anything.
@@ -76,7 +90,7 @@ func TestUnbroken(t *testing.T) {
 	if !*unbroken {
 		t.Skip("run with -unbroken")
 	}
-	c, done := newReplica(t), map[string]bool{}
+	c, done := newReplica(t, 1), map[string]bool{}
 	for _, b := range chosen(t) {
 		if done[b.Suite] {
 			continue
