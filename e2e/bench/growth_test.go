@@ -35,7 +35,10 @@ const (
 	payloadShare = 85
 )
 
-// TestSiblings measures what a sub-agent costs by how many others there are.
+// alone is how many turns without a sub-agent tell what a conversation costs by itself.
+const alone = 8
+
+// TestSiblings measures what a sub-agent costs by how many others there are: what the conversation costs, less what it costs without any.
 func TestSiblings(t *testing.T) {
 	counts := smallSiblings
 	if *full {
@@ -48,8 +51,15 @@ func TestSiblings(t *testing.T) {
 			shapes = append(shapes, Shape{Talks: 1, Agents: n, Calls: 5})
 		}
 		model, address := model(t, append(shapes, warmUp))
-		worker := start(t, s.setup(t, "retinue", address))
+		setup := s.setup(t, "retinue", address)
+		setup.Family = counts[len(counts)-1] // what is more has runs of its own, which TestFigures measures
+		worker := start(t, setup)
 		s.measure(worker, model, Order{Do: "run", Shape: warmUp, Name: "warm"})
+		var own time.Duration
+		for i := range alone {
+			own += s.measure(worker, model, Order{Do: "talk", Name: fmt.Sprintf("alone-%d-0", i), Turns: 1}).cpu() / alone
+		}
+		t.Logf("%-8s a conversation without sub-agents: %.1f ms of CPU", s.name, ms(own))
 		load := curve{name: s.name}
 		for _, shape := range shapes {
 			// Few agents are measured several times over: what is counted has a resolution of 10 ms.
@@ -66,7 +76,7 @@ func TestSiblings(t *testing.T) {
 			t.Logf("%-8s %4d siblings: each %5.1f ms of CPU (worker %.1f, engine %.1f, database %.1f), %5.1f ms wall; "+
 				"parent: %d events, %d bytes, largest payload %d", s.name, shape.Agents, ms(c.cpu()/each), ms(c.worker/each),
 				ms(c.engine/each), ms(c.database/each), ms(c.wall/each), parent.events, parent.bytes, parent.payload)
-			load.add(float64(shape.Agents), ms(c.cpu()/each))
+			load.add(float64(shape.Agents), ms((c.cpu()-time.Duration(again)*own)/each))
 			if parent.bytes > historyLimit || parent.payload > max(payloadLimit, payloadShare*shape.Agents) {
 				t.Errorf("the orchestrator of %d has a history of %d bytes and a payload of %d", shape.Agents, parent.bytes, parent.payload)
 			}
@@ -117,12 +127,37 @@ func TestTurns(t *testing.T) {
 		t.Logf("%s: a model is asked %.1f ms after a message (median); the first token is with a reader %.2f ms after the "+
 			"provider sent it (median), %.2f ms (p95); model CPU %.1f s", s.name, median(sent), median(first), quantile(first, 0.95),
 			cpu(model.pid).Seconds())
+		measure.Most(t, "bench/engine: "+s.name+": ms from a message to its model call, median", median(sent), sentWithin)
 		measure.Most(t, "bench/engine: "+s.name+": ms from the provider's first token to the reader's, median", median(first), 15.0)
 		load.judge(t, s.name+", CPU per turn")
 		keptOf(t, s, "long")
 	})
 	draw(t, "growth-turns.svg", plot{
 		title: "What a turn costs, by the turns before it", x: "turn", y: "CPU ms per turn", curves: curves,
+	})
+}
+
+// The times until a model is asked, in milliseconds: after a person's message, and after the reply that asks for a sub-agent.
+const (
+	sentWithin    = 10.0
+	spawnedWithin = 5.0
+)
+
+// TestSpawn measures how soon a sub-agent calls its model.
+func TestSpawn(t *testing.T) {
+	turns, slack := 20, 20.0
+	if *full {
+		turns, slack = 200, 1
+	}
+	one := Shape{Talks: 1, Agents: 1, Calls: 1}
+	eachStore(t, func(t *testing.T, s *store) {
+		_, address := model(t, []Shape{one})
+		setup := s.setup(t, "retinue", address)
+		setup.Window = 50 * window // nothing is shortened: that is a request too
+		var took []float64
+		start(t, setup).do(Order{Do: "spawn", Name: "spawn-0", Turns: turns, Shape: one}, &took)
+		measure.Figure(t, "bench/engine: %s: ms from the reply that asks for a sub-agent to its model call, p95: %.1f", s.name, quantile(took, 0.95))
+		measure.Most(t, "bench/engine: "+s.name+": ms from the reply that asks for a sub-agent to its model call, median", median(took), slack*spawnedWithin)
 	})
 }
 

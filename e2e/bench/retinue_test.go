@@ -149,6 +149,8 @@ func (s *subject) do(o Order) (any, error) {
 		return s.statements() - before, err
 	case "talk":
 		return s.talk(ctx, o.Name, o.Turns)
+	case "spawn":
+		return s.spawn(ctx, o.Name, o.Turns, o.Shape)
 	case "cancel":
 		return s.cancel(ctx, o.Name)
 	case "wait":
@@ -213,6 +215,24 @@ func (s *subject) talk(ctx context.Context, name string, turns int) (Chunk, erro
 		c.Sent, c.First = append(c.Sent, sent), append(c.First, first)
 	}
 	return c, nil
+}
+
+// spawn makes turns in each of which the orchestrator has one sub-agent. It returns how long each took, in milliseconds, from the end of
+// the reply that asks for the sub-agent to the sub-agent's first request.
+func (s *subject) spawn(ctx context.Context, name string, turns int, one Shape) ([]float64, error) {
+	var out []float64
+	for n := range turns {
+		asked := s.watch.requests()
+		if err := s.turn(ctx, name, "m"+strconv.Itoa(n+1), one.request()); err != nil {
+			return nil, err
+		}
+		idle := asked()
+		if len(idle) != one.modelCalls() {
+			return nil, fmt.Errorf("turn %d made %d requests, not %d", n+1, len(idle), one.modelCalls())
+		}
+		out = append(out, idle[1])
+	}
+	return out, nil
 }
 
 // Stop is how long a cancel took to be accepted and to be done, in milliseconds.

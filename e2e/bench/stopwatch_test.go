@@ -14,13 +14,15 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// stopwatch stands between a worker and its model and knows when the last request came in and when the
-// first token of its answer went out.
+// stopwatch stands between a worker and its model. It knows when a request came in, and when the first token of an answer went out.
 type stopwatch struct {
 	url string
 
-	mu          sync.Mutex
-	sent, first time.Time
+	mu sync.Mutex
+	// sent is the first request, first the first token, last what the model sent last.
+	sent, first, last time.Time
+	// idle is for each request how long before it the model had sent something, in milliseconds.
+	idle []float64
 }
 
 func newStopwatch(model string) (*stopwatch, error) {
@@ -63,8 +65,42 @@ func (p *stopwatch) relay(worker net.Conn, target string) {
 			}
 		}
 	}
-	go pass(worker, model, func(b []byte) { p.mark(&p.sent, len(b) > 0) })
-	pass(model, worker, func(b []byte) { p.mark(&p.first, bytes.Contains(b, []byte("content_block_delta"))) })
+	go pass(worker, model, func(b []byte) {
+		p.mark(&p.sent, len(b) > 0)
+		p.asked(bytes.HasPrefix(b, []byte("POST ")))
+	})
+	pass(model, worker, func(b []byte) {
+		p.mark(&p.first, bytes.Contains(b, []byte("content_block_delta")))
+		p.answered()
+	})
+}
+
+// asked notes that a request has begun.
+func (p *stopwatch) asked(begun bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if begun {
+		p.idle = append(p.idle, ms(time.Since(p.last)))
+	}
+}
+
+// answered notes that the model has sent something.
+func (p *stopwatch) answered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = time.Now()
+}
+
+// requests begins to watch requests. What it returns says for each of them how long before it the model had sent something.
+func (p *stopwatch) requests() func() []float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = nil
+	return func() []float64 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.idle
+	}
 }
 
 // mark notes the time of something that has happened, once.

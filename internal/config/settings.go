@@ -155,7 +155,7 @@ type Worker struct {
 }
 
 // usualWorker is what it is when nothing is said.
-var usualWorker = Worker{Slots: 1000, TenantSlots: 50, Family: 1000, CachedRuns: 2000}
+var usualWorker = Worker{Slots: 1000, TenantSlots: 50, Family: 2000, CachedRuns: 2000}
 
 // Quotas are how much each tenant may use. Tenants has those of some of them, by id, instead.
 type Quotas struct {

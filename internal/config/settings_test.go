@@ -360,7 +360,7 @@ func TestEntriesShowSecretsByReference(t *testing.T) {
 		"serve.limits.read_rate": "1000", "serve.limits.tenant_read_rate": "4000", "serve.limits.streams": "12000",
 		"serve.limits.person_streams": "20", "serve.limits.tenant_streams": "200", "serve.limits.backlog": "500",
 		"serve.limits.address_rate": "2000", "serve.limits.address_streams": "1000", "serve.limits.uploads": "8", "serve.limits.tenant_uploads": "2", "serve.limits.tenant_searches": "4",
-		"worker.slots": "1000", "worker.tenant_slots": "50", "worker.family": "1000", "worker.cached_runs": "2000",
+		"worker.slots": "1000", "worker.tenant_slots": "50", "worker.family": "2000", "worker.cached_runs": "2000",
 		"serve.limits.delay":       "2 seconds",
 		"providers.anthropic.kind": "anthropic", "providers.anthropic.base_url": "https://api.anthropic.com", "providers.anthropic.key": "{env:ANTHROPIC_API_KEY}",
 		"providers.openai.kind": "openai", "providers.openai.base_url": "https://api.openai.com/v1", "providers.openai.key": "{env:OPENAI_API_KEY}",

@@ -17,7 +17,7 @@ type Options struct {
 	Engine Engine
 	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
 	TenantLegs int
-	// Family is how many sub-agents one leg carries; zero means 1,000, and less than zero none. Others get runs of their own.
+	// Family is how many sub-agents one leg carries; zero means 2,000, and less than zero none. Others get runs of their own.
 	Family int
 	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
 	// any amount.
@@ -48,7 +48,7 @@ const ordersAtOnce = 16
 const rememberedCounts = 4096
 
 // usualFamily is how many sub-agents one leg carries. What is more goes to other workers.
-const usualFamily = 1000
+const usualFamily = 2000
 
 // New makes a carrier.
 func New(o Options) *Carrier {
