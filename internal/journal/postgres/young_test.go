@@ -85,7 +85,7 @@ func sibling(t *testing.T, log *postgres.Log, n int) {
 		{journal.Resulted{In: in, Call: call, Status: journal.CallCompleted, Text: "x"}, journal.Stepped{In: in, N: 3, Event: []byte(`{}`)}},
 		{journal.Posted{ID: task + "#stop", Topic: "told", To: task, Event: []byte(`{}`)}},
 		{journal.Stepped{In: in, N: 4, Event: []byte(`{}`)}, journal.Delivered{ID: task + "#stop"}},
-		{journal.Finished{In: in, Status: chat.StatusCompleted}},
+		{journal.Finished{In: in, Status: chat.StatusCompleted}, journal.Stepped{In: root, N: n + 1, Event: []byte(`{}`)}},
 		{journal.Posted{ID: task + "#end", Topic: "told", To: task, Event: []byte(`{}`)}}, // nobody takes it
 	} {
 		if _, err := log.Append(ctx, place, now, rows...); err != nil {
@@ -100,6 +100,9 @@ func sibling(t *testing.T, log *postgres.Log, n int) {
 	}
 	if _, err := log.Steps(ctx, place, task, 0); err != nil {
 		t.Fatal(err)
+	}
+	if steps, err := log.Steps(ctx, place, "main", n); err != nil || len(steps) != 1 { // a leg reads what it does not know yet
+		t.Fatalf("the parent has %d steps after its step %d: %v", len(steps), n, err)
 	}
 	if _, err := log.Transcript(ctx, place, task, journal.Page{}); err != nil {
 		t.Fatal(err)

@@ -45,12 +45,13 @@ where tenant_id = @tenant and conversation_id = @conversation and agent_id <> ''
 order by agent_id;
 
 -- name: StepsOf :many
+-- The place of the last step is a value by itself. Around a coalesce the policies would be looked at first, and all steps read for that.
 select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
 where e.tenant_id = @tenant and e.conversation_id = @conversation and e.task_id = @task
-  and e.kind = 'stepped' and e.seq > coalesce((
-    select k.seq from keys k
+  and e.kind = 'stepped' and e.seq > (
+    select coalesce(max(k.seq), 0) from keys k
     where k.tenant_id = @tenant and k.conversation_id = @conversation and k.key = @after_key
-  ), 0)
+  )
 order by e.seq;
 
 -- name: TranscriptOf :many

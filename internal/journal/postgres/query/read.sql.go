@@ -1001,10 +1001,10 @@ func (q *Queries) SpentIn(ctx context.Context, arg SpentInParams) ([]int64, erro
 const stepsOf = `-- name: StepsOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body from entries e
 where e.tenant_id = $1 and e.conversation_id = $2 and e.task_id = $3
-  and e.kind = 'stepped' and e.seq > coalesce((
-    select k.seq from keys k
+  and e.kind = 'stepped' and e.seq > (
+    select coalesce(max(k.seq), 0) from keys k
     where k.tenant_id = $1 and k.conversation_id = $2 and k.key = $4
-  ), 0)
+  )
 order by e.seq
 `
 
@@ -1023,6 +1023,7 @@ type StepsOfRow struct {
 	Body   string
 }
 
+// The place of the last step is a value by itself. Around a coalesce the policies would be looked at first, and all steps read for that.
 func (q *Queries) StepsOf(ctx context.Context, arg StepsOfParams) ([]StepsOfRow, error) {
 	rows, err := q.db.Query(ctx, stepsOf,
 		arg.Tenant,
