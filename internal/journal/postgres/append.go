@@ -44,6 +44,8 @@ const (
 
 	expect = `select expect($1, $2, $3, $4, $5)`
 
+	keepTexts = `select keep_texts($1, $2, $3, $4, $5)`
+
 	// One look for each key: with key = any ($3) the planner may read all keys of the conversation.
 	knownKeys = `select k.key, found.seq, found.number
 		from unnest($3::text[]) as k (key),
@@ -252,27 +254,30 @@ func write(ctx context.Context, q *query.Queries, place journal.Place, plan jour
 
 // Keep implements journal.Writer.
 func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) error {
-	p := query.KeepTextParams{Tenant: place.Tenant, Conversation: place.Conversation}
+	var hashes, bodies []string
 	for _, text := range texts {
 		text = journal.Printable(text)
-		p.Hashes, p.Texts = append(p.Hashes, journal.HashOf(text)), append(p.Texts, text)
+		hashes, bodies = append(hashes, journal.HashOf(text)), append(bodies, text)
 	}
-	return l.inTenant(journal.For(ctx, itself), "keep texts", place.Tenant, toWrite, func(q *query.Queries) error {
-		err := q.ShareConversation(ctx, query.ShareConversationParams{Tenant: place.Tenant, Conversation: place.Conversation})
-		if err != nil {
-			return err
+	may := false
+	err := l.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		var b pgx.Batch
+		b.Queue(toWrite)
+		b.Queue(setTenant, place.Tenant, itself)
+		b.Queue(keepTexts, place.Tenant, place.Conversation, journal.HashOf(place.Conversation), hashes, bodies).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&may) })
+		b.Queue("commit")
+		err := conn.SendBatch(ctx, &b).Close()
+		if err != nil { // a connection that cannot even roll back is closed when it is released
+			_, end := conn.Exec(ctx, "rollback")
+			return errors.Join(err, end)
 		}
-		may, err := q.MayKeep(ctx, query.MayKeepParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Hash: journal.HashOf(place.Conversation),
-		})
-		if err != nil {
-			return err
-		}
-		if !may {
-			return journal.NotFound()
-		}
-		return q.KeepText(ctx, p)
+		return nil
 	})
+	if err == nil && !may {
+		err = journal.NotFound()
+	}
+	return fault("keep texts", err)
 }
 
 // Erase implements journal.Writer. Whoever writes holds the conversation, and so does who erases: a

@@ -406,6 +406,28 @@ end
 $$;
 -- +goose StatementEnd
 
+-- Keeps texts once each, and says whether it may: a conversation that is about to begin is not there yet, one that was erased
+-- keeps nothing. Whoever erases waits for this one, or this one for them. Who appends does not.
+-- +goose StatementBegin
+create function keep_texts(tenant text, conversation text, tombstone text, hashes text[], bodies text[]) returns boolean
+  language plpgsql
+as $$
+begin
+  perform from conversations c where c.tenant_id = tenant and c.conversation_id = conversation for key share;
+  if not found then
+    perform from tombstones d where d.tenant_id = tenant and d.hash = tombstone;
+    if found then
+      return false;
+    end if;
+  end if;
+  insert into texts (tenant_id, conversation_id, hash, text)
+  select tenant, conversation, unnest(hashes), unnest(bodies)
+  on conflict do nothing;
+  return true;
+end
+$$;
+-- +goose StatementEnd
+
 -- Removes a conversation with everything in it, and says whether it was there.
 -- +goose StatementBegin
 create function erase_conversation(tenant text, conversation text) returns boolean

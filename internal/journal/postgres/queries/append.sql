@@ -18,20 +18,6 @@ update conversations
 set last_seq = @last_seq, last_number = @last_number, updated_at = @at, bytes = bytes + @bytes
 where tenant_id = @tenant and conversation_id = @conversation;
 
--- name: KeepText :exec
-insert into texts (tenant_id, conversation_id, hash, text)
-select @tenant::text, @conversation::text, unnest(@hashes::text[]), unnest(@texts::text[])
-on conflict do nothing;
-
--- name: ShareConversation :exec
--- Whoever erases waits for this one, or this one for them. Who appends does not.
-select from conversations where tenant_id = @tenant and conversation_id = @conversation for key share;
-
--- name: MayKeep :one
--- A conversation that is about to begin is not there yet. One that was erased keeps nothing.
-select (exists (select from conversations c where c.tenant_id = @tenant and c.conversation_id = @conversation)
-  or not exists (select from tombstones t where t.tenant_id = @tenant and t.hash = @hash))::boolean as may;
-
 -- name: LockConversation :many
 select conversation_id from conversations
 where tenant_id = @tenant and conversation_id = @conversation for update;

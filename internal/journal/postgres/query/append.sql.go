@@ -179,29 +179,6 @@ func (q *Queries) InsertKeys(ctx context.Context, arg InsertKeysParams) error {
 	return err
 }
 
-const keepText = `-- name: KeepText :exec
-insert into texts (tenant_id, conversation_id, hash, text)
-select $1::text, $2::text, unnest($3::text[]), unnest($4::text[])
-on conflict do nothing
-`
-
-type KeepTextParams struct {
-	Tenant       string
-	Conversation string
-	Hashes       []string
-	Texts        []string
-}
-
-func (q *Queries) KeepText(ctx context.Context, arg KeepTextParams) error {
-	_, err := q.db.Exec(ctx, keepText,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Hashes,
-		arg.Texts,
-	)
-	return err
-}
-
 const lockConversation = `-- name: LockConversation :many
 select conversation_id from conversations
 where tenant_id = $1 and conversation_id = $2 for update
@@ -230,25 +207,6 @@ func (q *Queries) LockConversation(ctx context.Context, arg LockConversationPara
 		return nil, err
 	}
 	return items, nil
-}
-
-const mayKeep = `-- name: MayKeep :one
-select (exists (select from conversations c where c.tenant_id = $1 and c.conversation_id = $2)
-  or not exists (select from tombstones t where t.tenant_id = $1 and t.hash = $3))::boolean as may
-`
-
-type MayKeepParams struct {
-	Tenant       string
-	Conversation string
-	Hash         string
-}
-
-// A conversation that is about to begin is not there yet. One that was erased keeps nothing.
-func (q *Queries) MayKeep(ctx context.Context, arg MayKeepParams) (bool, error) {
-	row := q.db.QueryRow(ctx, mayKeep, arg.Tenant, arg.Conversation, arg.Hash)
-	var may bool
-	err := row.Scan(&may)
-	return may, err
 }
 
 const reserve = `-- name: Reserve :execrows
@@ -288,21 +246,6 @@ type SettleMonthParams struct {
 
 func (q *Queries) SettleMonth(ctx context.Context, arg SettleMonthParams) error {
 	_, err := q.db.Exec(ctx, settleMonth, arg.Change, arg.Tenant, arg.Month)
-	return err
-}
-
-const shareConversation = `-- name: ShareConversation :exec
-select from conversations where tenant_id = $1 and conversation_id = $2 for key share
-`
-
-type ShareConversationParams struct {
-	Tenant       string
-	Conversation string
-}
-
-// Whoever erases waits for this one, or this one for them. Who appends does not.
-func (q *Queries) ShareConversation(ctx context.Context, arg ShareConversationParams) error {
-	_, err := q.db.Exec(ctx, shareConversation, arg.Tenant, arg.Conversation)
 	return err
 }
 
