@@ -83,12 +83,16 @@ type cost struct {
 
 func (c cost) cpu() time.Duration { return c.worker + c.engine + c.database }
 
-// measure carries out an order and says what it took.
+// measure carries out an order and says what it took. Only runs say how many statements they made.
 func (s *store) measure(worker, model *part, o Order) cost {
 	before := cost{worker: cpu(worker.pid), engine: cpu(s.pid), database: s.backends.total(), model: cpu(model.pid)}
 	began := time.Now()
 	var c cost
-	worker.do(o, &c.statements)
+	if o.Do == "run" {
+		worker.do(o, &c.statements)
+	} else {
+		worker.do(o, nil)
+	}
 	c.wall = time.Since(began)
 	c.worker, c.engine = cpu(worker.pid)-before.worker, cpu(s.pid)-before.engine
 	c.database, c.model = s.backends.total()-before.database, cpu(model.pid)-before.model
