@@ -37,6 +37,10 @@ type stage struct {
 	place   journal.Place
 	// window is how much the model takes.
 	window int64
+	// folder is where the files are, and workspace what the agents call it.
+	folder, workspace string
+	// change makes other roles; nil leaves them as they are.
+	change func(name string, r *config.Role)
 	// rung are the arguments that the bell was rung with.
 	rung []string
 }
@@ -72,7 +76,8 @@ func (s *stage) models(script string) model.Client {
 // shelf has the tools for files, in a folder with two of them.
 func (s *stage) shelf() host.Toolbox {
 	s.Helper()
-	dir := s.TempDir()
+	s.folder = s.TempDir()
+	dir := s.folder
 	for _, name := range []string{"plums.md", "pears.md"} {
 		s.must(os.WriteFile(filepath.Join(dir, name), []byte("All about "+name+".\n"), 0o600))
 	}
@@ -103,7 +108,7 @@ func (s *stage) play(message string, later map[time.Duration]func()) {
 func (s *stage) run(message string, later map[time.Duration]func()) error {
 	s.Helper()
 	s.open()
-	s.must(s.Start(s.Context(), Begin{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}}, "queue"))
+	s.must(s.Start(s.Context(), Begin{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root, Workspace: s.workspace}}, "queue"))
 	s.after(0, func() { s.say("m1", message, "") })
 	for when, do := range later {
 		s.after(when, do)
@@ -270,12 +275,16 @@ func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.se
 // company has two roles: lead, who hands work out, and helper, who reads and writes.
 type company struct{ stage *stage }
 
-func (company) role(name string) config.Role {
+func (c company) role(name string) config.Role {
 	tools := []string{"read_file", "ring", "write_file"}
-	return config.Role{
+	role := config.Role{
 		Name: name, Description: name, Prompt: "You are " + name + ".", Tools: tools,
 		Authority: agent.Authority{Tools: tools, Write: true}, Limits: agent.DefaultLimits(), CanAsk: true,
 	}
+	if c.stage.change != nil {
+		c.stage.change(name, &role)
+	}
+	return role
 }
 
 func (c company) Cast(_ host.Workspace, name string) (host.Casting, error) {
@@ -297,7 +306,18 @@ func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Poli
 	return rules{on: &grounds{}}.Verdict(snapshot, name, matters)
 }
 
-func (company) Output(string) (*host.Output, error)            { return nil, nil } //nolint:nilnil // anything goes
+func (company) Output(snapshot string) (*host.Output, error) {
+	role, err := config.Thaw([]byte(snapshot))
+	if err != nil {
+		return nil, err
+	}
+	o, err := role.Output()
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return &host.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
+}
+
 func (company) Sink(string, []tool.Matter) bool                { return false }
 func (company) Strange(string) bool                            { return false }
 func (company) Compaction([]string) (string, error)            { return "Sum it up.", nil }
