@@ -69,7 +69,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "what is left to do is not folded", Seen: "die after an append",
-		Edits: []edit{{"leg/fold.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n"}},
+		Edits: []edit{{"leg/fold.go", "		l.forget(e)\n		l.owe(s.Effects)\n", "		l.forget(e)\n		_ = s\n"}},
 	},
 	{
 		Name: "fence dropped", Seen: "TestTheLegThatIsBehindBeginsNothing",
