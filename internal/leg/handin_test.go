@@ -20,8 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/worktree"
 )
 
-// TestAContradictedClaimComesBackOnce has a helper claim a file that it has not changed. The helper is told, and hands in again.
-func TestAContradictedClaimComesBackOnce(t *testing.T) {
+// TestAContradictedClaimComesBack has a helper claim a file that it has not changed. The helper is told, and hands in again.
+func TestAContradictedClaimComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.ReplaceAll(one, "MORE", "")+`
   - {name: read, when: {tools: [submit_result], turn: 0}, reply: {calls: [{tool: read_file, args: {path: plums.md}}]}}
@@ -149,9 +149,8 @@ func (s *shelves) Tools(_ host.Workspace, tree string) (*tool.Set, error) {
 			return files.Replace(ctx, out)
 		},
 	}
-	set, err := tool.NewSet(tool.Options{}, slices.Concat(files.Tools(), files.Writing(), []tool.Tool{merge.Tool(), bell{s.stage}})...)
-	s.sets[tree] = set
-	return set, err
+	s.sets[tree], err = tool.NewSet(tool.Options{}, slices.Concat(files.Tools(), files.Writing(), []tool.Tool{merge.Tool(), bell{s.stage}})...)
+	return s.sets[tree], err
 }
 
 // copies are the worktrees of one workspace.

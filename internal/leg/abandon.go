@@ -1,0 +1,81 @@
+package leg
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/tool"
+)
+
+// abandon ends a leg that the engine has given up: another carries the task on, and what this one runs is nobody's. Of a call that
+// must not be run twice it records what it knows.
+func (l *leg) abandon(ctx context.Context, why error) error {
+	waits := map[string]*flight{}
+	for key, f := range l.flights {
+		f.cancel(fmt.Errorf("%w: %w", tool.ErrGivenUp, why))
+		switch e := f.effect.(type) {
+		case agent.RunTool:
+			if !e.Local() {
+				waits[key] = f
+			}
+		case agent.StartChild: // it does the same
+			waits[key] = f
+		default:
+		}
+	}
+	late := time.After(DrainGrace)
+	for len(waits) > 0 {
+		select {
+		case end := <-l.landed:
+			f, ok := waits[end.key]
+			delete(waits, end.key)
+			if !ok {
+				continue
+			}
+			rows := end.rows
+			if run, ok := f.effect.(agent.RunTool); ok && len(rows) == 0 && end.err == nil {
+				rows = l.cutOff(run.Call, f.began)
+			}
+			if len(rows) > 0 {
+				if err := l.record(ctx, rows); err != nil {
+					return err
+				}
+			}
+		case <-late:
+			waits = nil
+		}
+	}
+	// Somebody may have rung here who relies on a look at the mail.
+	l.tellEngine(ctx, l.in.Place, l.in.Agent, SignalLook)
+	return fmt.Errorf("the engine has given this leg up: %w", why)
+}
+
+// abort lets go of what the core no longer waits for. What has not begun ends at once.
+func (l *leg) abort() {
+	for _, e := range slices.Clone(l.todo) {
+		var target string
+		var end agent.Event
+		switch e := e.(type) {
+		case agent.AbortModel:
+			target = agent.CallModel{Turn: e.Turn, Attempt: e.Attempt}.Key()
+			end = agent.ModelFailed{At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Kind: "cancelled"}
+		case agent.AbortTool:
+			target = agent.RunTool{Call: e.Call}.Key()
+			end = agent.ToolDone{At: l.At(), Call: e.Call, Result: agent.ToolCancelled}
+		default:
+			continue
+		}
+		l.drop(e.Key())
+		if f, ok := l.flights[target]; ok {
+			f.cancel(nil)
+			continue
+		}
+		if l.drop(target) {
+			l.flights[target] = &flight{cancel: func(error) {}}
+			l.landed <- landing{key: target, event: end}
+		}
+	}
+}
