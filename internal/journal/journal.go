@@ -130,8 +130,10 @@ type Lists interface {
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.
 	Runs(ctx context.Context, tenant string, since time.Time) ([]RoleRuns, error)
 	// Pending returns posts of all tenants that were not delivered: the oldest of each tenant, then the
-	// next of each. Pending and Working are all that can be seen across tenants, and hold no content.
+	// next of each. Pending, Arrived and Working are all that can be seen across tenants, and hold no content.
 	Pending(ctx context.Context, before time.Time, limit int) ([]Post, error)
+	// Arrived returns posts of all tenants that were posted after a time and not delivered, the newest first. It is cheap.
+	Arrived(ctx context.Context, after time.Time, limit int) ([]Post, error)
 	// Working returns tasks of all tenants that were assigned before a time and have not ended, the idle and the
 	// never addressed orchestrators left out: those that come after one, in the order of tenant, conversation
 	// and task, at most limit.

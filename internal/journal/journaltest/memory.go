@@ -533,6 +533,21 @@ func (m *Memory) Mailboxes(_ context.Context, place journal.Place) (out []string
 	return out, err
 }
 
+// Arrived implements journal.Lists.
+func (m *Memory) Arrived(_ context.Context, after time.Time, limit int) (out []journal.Post, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.conversations {
+		for _, p := range l.view.Pending(after.Add(1000 * time.Hour)) {
+			if p.At.After(after) {
+				out = append(out, p)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b journal.Post) int { return b.At.Compare(a.At) })
+	return out[:min(len(out), journal.Page{Limit: limit}.Size())], nil
+}
+
 // Pending implements journal.Lists.
 func (m *Memory) Pending(
 	_ context.Context, before time.Time, limit int,

@@ -236,8 +236,7 @@ func sweeps(t *testing.T, f Fixture) {
 		write(t, f.Log, at, journal.Delivered{ID: "p1"})
 		want = append(want, tenant+" c p2 said root")
 	}
-	sweep := func(before time.Time, limit int) (out []string) {
-		posts, err := f.Log.Pending(t.Context(), before, limit)
+	names := func(posts []journal.Post, err error) (out []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,6 +245,7 @@ func sweeps(t *testing.T, f Fixture) {
 		}
 		return out
 	}
+	sweep := func(before time.Time, limit int) []string { return names(f.Log.Pending(t.Context(), before, limit)) }
 	if diff := cmp.Diff(want, sweep(start.Add(time.Hour), 10)); diff != "" {
 		t.Errorf("pending (+) against the wanted (-):\n%s", diff)
 	}
@@ -255,6 +255,18 @@ func sweeps(t *testing.T, f Fixture) {
 	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "c"}, journal.Posted{ID: "p3", Topic: "said"}, journal.Posted{ID: "p4", Topic: "said"})
 	if diff := cmp.Diff(append(want, "acme c p3 said "), sweep(start.Add(time.Hour), 3)); diff != "" {
 		t.Errorf("with many of one tenant, pending (+) against the wanted (-):\n%s", diff)
+	}
+	arrived := func(after time.Time, limit int) []string {
+		return names(f.Log.Arrived(t.Context(), after, limit))
+	}
+	if diff := cmp.Diff([]string{"zeta c p2 said root"}, arrived(start, 10)); diff != "" {
+		t.Errorf("arrived after the first (+) against the wanted (-):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"zeta c p2 said root"}, arrived(start.Add(-time.Hour), 1)); diff != "" {
+		t.Errorf("the newest (+) against the wanted (-):\n%s", diff)
+	}
+	if all := arrived(start.Add(-time.Hour), 10); len(all) != 4 {
+		t.Errorf("arrived: %q, want all four that wait", all)
 	}
 }
 

@@ -267,6 +267,10 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			out, err := l.Pending(c, start.Add(time.Hour), 10)
 			return len(out), err
 		},
+		"Arrived": func(c ctx, l journal.Log, _, _ string) (int, error) {
+			out, err := l.Arrived(c, start.Add(-time.Hour), 10)
+			return len(out), err
+		},
 		"Working": func(c ctx, l journal.Log, _, _ string) (int, error) {
 			out, err := l.Working(c, start.Add(time.Hour), journal.WorkingTask{}, 10)
 			return len(out), err

@@ -194,13 +194,27 @@ func (l *Log) Pending(
 		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
 			Before: before.Add(time.Millisecond - 1).UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size()),
 		})
-		out = each(rows, func(p query.PendingPostsRow) journal.Post {
-			return journal.Post{
-				Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
-				ID:    p.PostID, Topic: p.Topic, To: p.AgentID, At: moment(p.At),
-			}
-		})
+		out = each(rows, func(p query.PendingPostsRow) journal.Post { return postOf(query.ArrivedPostsRow(p)) })
 		return err
 	})
 	return out, err
+}
+
+// Arrived implements journal.Lists.
+func (l *Log) Arrived(
+	ctx context.Context, after time.Time, limit int,
+) (out []journal.Post, err error) {
+	err = l.view(ctx, "read new mail", func(q *query.Queries) error {
+		rows, err := q.ArrivedPosts(ctx, query.ArrivedPostsParams{After: after.UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size())})
+		out = each(rows, postOf)
+		return err
+	})
+	return out, err
+}
+
+func postOf(p query.ArrivedPostsRow) journal.Post {
+	return journal.Post{
+		Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
+		ID:    p.PostID, Topic: p.Topic, To: p.AgentID, At: moment(p.At),
+	}
 }

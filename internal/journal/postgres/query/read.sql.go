@@ -102,6 +102,54 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 	return items, nil
 }
 
+const arrivedPosts = `-- name: ArrivedPosts :many
+select tenant_id, conversation_id, post_id, agent_id, topic, at from mailbox
+where at > $1
+order by at desc
+limit $2
+`
+
+type ArrivedPostsParams struct {
+	After time.Time
+	Count int32
+}
+
+type ArrivedPostsRow struct {
+	TenantID       string
+	ConversationID string
+	PostID         string
+	AgentID        string
+	Topic          string
+	At             time.Time
+}
+
+func (q *Queries) ArrivedPosts(ctx context.Context, arg ArrivedPostsParams) ([]ArrivedPostsRow, error) {
+	rows, err := q.db.Query(ctx, arrivedPosts, arg.After, arg.Count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ArrivedPostsRow
+	for rows.Next() {
+		var i ArrivedPostsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.ConversationID,
+			&i.PostID,
+			&i.AgentID,
+			&i.Topic,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const chatOf = `-- name: ChatOf :many
 with page as materialized (
   select m.seq, e.number, e.kind, e.at, e.body::text as body

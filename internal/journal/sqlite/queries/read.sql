@@ -223,6 +223,12 @@ select tenant_id, conversation_id, post_id, agent_id, topic, at from (
 order by turn, at, tenant_id, conversation_id, seq
 limit @count;
 
+-- name: ArrivedPosts :many
+select tenant_id, conversation_id, post_id, agent_id, topic, at from mailbox
+where at > @after
+order by at desc
+limit @count;
+
 -- name: WorkingTasks :many
 select tenant_id, conversation_id, task_id, agent_id, parent_id, background from tasks
 where status in ('queued', 'pending', 'running', 'waiting') and (parent_id <> '' or status <> 'pending')

@@ -36,6 +36,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.archivedConversationsStmt, err = db.PrepareContext(ctx, archivedConversations); err != nil {
 		return nil, fmt.Errorf("error preparing query ArchivedConversations: %w", err)
 	}
+	if q.arrivedPostsStmt, err = db.PrepareContext(ctx, arrivedPosts); err != nil {
+		return nil, fmt.Errorf("error preparing query ArrivedPosts: %w", err)
+	}
 	if q.beginMonthStmt, err = db.PrepareContext(ctx, beginMonth); err != nil {
 		return nil, fmt.Errorf("error preparing query BeginMonth: %w", err)
 	}
@@ -290,6 +293,11 @@ func (q *Queries) Close() error {
 	if q.archivedConversationsStmt != nil {
 		if cerr := q.archivedConversationsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing archivedConversationsStmt: %w", cerr)
+		}
+	}
+	if q.arrivedPostsStmt != nil {
+		if cerr := q.arrivedPostsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing arrivedPostsStmt: %w", cerr)
 		}
 	}
 	if q.beginMonthStmt != nil {
@@ -720,6 +728,7 @@ type Queries struct {
 	agentsOfStmt               *sql.Stmt
 	approvalsOfStmt            *sql.Stmt
 	archivedConversationsStmt  *sql.Stmt
+	arrivedPostsStmt           *sql.Stmt
 	beginMonthStmt             *sql.Stmt
 	bodyOfStmt                 *sql.Stmt
 	buryStmt                   *sql.Stmt
@@ -807,6 +816,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		agentsOfStmt:               q.agentsOfStmt,
 		approvalsOfStmt:            q.approvalsOfStmt,
 		archivedConversationsStmt:  q.archivedConversationsStmt,
+		arrivedPostsStmt:           q.arrivedPostsStmt,
 		beginMonthStmt:             q.beginMonthStmt,
 		bodyOfStmt:                 q.bodyOfStmt,
 		buryStmt:                   q.buryStmt,

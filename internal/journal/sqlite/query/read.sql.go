@@ -107,6 +107,57 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 	return items, nil
 }
 
+const arrivedPosts = `-- name: ArrivedPosts :many
+select tenant_id, conversation_id, post_id, agent_id, topic, at from mailbox
+where at > ?1
+order by at desc
+limit ?2
+`
+
+type ArrivedPostsParams struct {
+	After int64
+	Count int64
+}
+
+type ArrivedPostsRow struct {
+	TenantID       string
+	ConversationID string
+	PostID         string
+	AgentID        string
+	Topic          string
+	At             int64
+}
+
+func (q *Queries) ArrivedPosts(ctx context.Context, arg ArrivedPostsParams) ([]ArrivedPostsRow, error) {
+	rows, err := q.query(ctx, q.arrivedPostsStmt, arrivedPosts, arg.After, arg.Count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ArrivedPostsRow
+	for rows.Next() {
+		var i ArrivedPostsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.ConversationID,
+			&i.PostID,
+			&i.AgentID,
+			&i.Topic,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const chatOf = `-- name: ChatOf :many
 with page as (
   select m.seq, e.number, e.kind, e.at, e.body
