@@ -165,7 +165,10 @@ func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 		c := l.newChild(e)
 		_, c.fresh = l.desk.rows[journal.Assigned{In: journal.In{Task: e.Task}}.Key()]
 		c.fresh = c.fresh && stage == host.StageFirst
-		l.launch(ctx, e, func(ctx context.Context) landing { return c.carryFor(ctx, l, stage) })()
+		if !runs {
+			c.begunHook = func() { l.hand(ctx, landing{event: agent.ChildStarted{At: c.At(), Task: e.Task}}) }
+		}
+		l.launch(ctx, e, func(ctx context.Context) landing { return c.carryFor(ctx, stage) })()
 	}
 }
 
@@ -183,11 +186,10 @@ func (l *leg) newChild(e agent.StartChild) *leg {
 
 // carryFor carries a child for its parent until it has ended, or until there is nothing that the family can do. It runs beside the
 // parent's own loop and does not touch the parent.
-func (l *leg) carryFor(ctx context.Context, parent *leg, stage host.Stage) landing {
+func (l *leg) carryFor(ctx context.Context, stage host.Stage) landing {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.settle(stop)
 	task := l.in.Task
-	l.begunHook = func() { parent.hand(ctx, landing{event: agent.ChildStarted{At: l.At(), Task: task}}) }
 	work, ended := l.Observer.Leg(ctx, l.in.Whose, stage)
 	err := l.carry(work)
 	l.telling.Wait()

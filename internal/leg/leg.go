@@ -52,7 +52,7 @@ type leg struct {
 	family  *family
 	resting bool
 	rests   []Result
-	// begunHook is called when the first step of the task is on record; nil if nobody waits for that.
+	// begunHook is called when it is known that the first step of the task is on record; nil if nobody waits for that.
 	begunHook func()
 	// unread means that there may be mail, and held that there is some which the core does not take yet.
 	unread, held bool
@@ -163,6 +163,9 @@ func (l *leg) carry(ctx context.Context) error {
 		l.doubtful[e.Key()] = doubt
 	}
 	l.point(host.PointLegFolded)
+	if l.course.N > 0 && l.begunHook != nil {
+		l.begunHook() // the leg that had it recorded may have been lost before its parent knew
+	}
 	if err := l.start(ctx, doubt); err != nil {
 		return err
 	}

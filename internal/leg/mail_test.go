@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -103,5 +104,38 @@ func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	}
 	if call.Err() != nil || len(l.flights) > 0 || !l.yield || looks.Load() != 1 {
 		t.Errorf("the call: %v; %d under way, begins nothing more: %t; %d looks", context.Cause(call), len(l.flights), l.yield, looks.Load())
+	}
+}
+
+// TestMailThatHasToWait has a person say more than an agent takes in while it waits for a helper. What it does not take yet waits, and
+// is read when it has read the rest.
+func TestMailThatHasToWait(t *testing.T) {
+	t.Parallel()
+	script := strings.ReplaceAll(one, "MORE", "") + `
+  - {name: work, when: {tools: [submit_result]}, reply: {delay: 300ms, calls: [{tool: submit_result, args: {summary: 'a canary'}}]}}
+`
+	const more = 150
+	var s *stage
+	var seen visits
+	s = newStage(t, script, func(p host.Point, _ journal.Place, task string) {
+		if p == host.PointModelCall && task != host.Root && seen.count(p) == 1 {
+			for i := range more {
+				s.say(fmt.Sprint("n", i), fmt.Sprintf("and %d.", i), "")
+			}
+		}
+	})
+	s.play("find a bird", nil)
+	messages, err := s.log.Transcript(t.Context(), s.place, host.Root, journal.Page{Limit: journal.PageMaxLimit})
+	s.must(err)
+	var read strings.Builder
+	for _, m := range messages {
+		if m.Speaker == chat.User {
+			read.WriteString(journal.Words(m.Parts))
+		}
+	}
+	for i := range more {
+		if !strings.Contains(read.String(), fmt.Sprintf("and %d.", i)) {
+			t.Fatalf("the agent has not read message %d of %d", i+1, more)
+		}
 	}
 }

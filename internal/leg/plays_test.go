@@ -182,3 +182,31 @@ func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 		t.Error("the second message was not read with the report")
 	}
 }
+
+// TestALostLegAndAnApproval has a leg be lost each time that a step is recorded, while a helper comes to ask for a write that a person
+// allows a minute later. By then nobody has anything under way.
+func TestALostLegAndAnApproval(t *testing.T) {
+	t.Parallel()
+	script := strings.ReplaceAll(one, "MORE", "") + `
+  - {name: write, when: {tools: [submit_result], turn: 0}, reply: {calls: [{tool: write_file, args: {path: new.md, content: 'new'}}]}}
+  - {name: written, when: {tools: [submit_result], turn: 1}, reply: {calls: [{tool: submit_result, args: {summary: 'tried'}}]}}
+`
+	for nth, lost := 1, true; lost; nth++ {
+		var seen visits
+		s := newStage(t, script, func(p host.Point, _ journal.Place, _ string) {
+			if p == host.PointLegAppended && seen.count(p) == nth {
+				panic(errLost{})
+			}
+		})
+		s.play("write", map[time.Duration]func(){time.Minute: func() {
+			for _, w := range rowsOf[journal.Wanted](s) {
+				s.decide(w, true, "")
+			}
+		}})
+		s.says("It says: tried")
+		if got := s.ends("main/1.0.0", "1.0"); !slices.Equal(got, []journal.CallStatus{journal.CallCompleted}) {
+			t.Errorf("lost at step %d: the call ended %q", nth, got)
+		}
+		lost = seen.count(host.PointLegAppended) > nth
+	}
+}
