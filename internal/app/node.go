@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -278,11 +279,11 @@ func (n *Node) Work() error {
 		Models: model.NewRedacted(models, n.options.Vault), Live: n.Bus, Engine: durable.Runs{Engine: n.engine},
 		TenantLegs: tenantSlots(n.options.Loaded.Settings), Family: n.options.Loaded.Settings.Worker.Family, Budget: n.options.Loaded.Settings.Quotas.Month,
 	})
-	n.worker = durable.NewWorker(n.engine, carrier, durable.WorkerOptions{
+	n.worker = durable.NewWorker(n.Client, carrier, durable.WorkerOptions{
 		Workspaces: slices.SortedFunc(maps.Keys(n.options.Workspaces), func(a, b host.Workspace) int {
 			return strings.Compare(a.String(), b.String())
 		}), LegsOnly: n.options.LegsOnly, Local: n.options.Local, Legs: n.options.Loaded.Settings.Worker.Slots,
-		CachedRuns: n.options.Loaded.Settings.Worker.CachedRuns,
+		CachedRuns: n.options.Loaded.Settings.Worker.CachedRuns, Name: fmt.Sprintf("%s.%d.%s", name, os.Getpid(), rand.Text()),
 		Deployment: n.options.Deployment, Build: n.options.Build,
 	})
 	return n.worker.Start()

@@ -15,8 +15,11 @@ import (
 
 // activities are what workflows leave to a carrier.
 type activities struct {
-	engine     Engine
-	carrier    *leg.Carrier
+	engine  Engine
+	carrier *leg.Carrier
+	client  *Client
+	// presence is nil in tests without an engine's server.
+	presence   *presence
 	heartbeats heartbeats
 }
 
@@ -27,6 +30,11 @@ func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
 
 // leg carries an agent on, for as long as the engine waits for it.
 func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) {
+	if a.presence != nil {
+		if err := a.presence.show(ctx); err != nil {
+			return leg.Result{}, fmt.Errorf("tell the engine that this worker is there: %w", err)
+		}
+	}
 	// That the engine calls a leg back is no reason to give up what it has under way.
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -36,6 +44,22 @@ func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) 
 		Name: fmt.Sprintf("%s.%d", info.ActivityID, info.Attempt), Again: info.Attempt > 1,
 	})
 	return out, final(err)
+}
+
+// release has the engine give the legs of a lost worker to others.
+func (a *activities) release(ctx context.Context, worker string) (int, error) {
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // this worker may die too
+		for token := activity.GetInfo(ctx).TaskToken; wait(working, presentBeat); {
+			_ = heartbeat(working, a.engine, token)
+		}
+	}()
+	released, err := a.client.release(ctx, worker)
+	if released > 0 || err != nil {
+		a.client.Logger.WarnContext(ctx, "a worker is lost: others go on with its legs", "worker", worker, "legs", released, "error", err)
+	}
+	return released, err
 }
 
 // confess records that a run broke.

@@ -26,7 +26,7 @@ import (
 type Client struct {
 	Log    journal.Log
 	Engine Engine
-	// Namespace is the engine's; only Promote needs it.
+	// Namespace is the engine's.
 	Namespace string
 	Logger    *slog.Logger
 	Now       func() time.Time
@@ -359,7 +359,7 @@ func (c *Client) Ready(ctx context.Context) error {
 // Running lists the agents whose runs the engine has open, as it knows them; that may be a little
 // behind. An orchestrator's run stays open between turns.
 func (c *Client) Running(ctx context.Context) ([]string, error) {
-	return c.list(ctx, "ExecutionStatus = 'Running'")
+	return c.list(ctx, "ExecutionStatus = 'Running' and WorkflowType = '"+workflowAgent+"'")
 }
 
 // list finds workflows by a query in the engine's own language.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,19 +12,21 @@ import (
 )
 
 const (
-	// silence is how long a worker may be silent before the engine takes it for lost. It is long enough that an engine which is slow
-	// for a while gives nothing up: a leg's model calls would be paid twice, and nobody would know how a tool call ended. It is short
-	// enough that the work of a dead worker goes on within ten seconds.
-	silence = 5 * time.Second
-	// beat is the time between two heartbeats of a leg or a call, where few run.
+	// legSilence is how long a leg may be silent before the engine gives it to another worker. It is long: a worker that dies is noticed
+	// by its own silence (presence.go), and an engine that is away for a while gives nothing up. Only where nobody can say that the
+	// worker is lost does its work wait for so long.
+	legSilence = time.Minute
+	// beat is the time between two heartbeats of a leg, where few run.
 	beat = 500 * time.Millisecond
 	// beatEach is how much longer that time is for each that runs: each heartbeat is a write of the engine, and hundreds of
 	// them in a second would take its whole time.
 	beatEach = 40 * time.Millisecond
 	// beatParts is how many heartbeats fit into the silence.
 	beatParts = 4
-	// unheard is how long a worker goes on without an answer of the engine. One that has lost it alone has long had its work given to
-	// another by then, and what it runs would run beside that. One whose engine is only being restarted loses nothing.
+	// beatAgain is the longest time until a heartbeat that the engine did not take is sent again.
+	beatAgain = 5 * time.Second
+	// unheard is how long a leg goes on without an answer of the engine. It is well below legSilence: a worker that has lost the engine
+	// alone kills what it runs before another is given the same. One whose engine is only being restarted loses nothing.
 	unheard = 30 * time.Second
 )
 
@@ -35,11 +38,35 @@ type heartbeats struct {
 	running atomic.Int64
 	// unheard is for tests that do not wait so long; zero means the constant.
 	unheard time.Duration
+
+	mu sync.Mutex
+	// now is closed when each activity is to send one at once; nil until somebody waits.
+	now chan struct{}
 }
 
-// pause is the time until the next heartbeat.
+// pause is the time until the next heartbeat of an activity.
 func (b *heartbeats) pause() time.Duration {
-	return min(max(beat, time.Duration(b.running.Load())*beatEach), silence/beatParts)
+	return min(max(beat, time.Duration(b.running.Load())*beatEach), legSilence/beatParts)
+}
+
+// hurry is closed when each activity is to send a heartbeat at once.
+func (b *heartbeats) hurry() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now == nil {
+		b.now = make(chan struct{})
+	}
+	return b.now
+}
+
+// atOnce has each activity send a heartbeat at once, to learn whether the engine still waits for it.
+func (b *heartbeats) atOnce() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.now != nil {
+		close(b.now)
+		b.now = nil
+	}
 }
 
 // wish is what the engine wants of an activity, as it answers heartbeats. Each context ends with the answer as its cause.
@@ -61,14 +88,20 @@ func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 		a.heartbeats.running.Add(1)
 		defer a.heartbeats.running.Add(-1)
 		patience := cmp.Or(a.heartbeats.unheard, unheard)
-		heard := time.Now()
+		heard, pause, hurry := time.Now(), a.heartbeats.pause(), a.heartbeats.hurry()
 		for gone.Err() == nil {
+			timer := time.NewTimer(pause)
 			select {
 			case <-ctx.Done():
-				return
-			case <-time.After(a.heartbeats.pause()):
+			case <-hurry:
+			case <-timer.C:
 			}
-			switch answer := a.heartbeat(ctx, token); {
+			timer.Stop()
+			if ctx.Err() != nil {
+				return
+			}
+			pause, hurry = a.heartbeats.pause(), a.heartbeats.hurry()
+			switch answer := heartbeat(ctx, a.engine, token); {
 			case givenUp(answer):
 				giveUp(answer)
 			case isCalled(answer):
@@ -78,15 +111,20 @@ func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 				heard = time.Now()
 			case time.Since(heard) > patience:
 				giveUp(errors.Join(errUnheard, answer))
+			default:
+				pause = min(pause, beatAgain)
 			}
 		}
 	}()
 	return wish{called: called, gone: gone}
 }
 
-// heartbeat sends one, and returns what the engine answers. After so long a silence the engine has given the activity up.
-func (a *activities) heartbeat(ctx context.Context, token []byte) error {
-	sending, stop := context.WithTimeout(ctx, silence)
+// heartbeatTimeout is how long the engine may take to answer a heartbeat.
+const heartbeatTimeout = 5 * time.Second
+
+// heartbeat sends one, and returns what the engine answers.
+func heartbeat(ctx context.Context, engine Engine, token []byte) error {
+	sending, stop := context.WithTimeout(ctx, heartbeatTimeout)
 	defer stop()
-	return a.engine.RecordActivityHeartbeat(sending, token)
+	return engine.RecordActivityHeartbeat(sending, token)
 }

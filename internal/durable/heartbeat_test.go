@@ -2,19 +2,22 @@ package durable
 
 import "testing"
 
-// TestHeartbeatsAreFew counts what the legs of a worker send to the engine in a second. However many run, each is heard of
-// four times before the engine gives it up.
+// TestHeartbeatsAreFew counts what the legs of a worker send to the engine in a second: little more however many run. Each is heard of
+// four times before the engine gives it up, and a leg that hears nothing ends before that.
 func TestHeartbeatsAreFew(t *testing.T) {
 	t.Parallel()
-	for running, most := range map[int64]float64{1: 2, 12: 25, 50: 40, 200: 160} {
+	for running, most := range map[int64]float64{1: 2, 12: 25, 50: 40, 375: 26, 1000: 67} {
 		var b heartbeats
 		b.running.Store(running)
 		pause := b.pause()
 		if each := float64(running) / pause.Seconds(); each > most {
 			t.Errorf("%d legs send %.0f heartbeats in a second, at most %.0f", running, each, most)
 		}
-		if beatParts*pause > silence || pause < beat {
-			t.Errorf("%d run: a heartbeat every %v, and %v of silence end it", running, pause, silence)
+		if beatParts*pause > legSilence || pause < beat {
+			t.Errorf("%d run: a heartbeat every %v, and %v of silence end it", running, pause, legSilence)
 		}
+	}
+	if worst := unheard + heartbeatTimeout + beatAgain + legSilence/beatParts; worst >= legSilence {
+		t.Errorf("a leg that hears nothing ends after %v, and the engine gives it to another after %v", worst, legSilence)
 	}
 }

@@ -94,3 +94,53 @@ func TestABrokenRun(t *testing.T) {
 		t.Errorf("the turn ended with %+v", ends)
 	}
 }
+
+// TestTheLegOfALostWorker has the worker of a leg be lost when it has taken the message in, and the leg be released. Another goes on
+// with it at once.
+func TestTheLegOfALostWorker(t *testing.T) {
+	t.Parallel()
+	lost, modes := false, []leg.Mode{}
+	s := newStage(t, two, func(p host.Point, _ journal.Place, _ string) {
+		if p == host.PointLegAppended && !lost {
+			lost = true
+			panic(errLost{})
+		}
+	})
+	s.env.RegisterActivityWithOptions(func(ctx context.Context, in leg.Input) (out leg.Result, err error) {
+		modes = append(modes, in.Mode)
+		defer func() {
+			if recover() != nil {
+				err = temporal.NewNonRetryableApplicationError("the worker is lost", errorLost, nil)
+			}
+		}()
+		return s.does.leg(ctx, in)
+	}, activity.RegisterOptions{Name: activityLeg, DisableAlreadyRegisteredCheck: true})
+	s.play("one", nil)
+	s.says("First.")
+	if len(modes) < 2 || modes[1] != leg.ModeAgain {
+		t.Errorf("legs of the modes %q, want one that goes on after another", modes)
+	}
+}
+
+// TestALookDuringALeg has somebody say that there is mail while a leg runs that has looked for the last time. Another leg looks again.
+func TestALookDuringALeg(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, two, nil)
+	legs := 0
+	s.env.RegisterActivityWithOptions(func(context.Context, leg.Input) (leg.Result, error) {
+		switch legs++; legs {
+		case 1:
+			s.must(s.env.SignalWorkflowByID(host.RunID(s.place, host.Root), signalLook, nil))
+			time.Sleep(100 * time.Millisecond) // the workflow hears of it first
+			return leg.Result{Next: leg.NextIdle}, nil
+		default:
+			return leg.Result{Next: leg.NextEnd}, nil
+		}
+	}, activity.RegisterOptions{Name: activityLeg, DisableAlreadyRegisteredCheck: true})
+	s.env.RegisterDelayedCallback(func() {
+		if legs != 2 {
+			t.Errorf("%d legs ran, want 2", legs)
+		}
+	}, time.Hour)
+	s.play("one", nil)
+}

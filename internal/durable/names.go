@@ -7,15 +7,21 @@ import (
 
 // Names that histories and running programs know. They never change.
 const (
-	workflowAgent   = "agent"
-	workflowReview  = "review"
-	activityLeg     = "leg"
-	activityConfess = "confess"
-	activityReview  = "review"
-	signalLook      = string(leg.SignalLook)
-	signalEnded     = string(leg.SignalEnded)
-	signalCheck     = string(leg.SignalCheck)
-	controlQueue    = "retinue"
+	workflowAgent    = "agent"
+	workflowReview   = "review"
+	workflowPresence = "presence"
+	activityLeg      = "leg"
+	activityConfess  = "confess"
+	activityReview   = "review"
+	activityPresent  = "present"
+	activityRelease  = "release"
+	signalLook       = string(leg.SignalLook)
+	signalEnded      = string(leg.SignalEnded)
+	signalCheck      = string(leg.SignalCheck)
+	signalHere       = "here"
+	// presencesQueue is where presences are carried out, by whoever carries out workflows that are nobody's in particular.
+	presencesQueue = controlQueue + ":presences"
+	controlQueue   = "retinue"
 )
 
 // queueOf is where the legs of agents that work in a workspace are carried out: the files are there.
@@ -25,3 +31,7 @@ func queueOf(at host.Workspace) string {
 	}
 	return controlQueue + "/" + at.Tenant + "/" + at.Name
 }
+
+// presenceID names the workflow of a worker, and presenceQueue the queue that no other worker serves. No run of an agent has such a name.
+func presenceID(worker string) string    { return workflowPresence + ":" + worker }
+func presenceQueue(worker string) string { return controlQueue + ":" + worker }

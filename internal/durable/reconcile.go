@@ -58,7 +58,7 @@ func (m Mended) LogValue() slog.Value {
 // Pass looks once at everything that has not ended, one after the other. A conversation that cannot be mended does not hold up
 // the others; an engine that does not answer ends the pass.
 func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
-	places, working, err := r.working(ctx)
+	places, working, err := r.Client.working(ctx, r.Client.now().Add(-reconcileAge))
 	if err != nil {
 		return Mended{}, err
 	}
@@ -154,13 +154,12 @@ func wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// working reads the tasks that have not ended, by conversation. An imported conversation never ran here.
-func (r *Reconciler) working(ctx context.Context) ([]journal.Place, map[journal.Place][]journal.WorkingTask, error) {
+// working reads the tasks that were assigned before a time and have not ended, by conversation. An imported conversation never ran here.
+func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Place, map[journal.Place][]journal.WorkingTask, error) {
 	var places []journal.Place
 	of := map[journal.Place][]journal.WorkingTask{}
-	before := r.Client.now().Add(-reconcileAge)
 	for after := (journal.WorkingTask{}); ; {
-		page, err := r.Client.Log.Working(ctx, before, after, journal.PageMaxLimit)
+		page, err := c.Log.Working(ctx, before, after, journal.PageMaxLimit)
 		if err != nil || len(page) == 0 {
 			return places, of, err
 		}

@@ -120,6 +120,7 @@ func (c *Client) redeliver(ctx context.Context, posts []journal.Post) (done []jo
 		}
 		told[p.To] = err == nil && p.To != ""
 		done = append(done, p)
+		failures = errors.Join(failures, c.releaseAbsent(ctx, p))
 	}
 	return done, failures
 }

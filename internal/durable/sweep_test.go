@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/retinue-dev/retinue/internal/host"
@@ -22,7 +24,7 @@ import (
 
 // stuckEngine answers for one conversation only when it was told of another.
 type stuckEngine struct {
-	client.Client
+	legless
 	stuck, other string
 	told         chan struct{}
 
@@ -75,9 +77,20 @@ func TestASweepServesOthersMeanwhile(t *testing.T) {
 	}
 }
 
+// legless is an engine of whose runs none has a leg under way.
+type legless struct{ client.Client }
+
+func (legless) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{}, nil
+}
+
+func (legless) SignalWorkflow(context.Context, string, string, string, any) error {
+	return serviceerror.NewNotFound("it does not run")
+}
+
 // countingEngine counts how often an orchestrator is told, and nobody reads.
 type countingEngine struct {
-	client.Client
+	legless
 	told int
 	down bool
 }

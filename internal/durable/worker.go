@@ -2,9 +2,11 @@ package durable
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/common/v1"
@@ -77,6 +79,8 @@ type WorkerOptions struct {
 	Legs int
 	// CachedRuns is how many workflows this process keeps in memory, for all its workers; zero leaves what the SDK does.
 	CachedRuns int
+	// Name tells this worker from all others that there are or were; empty means a random one.
+	Name string
 	// Deployment and Build turn versioning on: a run stays with the build it began on until it
 	// begins a new history.
 	Deployment, Build string
@@ -85,16 +89,33 @@ type WorkerOptions struct {
 // Worker serves agents.
 type Worker struct {
 	workers []worker.Worker
+	// presence serves the queue of this worker alone.
+	presence worker.Worker
+	does     *activities
+	mail     *mailWatch
+	// end ends what watches beside the legs.
+	end     context.CancelFunc
+	watches sync.WaitGroup
 }
 
-// NewWorker makes a worker; Start starts it.
-func NewWorker(engine Engine, carrier *leg.Carrier, o WorkerOptions) *Worker {
-	w, does := &Worker{}, &activities{engine: engine, carrier: carrier}
+// NewWorker makes a worker; Start starts it. The client is the one that the worker's process has.
+func NewWorker(c *Client, carrier *leg.Carrier, o WorkerOptions) *Worker {
+	if o.Name == "" {
+		o.Name = rand.Text()
+	}
+	does := &activities{engine: c.Engine, carrier: carrier, client: c, presence: &presence{engine: c.Engine, namespace: c.Namespace, worker: o.Name}}
+	does.presence.beats = &does.heartbeats
+	w := &Worker{does: does, presence: worker.New(c.Engine, presenceQueue(o.Name), worker.Options{
+		DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1, WorkerStopTimeout: heartbeatTimeout, Identity: o.Name,
+	})}
+	w.presence.RegisterActivityWithOptions(does.presence.present, activity.RegisterOptions{Name: activityPresent})
+	w.mail = newMailWatch(c.Log, carrier)
 	if o.CachedRuns > 0 {
 		worker.SetStickyWorkflowCacheSize(o.CachedRuns)
 	}
 	if !o.LegsOnly {
 		w.add(does, controlQueue, true, o)
+		w.workers = append(w.workers, does.presences(o))
 	}
 	for _, at := range o.Workspaces {
 		w.add(does, queueOf(at), o.Local, o)
@@ -116,6 +137,9 @@ func (w *Worker) add(does *activities, queue string, workflows bool, o WorkerOpt
 	w.workers = append(w.workers, one)
 }
 
+// cachedFor is how long the engine waits for a worker that has a workflow in its cache, before it asks another to go on with it.
+const cachedFor = time.Second
+
 // Engine is how the engine's own worker is set up for these.
 func (o WorkerOptions) Engine() worker.Options {
 	if o.Legs == 0 {
@@ -126,8 +150,8 @@ func (o WorkerOptions) Engine() worker.Options {
 	})
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Legs, ActivityTaskPollerBehavior: pollers,
-		WorkflowTaskPollerBehavior: pollers, StickyScheduleToStartTimeout: time.Second,
-		WorkerStopTimeout: leg.DrainGrace + 5*time.Second,
+		WorkflowTaskPollerBehavior: pollers, StickyScheduleToStartTimeout: cachedFor,
+		WorkerStopTimeout: leg.DrainGrace + 5*time.Second, Identity: o.Name,
 	}
 	if o.Build != "" {
 		options.DeploymentOptions = worker.DeploymentOptions{
@@ -138,17 +162,49 @@ func (o WorkerOptions) Engine() worker.Options {
 	return options
 }
 
+// presences carries out the presences of all workers, and releases the legs of those that are lost. Builds are not told apart here: any
+// can do it for any other.
+func (a *activities) presences(o WorkerOptions) worker.Worker {
+	one := worker.New(a.engine, presencesQueue, worker.Options{
+		Identity: o.Name, StickyScheduleToStartTimeout: cachedFor, WorkerStopTimeout: heartbeatTimeout,
+		MaxConcurrentActivityTaskPollers: 1, MaxConcurrentWorkflowTaskPollers: 2,
+	})
+	one.RegisterWorkflowWithOptions(Presence, workflow.RegisterOptions{Name: workflowPresence})
+	one.RegisterActivityWithOptions(a.release, activity.RegisterOptions{Name: activityRelease})
+	return one
+}
+
 // Start begins to serve.
 func (w *Worker) Start() error {
-	for i, one := range w.workers {
+	all := append([]worker.Worker{w.presence}, w.workers...)
+	for i, one := range all {
 		if err := one.Start(); err != nil {
-			for _, started := range w.workers[:i] {
+			for _, started := range all[:i] {
 				started.Stop()
 			}
 			return fmt.Errorf("start worker: %w", err)
 		}
 	}
+	w.watch()
 	return nil
+}
+
+// watch looks after mail while there are legs here, and after the presence of this worker.
+func (w *Worker) watch() {
+	var ctx context.Context
+	ctx, w.end = context.WithCancel(context.Background())
+	w.watches.Go(func() {
+		for wait(ctx, watchEvery) {
+			if w.does.heartbeats.running.Load() > 0 {
+				w.mail.look(ctx)
+			}
+		}
+	})
+	w.watches.Go(func() {
+		for wait(ctx, presentBeat) {
+			w.does.presence.keep(ctx, time.Now())
+		}
+	})
 }
 
 // Stop lets legs come to the end of what they have under way, and hands them over.
@@ -163,4 +219,7 @@ func (w *Worker) Stop() {
 	for range w.workers {
 		<-done
 	}
+	w.presence.Stop() // it says that the worker lives for as long as there are legs
+	w.end()
+	w.watches.Wait()
 }

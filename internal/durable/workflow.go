@@ -217,7 +217,7 @@ func (r *run) startLeg(ctx workflow.Context) {
 		queue = in.Queue
 	}
 	legCtx, flag := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: silence,
+		TaskQueue: queue, StartToCloseTimeout: legTimeout, HeartbeatTimeout: legSilence,
 		WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
@@ -239,7 +239,7 @@ func (r *run) legDone(out leg.Result, err error) {
 	r.leg = nil
 	var final *temporal.ApplicationError
 	switch {
-	case errors.As(err, &final) && final.NonRetryable():
+	case errors.As(err, &final) && final.NonRetryable() && final.Type() != errorLost:
 		r.broken = err
 		return
 	case err != nil:

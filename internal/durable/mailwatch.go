@@ -1,0 +1,63 @@
+package durable
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/leg"
+)
+
+const (
+	// watchEvery is how often a worker with legs looks for mail that has just come, and watchAge how old such mail may be: the clocks of
+	// the machines that post it differ.
+	watchEvery, watchAge = 250 * time.Millisecond, 30 * time.Second
+	// watchMost is how many posts it looks at.
+	watchMost = 500
+)
+
+// mailWatch has the legs of this process look at mail that came through another. A workflow has a leg look that runs in its own process, and
+// asks the engine to tell others. The engine tells them when they send a heartbeat, and that may be long after.
+type mailWatch struct {
+	log journal.Lists
+	now func() time.Time
+	// tell has a leg of an agent look, and reports whether there is one here.
+	tell func(journal.Place, string) bool
+	// told are the posts that a leg was told of, and when they came.
+	told map[postKey]time.Time
+}
+
+func newMailWatch(log journal.Lists, carrier *leg.Carrier) *mailWatch {
+	return &mailWatch{log: log, now: carrier.Now, tell: carrier.Ring, told: map[postKey]time.Time{}}
+}
+
+// look tells legs of what has come since the last look. A journal that cannot be read is looked at again; a leg reads its mail by
+// itself when it begins.
+func (w *mailWatch) look(ctx context.Context) {
+	since := w.now().Add(-watchAge)
+	posts, err := w.log.Arrived(ctx, since, watchMost)
+	if err != nil {
+		return
+	}
+	for key, at := range w.told {
+		if at.Before(since) {
+			delete(w.told, key)
+		}
+	}
+	for _, p := range posts {
+		if _, done := w.told[keyOf(p)]; !done && w.deliver(p) {
+			w.told[keyOf(p)] = p.At
+		}
+	}
+}
+
+// deliver tells the leg of the agent that a post is for, or of the nearest one above it that has one here.
+func (w *mailWatch) deliver(p journal.Post) bool {
+	for to := p.To; to != ""; to = to[:max(strings.LastIndexByte(to, '/'), 0)] {
+		if w.tell(p.Place, to) {
+			return true
+		}
+	}
+	return false
+}
