@@ -50,11 +50,11 @@ var mutants = []mutant{
 		Edits: []edit{{"leg/leg.go", "range l.carried() {", "range l.carried()[:0] {"}},
 	},
 	{
-		Name: "result recorded twice", Seen: "sleeper",
+		Name: "result recorded twice", Seen: "TestMemory",
 		Edits: []edit{{"journal/plan.go", "fenced := b.fenced(known)", "fenced := b.fenced(nil)"}},
 	},
 	{
-		Name: "step recorded without its rows", Seen: "die after an append",
+		Name: "step recorded without its rows", Seen: "TestDelegationWithoutAnEngine",
 		Edits: []edit{{
 			"leg/leg.go", "	rows := append(slices.Clone(end.rows), step)\n",
 			"	rows := slices.Clone(end.rows)\n	if err := l.record(ctx, []journal.Row{step}); err != nil {\n		return err\n	}\n",
@@ -84,22 +84,19 @@ var mutants = []mutant{
 		Edits: []edit{{"host/run.go", "	case happened == tool.HappenedYes:\n", "	case happened == tool.HappenedYes && p.Agent == \"\":\n"}},
 	},
 	{
-		Name: "mail that has to wait is thrown away", Seen: "chatter",
+		Name: "mail that has to wait is thrown away", Seen: "TestMailThatHasToWait",
 		Edits: []edit{{"leg/mail.go", "		l.held = true\n		return nil\n", "		return []journal.Row{journal.Delivered{ID: post.ID}}\n"}},
 	},
 	{
-		Name: "a look at a leg under way is forgotten", Seen: "workflow task fails",
-		Edits: []edit{
-			{"durable/workflow.go", "		r.look = true\n		r.flagLeg(ctx)\n", "		r.look = r.leg == nil\n"},
-			{"durable/sweep.go", "		err := c.deliver(ctx, p)\n", "		_, err := p, error(nil)\n"},
-		},
+		Name: "a look at a leg under way is forgotten", Seen: "TestALookDuringALeg",
+		Edits: []edit{{"durable/workflow.go", "		r.look = true\n		r.flagLeg(ctx)\n", "		r.look = r.leg == nil\n"}},
 	},
 	{
-		Name: "who speaks starts no run", Seen: "run ended from outside",
+		Name: "who speaks starts no run", Seen: "TestASweepSlowsDown",
 		Edits: []edit{{"durable/client.go", "	if to != host.Root {\n		return c.Engine.Signal", "	if to != \"\" {\n		return c.Engine.Signal"}},
 	},
 	{
-		Name: "background end told to nobody", Seen: "undisturbed",
+		Name: "background end told to nobody", Seen: "TestABackgroundTaskWithoutAnEngine",
 		Edits: []edit{{"leg/post.go", "	if l.in.Parent != \"\" && l.in.N >= 0 {", "	if l.in.Parent == \"-\" && l.in.N >= 0 {"}},
 	},
 	{
@@ -117,8 +114,24 @@ var mutants = []mutant{
 		}},
 	},
 	{
-		Name: "a leg that was cancelled is taken for one that never began", Seen: "TestACancelledLegMayHaveBegun",
-		Edits: []edit{{"leg/leg.go", "	again := in.Mode != ModeNext ||", "	again := in.Mode == ModeAgain ||"}},
+		Name: "what a lost leg had ordered is taken for never begun", Seen: "TestARunIsOrderedOnce",
+		Edits: []edit{{"leg/leg.go", "	doubt := l.family.again || l.course.N > known\n", "	doubt := l.course.N < known\n"}},
+	},
+	{
+		Name: "a sub-agent that had begun is forgotten", Seen: "TestALostLegAndAnApproval",
+		Edits: []edit{{"leg/leg.go", "	if l.course.N > 0 && l.begunHook != nil {\n", "	if l.course.N < 0 && l.begunHook != nil {\n"}},
+	},
+	{
+		Name: "the legs of a lost worker stay its own", Seen: "TestPresence",
+		Edits: []edit{{"durable/presence.go", "		case err != nil && !isHere(ctx, here, grace):\n", "		case err != nil && isHere(ctx, here, grace):\n"}},
+	},
+	{
+		Name: "a released leg breaks its run", Seen: "TestTheLegOfALostWorker",
+		Edits: []edit{{"durable/workflow.go", " && final.Type() != errorLost:\n", ":\n"}},
+	},
+	{
+		Name: "a worker that lives is not present again", Seen: "TestAWorkerWhosePresenceDoesNotBegin",
+		Edits: []edit{{"durable/presence.go", "	if missing {\n		_ = p.tell(ctx)", "	if missing && p.begun > 0 {\n		_ = p.tell(ctx)"}},
 	},
 	{
 		Name: "a desk is taken for all that happened", Seen: "TestADeskMayBeBehind",
@@ -149,7 +162,7 @@ var mutants = []mutant{
 		Edits: []edit{{"leg/fold.go", "	return json.Marshal(saved{Course: l.course, Todo: todo})\n", "	return json.Marshal(saved{Course: l.course, Todo: todo[:0]})\n"}},
 	},
 	{
-		Name: "nobody wakes an agent whose time has come", Seen: "TestApprovalsWithoutAnEngine",
+		Name: "nobody wakes an agent whose time has come", Seen: "TestAnApproval",
 		Edits: []edit{{"durable/workflow.go", "			r.tick = want\n", "			r.tick = 0\n"}},
 	},
 	{
@@ -184,7 +197,7 @@ func TestEveryMutantFits(t *testing.T) {
 // folder is where the test is that must notice, of those where the source of the host is.
 func (m mutant) folder(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"durable", "host", "leg"} {
+	for _, name := range []string{"durable", "host", "leg", "journal/journaltest"} {
 		files, err := filepath.Glob(filepath.Join(source(t), name, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +208,7 @@ func (m mutant) folder(t *testing.T) string {
 				t.Fatal(err)
 			}
 			if strings.Contains(string(text), "\nfunc "+m.Seen+"(t *testing.T) {\n") {
-				return filepath.Join(source(t), name)
+				return filepath.Join(source(t), filepath.FromSlash(name))
 			}
 		}
 	}

@@ -38,9 +38,7 @@ type verdict struct {
 	ResumeAlone                  []time.Duration
 	Slow                         []string
 	// Drained is how long what was open took to end when the faults had stopped.
-	Drained time.Duration
-	// Steps are the times of the recorded steps, by conversation and task, those below a task with it.
-	Steps              map[string][]time.Time
+	Drained            time.Duration
 	TailOK, TailErrors int
 }
 
@@ -109,7 +107,6 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 	for _, s := range done {
 		v.resumed(s, done, steps)
 	}
-	v.Steps = steps
 	slices.Sort(v.Resume)
 	slices.Sort(v.ResumeAlone)
 	return v
@@ -229,8 +226,8 @@ func (v *verdict) rows(
 		for _, e := range entries {
 			after = e.Seq
 			c.row(v, e.Row)
-			if step, ok := e.Row.(journal.Stepped); ok {
-				stepped(steps, conv, step.Task, e.At)
+			if task := worksOn(e.Row); task != "" {
+				stepped(steps, conv, task, e.At)
 			}
 		}
 	}
@@ -300,7 +297,21 @@ func (c tally) row(v *verdict, row journal.Row) {
 	}
 }
 
-// stepped notes a step of a task for it and for all above it.
+// worksOn is the task that goes on with a row: it takes a step, asks a model, or begins a call that must not run twice.
+func worksOn(row journal.Row) string {
+	switch r := row.(type) {
+	case journal.Stepped:
+		return r.Task
+	case journal.Requested:
+		return r.Task
+	case journal.Started:
+		return r.Task
+	default:
+		return ""
+	}
+}
+
+// stepped notes that a task went on, for it and for all above it.
 func stepped(steps map[string][]time.Time, conv, task string, at time.Time) {
 	for i := len(task); i > 0; i = strings.LastIndexByte(task[:i], '/') {
 		whose := conv + " " + task[:i]
@@ -340,8 +351,7 @@ func (l *load) judgeEffects(t *testing.T, v *verdict) {
 	}
 }
 
-// resumed measures how long the tasks that a killed worker carried stood still: until the next step
-// of theirs or of one below them. Alone are those that had an engine, a database and workers all the
+// resumed measures how long the tasks that a killed worker carried stood still: until they or one below them went on. Alone are those that had an engine, a database and workers all the
 // while.
 func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) {
 	if s.Fault != killWorker {
