@@ -73,11 +73,15 @@ func (a *activities) review(ctx context.Context, in leg.ReviewInput) (leg.Review
 	return out, final(err)
 }
 
-// final tells the engine of what trying again cannot help, and when to try again what had no place. A conversation that was removed has no
+// final tells the engine of what trying again cannot help, and when to try again what had no place. The workflow itself has another leg
+// go on with one that stood still. A conversation that was removed has no
 // books to close, and a run that went on trying would never end.
 func final(err error) error {
 	if busy, ok := errors.AsType[*leg.Busy](err); ok {
 		return temporal.NewApplicationErrorWithOptions(busy.Error(), "busy", temporal.ApplicationErrorOptions{NextRetryDelay: busy.Later})
+	}
+	if errors.Is(err, errStoodStill) {
+		return temporal.NewNonRetryableApplicationError(err.Error(), errorLost, err)
 	}
 	if err == nil || !host.Refused(err) {
 		return err

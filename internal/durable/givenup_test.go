@@ -97,24 +97,62 @@ func TestAnEngineThatIsNotHeard(t *testing.T) {
 	})
 }
 
-// TestErrorsOfLegs has legs end with errors. The engine is told which it need not try again, and when.
+// TestAWorkerThatStoodStill has a worker sleep, or somebody pause it. What ran before is given up, whatever the engine says. What begins
+// after is not.
+func TestAWorkerThatStoodStill(t *testing.T) {
+	t.Parallel()
+	a := &activities{engine: &slowEngine{}}
+	inActivity(t, func(activityCtx context.Context) {
+		before := a.keepAlive(t.Context(), activityCtx)
+		for a.heartbeats.running.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		watch, stop := context.WithTimeout(t.Context(), 2*presentBeat)
+		defer stop()
+		a.heartbeats.watchStandstill(watch, time.Hour)
+		if why := context.Cause(before.gone); why != nil {
+			t.Errorf("it was given up although nothing stood still: %v", why)
+		}
+		watch, stop = context.WithTimeout(t.Context(), 2*presentBeat)
+		defer stop()
+		a.heartbeats.watchStandstill(watch, presentBeat/2) // each of its rounds takes longer
+		<-before.called.Done()
+		if why := context.Cause(before.gone); !errors.Is(why, errStoodStill) {
+			t.Errorf("it was given up because of %v", why)
+		}
+		after := a.keepAlive(t.Context(), activityCtx)
+		for a.heartbeats.running.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		a.heartbeats.atOnce()
+		time.Sleep(presentBeat)
+		if why := context.Cause(after.gone); why != nil {
+			t.Errorf("what began after was given up because of %v", why)
+		}
+	})
+}
+
+// TestErrorsOfLegs has legs end with errors. The engine is told which it need not try again, and when. One whose worker stood still is
+// lost: its workflow has another go on at once.
 func TestErrorsOfLegs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		err   error
 		never bool
+		kind  string
 		later time.Duration
 	}{
-		"refused": {err: fmt.Errorf("read: %w", &chat.Error{Code: chat.CodeNotFound, Message: "it was removed"}), never: true},
+		"refused": {err: fmt.Errorf("read: %w", &chat.Error{Code: chat.CodeNotFound, Message: "it was removed"}), never: true, kind: "refused"},
+		"asleep":  {err: fmt.Errorf("this leg is given up: %w", errStoodStill), never: true, kind: errorLost},
 		"broken":  {err: errors.New("the connection broke")},
-		"busy":    {err: &leg.Busy{Later: time.Second}, later: time.Second},
+		"busy":    {err: &leg.Busy{Later: time.Second}, kind: "busy", later: time.Second},
 	} {
 		told, _ := errors.AsType[*temporal.ApplicationError](final(c.err))
 		if never := told != nil && told.NonRetryable(); never != c.never || !strings.Contains(final(c.err).Error(), c.err.Error()) {
 			t.Errorf("%s: never again: %t, want %t: %v", name, never, c.never, final(c.err))
 		}
-		if told != nil && told.NextRetryDelay() != c.later {
-			t.Errorf("%s: again after %v, want %v", name, told.NextRetryDelay(), c.later)
+		if told != nil && (told.NextRetryDelay() != c.later || told.Type() != c.kind) {
+			t.Errorf("%s: %q, again after %v, want %q, %v", name, told.Type(), told.NextRetryDelay(), c.kind, c.later)
 		}
 	}
 	if err := final(nil); err != nil {

@@ -38,6 +38,8 @@ type heartbeats struct {
 	running atomic.Int64
 	// unheard is for tests that do not wait so long; zero means the constant.
 	unheard time.Duration
+	// standstills counts how often this process stood still for too long.
+	standstills atomic.Int64
 
 	mu sync.Mutex
 	// now is closed when each activity is to send one at once; nil until somebody waits.
@@ -73,7 +75,7 @@ func (b *heartbeats) atOnce() {
 type wish struct {
 	// called ends when the engine calls the activity back, and whenever gone does.
 	called context.Context
-	// gone ends when the engine no longer waits for the activity.
+	// gone ends when the engine no longer waits for the activity, and when this process stood still for too long.
 	gone context.Context
 }
 
@@ -84,6 +86,7 @@ func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 	token := activity.GetInfo(activityCtx).TaskToken
 	gone, giveUp := context.WithCancelCause(ctx)
 	called, callBack := context.WithCancelCause(gone)
+	stood := a.heartbeats.standstills.Load()
 	go func() {
 		a.heartbeats.running.Add(1)
 		defer a.heartbeats.running.Add(-1)
@@ -98,6 +101,10 @@ func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 			}
 			timer.Stop()
 			if ctx.Err() != nil {
+				return
+			}
+			if a.heartbeats.standstills.Load() != stood {
+				giveUp(errStoodStill)
 				return
 			}
 			pause, hurry = a.heartbeats.pause(), a.heartbeats.hurry()

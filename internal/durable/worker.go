@@ -189,7 +189,7 @@ func (w *Worker) Start() error {
 	return nil
 }
 
-// watch looks after mail while there are legs here, and after the presence of this worker.
+// watch looks after mail while there are legs here, after the presence of this worker, and after whether it stood still.
 func (w *Worker) watch() {
 	var ctx context.Context
 	ctx, w.end = context.WithCancel(context.Background())
@@ -205,6 +205,7 @@ func (w *Worker) watch() {
 			w.does.presence.keep(ctx, time.Now())
 		}
 	})
+	w.watches.Go(func() { w.does.heartbeats.watchStandstill(ctx, standstill) })
 }
 
 // Stop lets legs come to the end of what they have under way, and hands them over.

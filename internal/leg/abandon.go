@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// abandon ends a leg that the engine has given up: another carries the task on, and what this one runs is nobody's. Of a call that
+// abandon ends a leg that is given up, by the engine or by its own worker: another carries the task on, and what this one runs is nobody's. Of a call that
 // must not be run twice it records what it knows.
 func (l *leg) abandon(ctx context.Context, why error) error {
 	waits := map[string]*flight{}
@@ -50,7 +50,7 @@ func (l *leg) abandon(ctx context.Context, why error) error {
 	}
 	// Somebody may have rung here who relies on a look at the mail.
 	l.tellEngine(ctx, l.in.Place, l.in.Agent, SignalLook)
-	return fmt.Errorf("the engine has given this leg up: %w", why)
+	return fmt.Errorf("this leg is given up: %w", why)
 }
 
 // abort lets go of what the core no longer waits for. What has not begun ends at once.
