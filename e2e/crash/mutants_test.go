@@ -103,7 +103,7 @@ var mutants = []mutant{
 		Name: "a family leaves a child's end behind", Seen: "undisturbed",
 		Edits: []edit{{
 			"leg/family.go", "		end, err := l.endOf(work, task)\n		return landing{event: end, err: err}\n",
-			"		return landing{rests: &Result{}}\n",
+			"		_ = task\n		return landing{rests: &Result{}}\n",
 		}},
 	},
 	{
