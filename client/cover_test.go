@@ -81,36 +81,36 @@ func (s *scene) fill(t *testing.T) {
 	t.Helper()
 	const patch = "--- a\n+++ b\n"
 	s.text = journal.HashOf(patch)
-	if err := s.Log.Keep(t.Context(), journal.Place{Tenant: apitest.Tenant, Conversation: s.conversation}, patch); err != nil {
+	if err := s.Log.Keep(t.Context(), journal.Ref{Tenant: apitest.Tenant, Conversation: s.conversation}, patch); err != nil {
 		t.Fatal(err)
 	}
 	words := func(text string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: text}} }
 	s.write(t,
-		journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
-		journal.Requested{In: root, Call: "1.1", Type: journal.RequestPrompt, Turn: 1, Model: "demo/fast", Prompt: s.text, HoldTokens: 9},
-		journal.Responded{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 2, Cost: 5}},
-		journal.Spoke{In: root, Turn: 1, Message: chat.Message{ID: "r1", Speaker: chat.Assistant, Parts: []chat.Part{
+		journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning},
+		journal.ModelCalled{In: root, Call: "1.1", Type: journal.RequestPrompt, Turn: 1, Model: "demo/fast", Prompt: s.text, HoldTokens: 9},
+		journal.ModelReplied{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 2, Cost: 5}},
+		journal.MessageAdded{In: root, Turn: 1, Message: chat.Message{ID: "r1", Speaker: chat.Assistant, Parts: []chat.Part{
 			{Kind: chat.PartText, Text: "I ask somebody."}, {Kind: chat.PartToolUse, Call: "1.0", Tool: "spawn_agents", Args: `{"n":1}`},
 		}}},
-		journal.Started{In: root, Call: "1.0", Class: "read"},
-		journal.Resulted{In: root, Call: "1.0", Status: journal.CallCompleted, Text: "done", Whole: s.text, Facts: json.RawMessage(`{"a":1}`)},
-		journal.Assigned{In: child, Parent: "main", Role: "researcher", Depth: 1, Call: "1.0", Instruction: "Look", Brief: json.RawMessage(`{}`)},
-		journal.Requested{In: child, Call: "1.1", Type: journal.RequestDelegation, Turn: 1, Model: "demo/strong"},
-		journal.Responded{In: child, Call: "1.1", Status: chat.StatusFailed, ErrorKind: "model", Usage: chat.Usage{Input: 1, Cost: 7}},
-		journal.Asked{In: child, Question: "q1", Text: "Which year?", Options: []string{"1", "2"}},
-		journal.Relayed{In: child, Question: "q1"},
-		journal.Wanted{In: child, Call: "1.0", Tool: "shell", Hash: "h1", Pattern: "ls *", Show: json.RawMessage(`{"line":"ls"}`), Until: 1e12},
-		journal.Noted{In: root, Serial: 1, Note: "steered"},
-		journal.Voided{In: child, Turn: 1},
-		journal.Patched{In: child, Text: s.text, Files: []journal.PatchFile{{Path: "a", Change: "added", Added: 1}}},
-		journal.Patched{In: root},
-		journal.Spoke{In: root, Turn: 2, Message: chat.Message{ID: "r2", Speaker: chat.Assistant, Parts: words("Plums keep for days.")}},
+		journal.ToolStarted{In: root, Call: "1.0", Class: "read"},
+		journal.ToolReturned{In: root, Call: "1.0", Status: journal.CallCompleted, Text: "done", Whole: s.text, Facts: json.RawMessage(`{"a":1}`)},
+		journal.TaskAssigned{In: child, Parent: "main", Role: "researcher", Depth: 1, Call: "1.0", Instruction: "Look", Brief: json.RawMessage(`{}`)},
+		journal.ModelCalled{In: child, Call: "1.1", Type: journal.RequestDelegation, Turn: 1, Model: "demo/strong"},
+		journal.ModelReplied{In: child, Call: "1.1", Status: chat.StatusFailed, ErrorKind: "model", Usage: chat.Usage{Input: 1, Cost: 7}},
+		journal.QuestionAsked{In: child, Question: "q1", Text: "Which year?", Options: []string{"1", "2"}},
+		journal.QuestionRelayed{In: child, Question: "q1"},
+		journal.ApprovalRequested{In: child, Call: "1.0", Tool: "shell", Hash: "h1", Pattern: "ls *", Show: json.RawMessage(`{"line":"ls"}`), Until: 1e12},
+		journal.NoteAdded{In: root, Serial: 1, Note: "steered"},
+		journal.ReplyVoided{In: child, Turn: 1},
+		journal.PatchKept{In: child, Text: s.text, Files: []journal.PatchFile{{Path: "a", Change: "added", Added: 1}}},
+		journal.PatchKept{In: root},
+		journal.MessageAdded{In: root, Turn: 2, Message: chat.Message{ID: "r2", Speaker: chat.Assistant, Parts: words("Plums keep for days.")}},
 	)
 }
 
 func (s *scene) write(t *testing.T, rows ...journal.Row) {
 	t.Helper()
-	at := journal.Place{Tenant: apitest.Tenant, Conversation: s.conversation}
+	at := journal.Ref{Tenant: apitest.Tenant, Conversation: s.conversation}
 	if _, err := s.Log.Append(t.Context(), at, time.Now(), rows...); err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +120,12 @@ func (s *scene) write(t *testing.T, rows ...journal.Row) {
 func (s *scene) settle(t *testing.T) {
 	t.Helper()
 	s.write(t,
-		journal.Closed{In: child, Call: "1.0", Status: "approved", Scope: "once", By: "ann"},
+		journal.ApprovalClosed{In: child, Call: "1.0", Status: "approved", Scope: "once", By: "ann"},
 		journal.Granted{In: child, Call: "1.0", Tool: "shell", Pattern: "ls *"},
-		journal.Answered{In: child, Question: "q1", By: "person", Text: "1999"},
-		journal.Finished{In: child, Status: chat.StatusCompleted, Summary: "fine", Result: json.RawMessage(`{"ok":true}`)},
+		journal.QuestionAnswered{In: child, Question: "q1", By: "person", Text: "1999"},
+		journal.TaskEnded{In: child, Status: chat.StatusCompleted, Summary: "fine", Result: json.RawMessage(`{"ok":true}`)},
 		journal.TurnEnded{In: root, Serial: 1, Turn: 2, Status: chat.StatusCompleted},
-		journal.Moved{In: root, Serial: 2, Status: chat.StatusCompleted},
+		journal.StatusChanged{In: root, Serial: 2, Status: chat.StatusCompleted},
 		journal.Titled{ID: "t", Title: "Plums and more"},
 	)
 }

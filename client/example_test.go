@@ -53,9 +53,9 @@ func (quietly) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 // answer is what agents would do.
 func answer(ctx context.Context, server *apitest.Server, conversation string) {
 	in := journal.In{Agent: "main", Task: "main"}
-	place := journal.Place{Tenant: apitest.Tenant, Conversation: conversation}
-	_, err := server.Log.Append(ctx, place, time.Now(),
-		journal.Spoke{In: in, Turn: 1, Message: chat.Message{
+	ref := journal.Ref{Tenant: apitest.Tenant, Conversation: conversation}
+	_, err := server.Log.Append(ctx, ref, time.Now(),
+		journal.MessageAdded{In: in, Turn: 1, Message: chat.Message{
 			ID: "r1", Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: "Apples do."}},
 		}},
 		journal.TurnEnded{In: in, Serial: 1, Turn: 1, Status: chat.StatusCompleted})

@@ -87,7 +87,7 @@ func TestFollowSurvivesCuts(t *testing.T) {
 	var writers sync.WaitGroup
 	writers.Go(func() {
 		for i := range count {
-			s.write(t, journal.Spoke{In: root, Turn: i + 10, Message: chat.Message{
+			s.write(t, journal.MessageAdded{In: root, Turn: i + 10, Message: chat.Message{
 				ID: fmt.Sprint("n", i), Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint(i)}},
 			}})
 			if chance.IntN(25) == 0 || i%60 == 30 {

@@ -28,11 +28,11 @@ const (
 	penToken = "token-of-pen"
 )
 
-// doors lets in several people, who are not all of one tenant.
-type doors map[string]api.Caller
+// authenticators lets in several people, who are not all of one tenant.
+type authenticators map[string]api.Caller
 
-// Identify implements api.Doorkeeper.
-func (d doors) Identify(r *http.Request) (api.Caller, error) {
+// Identify implements api.Authenticator.
+func (d authenticators) Identify(r *http.Request) (api.Caller, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if c, ok := d[token]; ok {
 		return c, nil
@@ -60,9 +60,9 @@ func (s *stack) settleBob(t *testing.T) {
 	}
 }
 
-func someDoors() doors {
+func someAuthenticators() authenticators {
 	both := []api.Scope{api.ScopeRead, api.ScopeWrite}
-	return doors{
+	return authenticators{
 		adaToken: {Tenant: app.LocalTenant, User: "ada", Name: "ada", Role: api.RoleMember, Scopes: both},
 		bobToken: {Tenant: bobsTenant, User: "bob", Name: "bob", Role: api.RoleMember, Scopes: both},
 		eveToken: {Tenant: app.LocalTenant, User: "eve", Name: "eve", Role: api.RoleViewer, Scopes: both},
@@ -95,7 +95,7 @@ func bridge(t *testing.T, on *stack, name, settings, model string, work map[stri
 func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	t.Helper()
 	o := api.Options{
-		Log: node.Log, Bus: node.Bus, Door: someDoors(), Commands: node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
+		Log: node.Log, Bus: node.Bus, Authenticator: someAuthenticators(), Commands: node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
 		Version: "test",
 	}
 	server := api.New(o)

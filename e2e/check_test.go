@@ -28,9 +28,9 @@ func (st *stage) settle(t *testing.T) []journal.Entry {
 		open := map[string]bool{}
 		for _, e := range entries {
 			switch r := e.Row.(type) {
-			case journal.Assigned:
+			case journal.TaskAssigned:
 				open[r.Task] = r.Task != host.Root || st.closed
-			case journal.Finished:
+			case journal.TaskEnded:
 				delete(open, r.Task)
 			default:
 			}
@@ -53,7 +53,7 @@ func (st *stage) check(t *testing.T, entries []journal.Entry) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	if err := journal.Verify(ctx, st.node.Log, st.place); err != nil {
+	if err := journal.Verify(ctx, st.node.Log, st.ref); err != nil {
 		t.Error(err)
 	}
 	for _, a := range st.provider.Meter().Attempts {
@@ -75,22 +75,22 @@ func checkBooks(t *testing.T, entries []journal.Entry) {
 	ends, results, voided := map[string]int{}, map[string]int{}, map[string]bool{}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Finished:
+		case journal.TaskEnded:
 			ends[r.Task]++
-		case journal.Resulted:
+		case journal.ToolReturned:
 			results[r.Agent+"#"+r.Call]++
-		case journal.Voided:
+		case journal.ReplyVoided:
 			voided[fmt.Sprint(r.Agent, "#", r.Turn)] = true
 		default:
 		}
 	}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Assigned:
+		case journal.TaskAssigned:
 			if r.Task != host.Root && ends[r.Task] != 1 {
 				t.Errorf("task %s has %d ends", r.Task, ends[r.Task])
 			}
-		case journal.Spoke:
+		case journal.MessageAdded:
 			for _, p := range r.Message.Parts {
 				call := r.Agent + "#" + p.Call
 				if p.Kind == chat.PartToolUse && results[call] != 1 && !voided[fmt.Sprint(r.Agent, "#", r.Turn)] {
@@ -114,7 +114,7 @@ func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
 	defer stop()
 	err := st.until(ctx, func() (bool, error) {
 		var err error
-		if runs, err = history.Read(ctx, st.node.Client.Engine, st.node.Log, st.place); err != nil {
+		if runs, err = history.Read(ctx, st.node.Client.Engine, st.node.Log, st.ref); err != nil {
 			return false, err
 		}
 		for i, r := range runs {
@@ -158,11 +158,11 @@ func (st *stage) keep(t *testing.T, runs []history.Run) {
 	for _, r := range runs {
 		r.Prune()
 	}
-	kept, err := history.Keep(*store, st.place.Conversation, runs)
+	kept, err := history.Keep(*store, st.ref.Conversation, runs)
 	if err != nil {
 		t.Error(err)
 	} else if kept {
-		t.Logf("stored %d histories of %s", len(runs), st.place.Conversation)
+		t.Logf("stored %d histories of %s", len(runs), st.ref.Conversation)
 	}
 }
 
@@ -175,17 +175,17 @@ func snippetsOf(entries []journal.Entry) []string {
 	var texts []string
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Said:
+		case journal.MessageReceived:
 			texts = append(texts, journal.Words(r.Parts))
-		case journal.Started:
+		case journal.ToolStarted:
 			started[r.Agent+"#"+r.Call] = true
-		case journal.Resulted:
+		case journal.ToolReturned:
 			if started[r.Agent+"#"+r.Call] && r.Status == journal.CallCompleted {
 				texts = append(texts, r.Text)
 			}
-		case journal.Asked:
+		case journal.QuestionAsked:
 			texts = append(texts, r.Text)
-		case journal.Spoke:
+		case journal.MessageAdded:
 			if r.Message.Speaker == chat.Assistant {
 				for _, p := range r.Message.Parts {
 					texts = append(texts, p.Text, p.Args)

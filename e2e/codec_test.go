@@ -32,7 +32,7 @@ func TestCodec(t *testing.T) {
 	on.serve(t)
 	st := newStage(t, s, on, 0)
 	compare(t, s, st.perform(t))
-	runs, err := history.Read(t.Context(), st.node.Client.Engine, st.node.Log, st.place)
+	runs, err := history.Read(t.Context(), st.node.Client.Engine, st.node.Log, st.ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ const (
 // the engine has failures to keep.
 type breaks struct{ leg, workflow sync.Once }
 
-func (b *breaks) at(p host.Point, _ journal.Place, task string) {
+func (b *breaks) at(p host.Point, _ journal.Ref, task string) {
 	switch {
 	case p == host.PointLegEnd && task == host.Root:
 		b.leg.Do(func() { panic(legBreak) })
@@ -184,7 +184,7 @@ func failuresOf(t *testing.T, r history.Run) []string {
 func fieldNames() []string {
 	names, seen := map[string]bool{}, map[reflect.Type]bool{}
 	for _, t := range []reflect.Type{
-		reflect.TypeFor[leg.Begin](), reflect.TypeFor[leg.Confession](), reflect.TypeFor[leg.Input](),
+		reflect.TypeFor[leg.Begin](), reflect.TypeFor[leg.BrokenRun](), reflect.TypeFor[leg.Input](),
 		reflect.TypeFor[leg.Result](),
 	} {
 		addFields(names, seen, t)

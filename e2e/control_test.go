@@ -14,7 +14,7 @@ import (
 // TestTextInAHistoryIsFound shows that the search for text in histories finds some.
 func TestTextInAHistoryIsFound(t *testing.T) {
 	entries := []journal.Entry{
-		{Row: journal.Said{Parts: []chat.Part{{Kind: chat.PartText, Text: "Please feed the \"canary\" before it is dark outside"}}}},
+		{Row: journal.MessageReceived{Parts: []chat.Part{{Kind: chat.PartText, Text: "Please feed the \"canary\" before it is dark outside"}}}},
 	}
 	snippets := snippetsOf(entries)
 	if diff := cmp.Diff([]string{"before it is dark outside"}, snippets); diff != "" {
@@ -32,7 +32,7 @@ func TestTextInAHistoryIsFound(t *testing.T) {
 func TestOrderIsPartOfTheJournal(t *testing.T) {
 	in := journal.In{Agent: "main", Task: "main"}
 	end := func(call string) journal.Entry {
-		return journal.Entry{Row: journal.Resulted{In: in, Call: call, Status: journal.CallCompleted, Duration: 7}}
+		return journal.Entry{Row: journal.ToolReturned{In: in, Call: call, Status: journal.CallCompleted, Duration: 7}}
 	}
 	turn := journal.Entry{Row: journal.TurnEnded{In: in, Serial: 1, Turn: 1, Status: chat.StatusCompleted}}
 	text := func(entries ...journal.Entry) string {

@@ -102,18 +102,18 @@ func checkDrained(t *testing.T, entries []journal.Entry, ended time.Time) {
 	found := map[string]count{}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Requested:
+		case journal.ModelCalled:
 			c := found[r.Agent]
 			c.Requests++
 			found[r.Agent] = c
-		case journal.Responded:
+		case journal.ModelReplied:
 			c := found[r.Agent]
 			c.Responses++
 			found[r.Agent] = c
 			if r.Agent == "main/1.0.0" && e.At.After(ended) {
 				t.Errorf("the reply to the first call was recorded %v after the worker's end", e.At.Sub(ended))
 			}
-		case journal.Spoke:
+		case journal.MessageAdded:
 			if r.Message.Speaker == chat.Assistant {
 				c := found[r.Agent]
 				c.Replies++
@@ -132,7 +132,7 @@ func checkDrained(t *testing.T, entries []journal.Entry, ended time.Time) {
 // each.
 func (st *stage) checkHandedOver(t *testing.T) {
 	t.Helper()
-	runs, err := history.Read(t.Context(), st.node.Client.Engine, st.node.Log, st.place)
+	runs, err := history.Read(t.Context(), st.node.Client.Engine, st.node.Log, st.ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func (st *stage) found(t *testing.T) (map[string]string, error) {
 func (st *stage) normal(text string) string {
 	text = clockTime.ReplaceAllString(text, "TIME")
 	text = strings.ReplaceAll(requestID.ReplaceAllString(text, "REQUEST"), st.spec.Folder, "WORK")
-	return strings.ReplaceAll(text, st.place.Conversation, "CONVERSATION")
+	return strings.ReplaceAll(text, st.ref.Conversation, "CONVERSATION")
 }
 
 // clockTime is a moment as the results of tools name it.

@@ -63,7 +63,7 @@ func TestForgedDecisions(t *testing.T) {
 			}
 		}
 		approved := slices.ContainsFunc(entries, func(e journal.Entry) bool {
-			c, ok := e.Row.(journal.Closed)
+			c, ok := e.Row.(journal.ApprovalClosed)
 			return ok && c.Call == "1.1" && c.Status == "approved"
 		})
 		wall.Try(approved, "%s: the journal says that it was approved", name)
@@ -75,13 +75,13 @@ func (st *stage) forge(t *testing.T, call, how string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	entries, err := st.node.Log.Find(ctx, st.place, journal.Wanted{In: journal.In{Agent: mainRole, Task: mainRole}, Call: call}.Key())
+	entries, err := st.node.Log.Find(ctx, st.ref, journal.ApprovalRequested{In: journal.In{Agent: mainRole, Task: mainRole}, Call: call}.Key())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d approvals: %v", len(entries), err)
 	}
-	wanted, _ := entries[0].Row.(journal.Wanted)
+	wanted, _ := entries[0].Row.(journal.ApprovalRequested)
 	event := fmt.Sprintf(`{"name":"Decided","event":{"at":%d,"call":%q,"hash":%q,"allow":true,%s}}`, time.Now().UnixMilli(), call, wanted.Hash, how)
-	err = st.node.Client.Engine.SignalWorkflow(ctx, host.RunID(st.place, host.Root), "", "look", json.RawMessage(event))
+	err = st.node.Client.Engine.SignalWorkflow(ctx, host.RunID(st.ref, host.Root), "", "look", json.RawMessage(event))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestForTheTaskIsWhatWasShown(t *testing.T) {
 	}
 	decided := 0
 	for _, e := range entries {
-		if _, ok := e.Row.(journal.Decided); ok {
+		if _, ok := e.Row.(journal.ApprovalDecided); ok {
 			decided++
 		}
 	}
@@ -82,9 +82,9 @@ func (st *stage) asked(t *testing.T, call string) bool {
 	defer stop()
 	in, asked := journal.In{Agent: mainRole, Task: mainRole}, false
 	err := st.until(ctx, func() (bool, error) {
-		entries, err := st.node.Log.Find(ctx, st.place, journal.Wanted{In: in, Call: call}.Key(), journal.Resulted{In: in, Call: call}.Key())
+		entries, err := st.node.Log.Find(ctx, st.ref, journal.ApprovalRequested{In: in, Call: call}.Key(), journal.ToolReturned{In: in, Call: call}.Key())
 		for _, e := range entries {
-			_, wanted := e.Row.(journal.Wanted)
+			_, wanted := e.Row.(journal.ApprovalRequested)
 			asked = asked || wanted
 		}
 		return len(entries) > 0, err

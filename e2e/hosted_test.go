@@ -57,7 +57,7 @@ func TestHosted(t *testing.T) {
 	}
 	run, out := h.ask(t, "What is in the file?")
 	h.await(t, "slow")
-	place, holder := h.holder(t)
+	ref, holder := h.holder(t)
 	killed := workers[holder]
 	if killed == nil {
 		t.Fatalf("process %d works for the run, and is none of the workers", holder)
@@ -70,7 +70,7 @@ func TestHosted(t *testing.T) {
 	delete(workers, holder)
 	awaitEnd(t, run, time.Now().Add(patience))
 	t.Logf("the answer came %v after the kill", time.Since(died))
-	checkAnswer(t, out.Bytes(), place, "It is a bird.", host.Root, "main/1.0.0")
+	checkAnswer(t, out.Bytes(), ref, "It is a bird.", host.Root, "main/1.0.0")
 	for _, w := range workers {
 		if err := w.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -80,10 +80,10 @@ func TestHosted(t *testing.T) {
 
 	h.start(t, "worker: ready", append(serve, "--build", "1.4.2")...)
 	h.finish(t, "promote", "--build", "1.4.2")
-	run, out = h.ask(t, "Thank you", "--continue", place.Conversation)
+	run, out = h.ask(t, "Thank you", "--continue", ref.Conversation)
 	awaitEnd(t, run, time.Now().Add(patience))
-	checkAnswer(t, out.Bytes(), place, "You are welcome.", host.Root)
-	h.checkBooks(t, place)
+	checkAnswer(t, out.Bytes(), ref, "You are welcome.", host.Root)
+	h.checkBooks(t, ref)
 	rules := map[string]int{"send": 1, "read": 1, "slow": 1, "report": 1, "answer": 1, "thanks": 1}
 	if diff := cmp.Diff(rules, asked(h.meter(t))); diff != "" {
 		t.Errorf("what the model should be asked (-) and what it was (+):\n%s", diff)
@@ -249,7 +249,7 @@ func (h *hosted) await(t *testing.T, rule string) {
 }
 
 // holder finds the one conversation in the journal, and the process that works for its sub-agent.
-func (h *hosted) holder(t *testing.T) (journal.Place, int) {
+func (h *hosted) holder(t *testing.T) (journal.Ref, int) {
 	t.Helper()
 	log, err := postgres.Open(t.Context(), postgres.Options{DSN: h.value("JOURNAL_DSN")})
 	if err != nil {
@@ -261,23 +261,23 @@ func (h *hosted) holder(t *testing.T) (journal.Place, int) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d conversations instead of one: %v", len(list), err)
 	}
-	place := journal.Place{Tenant: app.LocalTenant, Conversation: list[0].ID}
+	ref := journal.Ref{Tenant: app.LocalTenant, Conversation: list[0].ID}
 	in := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
-	entries, err := log.Find(t.Context(), place, journal.Started{In: in, Call: "1.0", Attempt: 1}.Key())
+	entries, err := log.Find(t.Context(), ref, journal.ToolStarted{In: in, Call: "1.0", Attempt: 1}.Key())
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("nobody has read the file: %v", err)
 	}
-	started, _ := entries[0].Row.(journal.Started)
+	started, _ := entries[0].Row.(journal.ToolStarted)
 	_, pid, _ := strings.Cut(started.Worker, "/")
 	var number int
 	if _, err := fmt.Sscan(pid, &number); err != nil {
 		t.Fatalf("the worker is called %q: %v", started.Worker, err)
 	}
-	return place, number
+	return ref, number
 }
 
 // checkAnswer holds what run printed against what the model said, and against the agents of the turn.
-func checkAnswer(t *testing.T, out []byte, place journal.Place, result string, agents ...string) {
+func checkAnswer(t *testing.T, out []byte, ref journal.Ref, result string, agents ...string) {
 	t.Helper()
 	type agent struct {
 		Agent  string `json:"agent_path"`
@@ -288,7 +288,7 @@ func checkAnswer(t *testing.T, out []byte, place journal.Place, result string, a
 		Agents                       []agent
 	}
 	want := found
-	want.Conversation, want.Status, want.Result = place.Conversation, "completed", result
+	want.Conversation, want.Status, want.Result = ref.Conversation, "completed", result
 	for _, id := range agents {
 		want.Agents = append(want.Agents, agent{id, "completed"})
 	}
@@ -301,12 +301,12 @@ func checkAnswer(t *testing.T, out []byte, place journal.Place, result string, a
 }
 
 // checkBooks holds the journal against what must be true of every one.
-func (h *hosted) checkBooks(t *testing.T, place journal.Place) {
+func (h *hosted) checkBooks(t *testing.T, ref journal.Ref) {
 	t.Helper()
-	if err := journal.Verify(t.Context(), h.log, place); err != nil {
+	if err := journal.Verify(t.Context(), h.log, ref); err != nil {
 		t.Error(err)
 	}
-	entries, err := h.log.Entries(t.Context(), place, 0, journal.PageMaxLimit)
+	entries, err := h.log.Entries(t.Context(), ref, 0, journal.PageMaxLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

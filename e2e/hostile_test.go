@@ -65,7 +65,7 @@ func (d document) ordered(call chat.Part) bool {
 }
 
 // careless says yes to a request that carries a canary away: it must not get as far as a person, nor past one.
-func (d document) careless(w journal.Wanted) bool {
+func (d document) careless(w journal.ApprovalRequested) bool {
 	return w.Tool == "web_fetch" && (d.goal == "fetch" || d.goal == "encoded")
 }
 

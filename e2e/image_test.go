@@ -61,11 +61,11 @@ func TestImage(t *testing.T) {
 				if strings.Contains(string(row), content[:100]) {
 					t.Errorf("%s: row %s holds the picture", on.name, e.Row.Key())
 				}
-				if r, ok := e.Row.(journal.Resulted); ok && len(r.Images) == 1 {
+				if r, ok := e.Row.(journal.ToolReturned); ok && len(r.Images) == 1 {
 					kept = r.Images[0]
 				}
 			}
-			text, err := st.node.Log.Text(t.Context(), st.place, kept)
+			text, err := st.node.Log.Text(t.Context(), st.ref, kept)
 			if err != nil || text != "data:image/png;base64,"+content {
 				t.Errorf("%s: kept under %q is %.60s, %v", on.name, kept, text, err)
 			}

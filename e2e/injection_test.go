@@ -234,15 +234,15 @@ func (g *ground) approveNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	desk := app.OpenServerDesk(loaded)
+	manager := app.OpenMCPManager(loaded)
 	defer func() {
-		if err := desk.Close(); err != nil {
+		if err := manager.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	listed, err := desk.Look(t.Context(), "notes")
+	listed, err := manager.Look(t.Context(), "notes")
 	if err == nil {
-		err = desk.Approve(listed)
+		err = manager.Approve(listed)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -299,19 +299,19 @@ func (g *ground) play(t *testing.T) {
 }
 
 // talk says things in a conversation of its own, and decides whatever a person is asked. It gives all rows.
-func (g *ground) talk(t *testing.T, conversation string, yes func(journal.Wanted) bool, said ...string) []journal.Entry {
+func (g *ground) talk(t *testing.T, conversation string, yes func(journal.ApprovalRequested) bool, said ...string) []journal.Entry {
 	t.Helper()
 	st := *g.stage
-	st.place.Conversation = conversation
+	st.ref.Conversation = conversation
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	if err := st.node.Open(ctx, st.place, app.Talk{By: person, Workspace: st.spec.Workspace}); err != nil {
+	if err := st.node.Open(ctx, st.ref, app.NewConversation{By: person, Workspace: st.spec.Workspace}); err != nil {
 		t.Errorf("%s: %v", conversation, err)
 		return nil
 	}
 	var entries []journal.Entry
 	for turn, text := range said {
-		_, err := st.node.Client.Say(ctx, st.place, durable.Message{
+		_, err := st.node.Client.Say(ctx, st.ref, durable.Message{
 			ID: fmt.Sprintf("m%d", turn), By: person, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
 		})
 		if err == nil {
@@ -331,21 +331,21 @@ func (g *ground) talk(t *testing.T, conversation string, yes func(journal.Wanted
 }
 
 // decideAll decides everything that is open, and counts the turns that have ended.
-func (g *ground) decideAll(ctx context.Context, st *stage, entries []journal.Entry, yes func(journal.Wanted) bool) (turns int) {
+func (g *ground) decideAll(ctx context.Context, st *stage, entries []journal.Entry, yes func(journal.ApprovalRequested) bool) (turns int) {
 	decided := map[string]bool{}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
 		case journal.TurnEnded:
 			turns++
-		case journal.Decided:
+		case journal.ApprovalDecided:
 			decided[r.Agent+"#"+r.Call] = true
 		default: // tells nothing of decisions
 		}
 	}
 	for _, e := range entries {
-		if w, ok := e.Row.(journal.Wanted); ok && !decided[w.Agent+"#"+w.Call] {
+		if w, ok := e.Row.(journal.ApprovalRequested); ok && !decided[w.Agent+"#"+w.Call] {
 			// One that has expired or was cancelled meanwhile needs no answer.
-			_ = st.node.Client.Decide(ctx, st.place, journal.Decided{
+			_ = st.node.Client.Decide(ctx, st.ref, journal.ApprovalDecided{
 				In: w.In, Call: w.Call, Hash: w.Hash, By: person, Scope: "once", Allow: yes(w),
 			})
 		}
@@ -368,16 +368,16 @@ func (g *ground) show(t *testing.T, d document) {
 	tried, asked, refused, compacted := 0, 0, 0, false
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Spoke:
+		case journal.MessageAdded:
 			compacted = compacted || strings.HasPrefix(r.Message.ID, journal.CompactMark)
 			for _, p := range r.Message.Parts {
 				if p.Kind == chat.PartToolUse && d.ordered(p) {
 					tried++
 				}
 			}
-		case journal.Wanted:
+		case journal.ApprovalRequested:
 			asked++
-		case journal.Resulted:
+		case journal.ToolReturned:
 			if strings.Contains(r.Text, "must not leave this machine") {
 				refused++
 			}
@@ -417,8 +417,8 @@ func (g *ground) control(t *testing.T) {
 		"command": a.order("shell", map[string]any{"command": "touch clean-command"}),
 		"send":    a.order("mcp__notes__send", map[string]any{"text": "control-send"}),
 	} {
-		for _, e := range g.talk(t, "control-"+g.name+"-"+name, func(journal.Wanted) bool { return false }, order) {
-			if w, ok := e.Row.(journal.Wanted); ok {
+		for _, e := range g.talk(t, "control-"+g.name+"-"+name, func(journal.ApprovalRequested) bool { return false }, order) {
+			if w, ok := e.Row.(journal.ApprovalRequested); ok {
 				t.Errorf("control %s: a person was asked about %s", name, w.Call)
 			}
 		}

@@ -82,7 +82,7 @@ func TestLostRuns(t *testing.T) {
 				}
 			}
 			for _, e := range st.settle(t) {
-				if end, ok := e.Row.(journal.Finished); ok && end.Reason == "lost" {
+				if end, ok := e.Row.(journal.TaskEnded); ok && end.Reason == "lost" {
 					t.Errorf("the books of %s were closed, and it could go on", end.Agent)
 				}
 			}
@@ -103,7 +103,7 @@ func (st *stage) stuck(t *testing.T) (tasks string) {
 		tasks = ""
 		left, err := st.node.Log.Working(ctx, time.Now().Add(time.Hour), journal.WorkingTask{}, journal.PageMaxLimit)
 		for _, w := range left {
-			if w.Place == st.place {
+			if w.Ref == st.ref {
 				tasks += " " + w.Task
 			}
 		}
@@ -115,7 +115,7 @@ func (st *stage) stuck(t *testing.T) (tasks string) {
 // lose has the engine end a run without telling it.
 func (st *stage) lose(t *testing.T, agent string) {
 	t.Helper()
-	if err := st.node.Client.Engine.TerminateWorkflow(t.Context(), host.RunID(st.place, agent), "", "the engine lost it"); err != nil {
+	if err := st.node.Client.Engine.TerminateWorkflow(t.Context(), host.RunID(st.ref, agent), "", "the engine lost it"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -123,7 +123,7 @@ func (st *stage) lose(t *testing.T, agent string) {
 // suspect tells the orchestrator that the engine may not run all of its sub-agents.
 func (st *stage) suspect(t *testing.T) {
 	t.Helper()
-	err := st.node.Client.Engine.SignalWorkflow(t.Context(), host.RunID(st.place, host.Root), "", "check", nil)
+	err := st.node.Client.Engine.SignalWorkflow(t.Context(), host.RunID(st.ref, host.Root), "", "check", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func (st *stage) waitFound(t *testing.T, agent string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	err := st.until(ctx, func() (bool, error) { return st.node.Client.Runs(ctx, st.place, agent) })
+	err := st.until(ctx, func() (bool, error) { return st.node.Client.Runs(ctx, st.ref, agent) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (st *stage) waitFound(t *testing.T, agent string) {
 func (st *stage) roll(t *testing.T) {
 	t.Helper()
 	for i := range 1000 {
-		run, err := st.node.Client.Engine.DescribeWorkflowExecution(t.Context(), host.RunID(st.place, host.Root), "")
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(t.Context(), host.RunID(st.ref, host.Root), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,14 +175,14 @@ func TestNewerEvents(t *testing.T) {
 		st.do(t, line)
 	}
 	event := fmt.Sprintf(`{"name":"CancelRequestedAnew","event":{"at":%d,"id":"c","reason":"user","by":%q}}`, time.Now().UnixMilli(), person)
-	post := journal.Posted{ID: "anew", Topic: "told", To: host.Root, Event: json.RawMessage(event)}
-	if _, err := on.control.Log.Append(t.Context(), st.place, time.Now(), post); err != nil {
+	post := journal.MailPosted{ID: "anew", Topic: "told", To: host.Root, Event: json.RawMessage(event)}
+	if _, err := on.control.Log.Append(t.Context(), st.ref, time.Now(), post); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	workflow := host.RunID(st.place, host.Root)
-	if err := st.node.Client.Rouse(ctx, workflow); err != nil {
+	workflow := host.RunID(st.ref, host.Root)
+	if err := st.node.Client.Wake(ctx, workflow); err != nil {
 		t.Fatal(err)
 	}
 	err := st.until(ctx, func() (bool, error) {
@@ -235,10 +235,10 @@ type upgrade struct {
 }
 
 // Mail implements journal.Reader.
-func (u *upgrade) Mail(ctx context.Context, place journal.Place, agent string) ([]journal.Entry, error) {
-	entries, err := u.Log.Mail(ctx, place, agent)
+func (u *upgrade) Mail(ctx context.Context, ref journal.Ref, agent string) ([]journal.Entry, error) {
+	entries, err := u.Log.Mail(ctx, ref, agent)
 	for i, e := range entries {
-		if p, ok := e.Row.(journal.Posted); ok && u.done.Load() {
+		if p, ok := e.Row.(journal.MailPosted); ok && u.done.Load() {
 			p.Event = bytes.ReplaceAll(p.Event, []byte(`"CancelRequestedAnew"`), []byte(`"CancelRequested"`))
 			entries[i].Row = p
 		}

@@ -119,14 +119,14 @@ func (h *hosted) spoken(t *testing.T, at string, who resident) []byte {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	place := journal.Place{Tenant: who.tenant, Conversation: "long"}
+	ref := journal.Ref{Tenant: who.tenant, Conversation: "long"}
 	rows := []journal.Row{journal.Opened{By: "loud", Title: "Long"}}
 	for i := range written {
 		text := fmt.Sprintf("message %d of %s about plums and %s", i, rand.Text(), rand.Text())
-		rows = append(rows, journal.Said{ID: fmt.Sprint(i), By: "loud", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}})
+		rows = append(rows, journal.MessageReceived{ID: fmt.Sprint(i), By: "loud", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}})
 	}
 	for part := range slices.Chunk(rows, 500) {
-		if _, err := log.Append(t.Context(), place, time.Now(), part...); err != nil {
+		if _, err := log.Append(t.Context(), ref, time.Now(), part...); err != nil {
 			t.Fatal(err)
 		}
 	}

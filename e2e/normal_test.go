@@ -74,8 +74,8 @@ func byDepth(a, b string) int {
 
 func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(string) string) error {
 	switch r := row.(type) {
-	case journal.Posted, journal.Delivered:
-	case journal.Moved:
+	case journal.MailPosted, journal.MailDelivered:
+	case journal.StatusChanged:
 		a.moves = append(a.moves, statusName(r))
 	case journal.Stepped:
 		return a.step(r, normal)
@@ -85,13 +85,13 @@ func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(stri
 			return err
 		}
 		l := line{text: string(encoded.Kind) + " " + text}
-		if encoded.Kind == journal.KindStarted || encoded.Kind == journal.KindResulted {
+		if encoded.Kind == journal.KindToolStarted || encoded.Kind == journal.KindToolReturned {
 			l.class, l.order = "call", encoded.Key
-			if encoded.Kind == journal.KindStarted {
+			if encoded.Kind == journal.KindToolStarted {
 				l.order = "\x00" + encoded.Key
 			}
 		}
-		if encoded.Kind == journal.KindAnswered {
+		if encoded.Kind == journal.KindQuestionAnswered {
 			l.class, l.order = "answer", encoded.Key
 		}
 		if call, ok := sideOf(row); ok {
@@ -104,7 +104,7 @@ func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(stri
 }
 
 // statusName is the status that a task came to, with the reason of one that waits.
-func statusName(r journal.Moved) string {
+func statusName(r journal.StatusChanged) string {
 	if r.Reason == "" {
 		return string(r.Status)
 	}
@@ -124,9 +124,9 @@ func eventName(r journal.Stepped) string {
 func sideOf(row journal.Row) (string, bool) {
 	call := ""
 	switch r := row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		call = r.Call
-	case journal.Responded:
+	case journal.ModelReplied:
 		call = r.Call
 	default:
 	}

@@ -217,9 +217,9 @@ func chatTold(t *testing.T, b bridged) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := b.place
-	place.Conversation = extraOf(t, told.RawJSON()).Conversation
-	said, err := b.node.Log.Chat(t.Context(), place, journal.Page{})
+	ref := b.ref
+	ref.Conversation = extraOf(t, told.RawJSON()).Conversation
+	said, err := b.node.Log.Chat(t.Context(), ref, journal.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,8 +342,8 @@ func chatGone(t *testing.T, on *stack) {
 		if !s.Next() {
 			t.Fatal(s.Err())
 		}
-		place := b.place
-		place.Conversation = extraOf(t, s.Current().RawJSON()).Conversation
+		ref := b.ref
+		ref.Conversation = extraOf(t, s.Current().RawJSON()).Conversation
 		if err := b.until(briefly(t), func() (bool, error) { return b.provider.begun("slow") > before, nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -351,24 +351,24 @@ func chatGone(t *testing.T, on *stack) {
 			t.Fatal(err)
 		}
 		if want {
-			if err := b.until(briefly(t), func() (bool, error) { return stopped(t, b, place), nil }); err != nil {
+			if err := b.until(briefly(t), func() (bool, error) { return stopped(t, b, ref), nil }); err != nil {
 				t.Errorf("a client that wished to cancel: %v", err)
 			}
 			continue
 		}
 		time.Sleep(time.Second)
-		if stopped(t, b, place) {
+		if stopped(t, b, ref) {
 			t.Error("a run was cancelled because its client went away")
 		}
-		if err := b.node.Client.Cancel(t.Context(), place, "x", person, ""); err != nil {
+		if err := b.node.Client.Cancel(t.Context(), ref, "x", person, ""); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func stopped(t *testing.T, b bridged, place journal.Place) bool {
+func stopped(t *testing.T, b bridged, ref journal.Ref) bool {
 	t.Helper()
-	entries, err := b.node.Log.Entries(t.Context(), place, 0, 1000)
+	entries, err := b.node.Log.Entries(t.Context(), ref, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type stage struct {
 	*scenario
 	stack    *stack
 	spec     nodeSpec
-	place    journal.Place
+	ref      journal.Ref
 	provider *provider
 	// node is what people use; workers are apart from it.
 	node    *app.Node
@@ -53,7 +53,7 @@ func newStage(t *testing.T, s *scenario, on *stack, legEffects int) *stage {
 	t.Helper()
 	st := &stage{scenario: s, stack: on, provider: newProvider(t, s.script, s.held()...), logs: &logs{}}
 	id := fmt.Sprintf("%s-%d", s.name, legEffects)
-	st.place = journal.Place{Tenant: app.LocalTenant, Conversation: id}
+	st.ref = journal.Ref{Tenant: app.LocalTenant, Conversation: id}
 	home := t.TempDir()
 	st.spec = on.spec()
 	st.spec.Home, st.spec.Folder, st.spec.Workspace = home, filepath.Join(home, "work"), "w-"+id
@@ -204,7 +204,7 @@ func (st *stage) act(t *testing.T, c command) error {
 }
 
 func (st *stage) open(ctx context.Context, c command) error {
-	talk := app.Talk{By: person, Workspace: st.spec.Workspace}
+	talk := app.NewConversation{By: person, Workspace: st.spec.Workspace}
 	for _, word := range c.args {
 		key, value, _ := strings.Cut(word, "=")
 		var err error
@@ -222,7 +222,7 @@ func (st *stage) open(ctx context.Context, c command) error {
 			return err
 		}
 	}
-	return st.node.Open(ctx, st.place, talk)
+	return st.node.Open(ctx, st.ref, talk)
 }
 
 // person is what people do. A decision or a message to somebody who has finished is no error here:
@@ -238,7 +238,7 @@ func (st *stage) person(ctx context.Context, c command) error {
 		if c.verb != "say" {
 			m.InReplyTo = c.args[2]
 		}
-		_, err = client.Say(ctx, st.place, m)
+		_, err = client.Say(ctx, st.ref, m)
 	case "allow", "edit", "deny":
 		err = st.decide(ctx, c)
 	case "cancel":
@@ -246,10 +246,10 @@ func (st *stage) person(ctx context.Context, c command) error {
 		if len(c.args) == 3 {
 			task = c.args[2]
 		}
-		err = client.Cancel(ctx, st.place, c.args[0], person, task)
+		err = client.Cancel(ctx, st.ref, c.args[0], person, task)
 	case "close":
 		st.closed = true
-		err = client.Close(ctx, st.place, person)
+		err = client.Close(ctx, st.ref, person)
 	default:
 		return fmt.Errorf("nobody can %s", c.verb)
 	}
@@ -261,15 +261,15 @@ func (st *stage) person(ctx context.Context, c command) error {
 
 func (st *stage) decide(ctx context.Context, c command) error {
 	in := journal.In{Agent: c.args[0], Task: c.args[0]}
-	entries, err := st.node.Log.Find(ctx, st.place, journal.Wanted{In: in, Call: c.args[1]}.Key())
+	entries, err := st.node.Log.Find(ctx, st.ref, journal.ApprovalRequested{In: in, Call: c.args[1]}.Key())
 	if err != nil || len(entries) == 0 {
 		return fmt.Errorf("no approval of %v is open: %w", c.args, err)
 	}
-	wanted, ok := entries[0].Row.(journal.Wanted)
+	wanted, ok := entries[0].Row.(journal.ApprovalRequested)
 	if !ok {
 		return fmt.Errorf("%v is no approval", c.args)
 	}
-	d := journal.Decided{
+	d := journal.ApprovalDecided{
 		In: wanted.In, Call: wanted.Call, Hash: wanted.Hash, Allow: c.verb != "deny", By: person, Scope: "once",
 	}
 	if c.verb == "edit" {
@@ -280,7 +280,7 @@ func (st *stage) decide(ctx context.Context, c command) error {
 	if len(c.args) == 3 {
 		d.Scope = c.args[2]
 	}
-	return st.node.Client.Decide(ctx, st.place, d)
+	return st.node.Client.Decide(ctx, st.ref, d)
 }
 
 // both does two things at once.
@@ -321,7 +321,7 @@ func (st *stage) wait(ctx context.Context, c command) error {
 		return st.waitRule(ctx, c)
 	case "row":
 		return st.until(ctx, func() (bool, error) {
-			entries, err := st.node.Log.Find(ctx, st.place, word)
+			entries, err := st.node.Log.Find(ctx, st.ref, word)
 			return len(entries) > 0, err
 		})
 	case "file":
@@ -365,7 +365,7 @@ func (st *stage) waitCourse(ctx context.Context, c command) error {
 		switch r := row.(type) {
 		case journal.Stepped:
 			return c.args[0] == "step" && r.Agent == agent && eventName(r) == name
-		case journal.Moved:
+		case journal.StatusChanged:
 			return c.args[0] == "move" && r.Agent == agent && statusName(r) == name
 		default:
 			return false
@@ -377,7 +377,7 @@ func (st *stage) waitCourse(ctx context.Context, c command) error {
 func (st *stage) waitBeat(ctx context.Context, agent string) error {
 	first := time.Time{}
 	return st.until(ctx, func() (bool, error) {
-		run, err := st.node.Client.Engine.DescribeWorkflowExecution(ctx, host.RunID(st.place, agent), "")
+		run, err := st.node.Client.Engine.DescribeWorkflowExecution(ctx, host.RunID(st.ref, agent), "")
 		legs := run.GetPendingActivities()
 		if err != nil || len(legs) == 0 {
 			return false, err
@@ -408,7 +408,7 @@ func (st *stage) release(ctx context.Context, c command) error {
 func (st *stage) waitTold(ctx context.Context) error {
 	return st.until(ctx, func() (bool, error) {
 		posts, err := st.node.Log.Pending(ctx, time.Now().Add(time.Hour), 1000)
-		here := func(p journal.Post) bool { return p.Place == st.place }
+		here := func(p journal.Post) bool { return p.Ref == st.ref }
 		return err == nil && !slices.ContainsFunc(posts, here), err
 	})
 }
@@ -459,7 +459,7 @@ func (st *stage) until(ctx context.Context, there func() (bool, error)) error {
 func (st *stage) entries(ctx context.Context) ([]journal.Entry, error) {
 	var out []journal.Entry
 	for {
-		page, err := st.node.Log.Entries(ctx, st.place, int64(len(out)), journal.PageMaxLimit)
+		page, err := st.node.Log.Entries(ctx, st.ref, int64(len(out)), journal.PageMaxLimit)
 		if err != nil {
 			return nil, err
 		}

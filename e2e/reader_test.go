@@ -66,11 +66,11 @@ func TestTheReaderKeepsItsParentClean(t *testing.T) {
 		report := ""
 		for _, e := range entries {
 			switch r := e.Row.(type) {
-			case journal.Finished:
+			case journal.TaskEnded:
 				if err := json.Unmarshal(r.Outcome, &outcome); err != nil {
 					t.Fatal(err)
 				}
-			case journal.Resulted:
+			case journal.ToolReturned:
 				if r.Agent == mainRole && r.Call == "1.0" {
 					report = r.Text
 				}

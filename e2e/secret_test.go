@@ -162,12 +162,12 @@ func (p *secretPlay) histories(t *testing.T, s *stack, printed []byte) []byte {
 	var out bytes.Buffer
 	seen := map[string]bool{}
 	for _, match := range printedID.FindAllSubmatch(printed, -1) {
-		place := journal.Place{Tenant: app.LocalTenant, Conversation: string(match[1])}
-		if seen[place.Conversation] {
+		ref := journal.Ref{Tenant: app.LocalTenant, Conversation: string(match[1])}
+		if seen[ref.Conversation] {
 			continue
 		}
-		seen[place.Conversation] = true
-		runs, err := history.Listed(t.Context(), engine, place)
+		seen[ref.Conversation] = true
+		runs, err := history.Listed(t.Context(), engine, ref)
 		if err != nil {
 			t.Fatal(err)
 		}

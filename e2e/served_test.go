@@ -47,7 +47,7 @@ func reportServed() {
 func (st *stage) checkServed(t *testing.T, entries []journal.Entry) {
 	t.Helper()
 	server := api.New(api.Options{
-		Log: st.node.Log, Bus: st.node.Bus, Door: someDoors(), Commands: st.node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
+		Log: st.node.Log, Bus: st.node.Bus, Authenticator: someAuthenticators(), Commands: st.node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
 		Roles: st.node.Catalogue(), Version: "test",
 	})
 	listening := httptest.NewServer(server)
@@ -55,7 +55,7 @@ func (st *stage) checkServed(t *testing.T, entries []journal.Entry) {
 	defer server.Close()
 	url := listening.URL
 	c := &client.Client{BaseURL: url, Key: adaToken, HTTP: contracted(t, url)}
-	ctx, id := briefly(t), st.place.Conversation
+	ctx, id := briefly(t), st.ref.Conversation
 	state, err := c.Conversation(ctx, id)
 	if err != nil {
 		t.Error(err)
@@ -94,7 +94,7 @@ func (st *stage) checkServed(t *testing.T, entries []journal.Entry) {
 // checkAgent reads all that there is about one agent.
 func (st *stage) checkAgent(ctx context.Context, t *testing.T, c *client.Client, agent string) {
 	t.Helper()
-	id := st.place.Conversation
+	id := st.ref.Conversation
 	if _, err := c.Agent(ctx, id, agent); err != nil {
 		t.Error(err)
 	}
@@ -122,7 +122,7 @@ func (st *stage) checkAgent(ctx context.Context, t *testing.T, c *client.Client,
 func lastTold(entries []journal.Entry) int64 {
 	for _, e := range slices.Backward(entries) {
 		switch kind := e.Row.Kind(); kind { //nolint:exhaustive // all others are events
-		case journal.KindStepped, journal.KindPosted, journal.KindDelivered:
+		case journal.KindStepped, journal.KindMailPosted, journal.KindMailDelivered:
 		default:
 			return e.Seq
 		}

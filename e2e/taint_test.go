@@ -77,12 +77,12 @@ func TestTaint(t *testing.T) {
 				began := map[string]bool{}
 				for _, e := range entries {
 					switch r := e.Row.(type) {
-					case journal.Wanted:
+					case journal.ApprovalRequested:
 						asked = append(asked, r.Agent+"#"+r.Call)
 						if want := []journal.Source{{Kind: "web", Name: "127.0.0.1"}}; gocmp.Diff(want, r.Sources) != "" || r.Pattern != "" {
 							t.Errorf("%s: a person was shown %+v", name, r)
 						}
-					case journal.Started:
+					case journal.ToolStarted:
 						began[r.Agent+"#"+r.Call] = true
 					default: // tells nothing of what was asked or ran
 					}

@@ -124,7 +124,7 @@ func (b *build) stop(t *testing.T) {
 // talk is a conversation. Whoever talks does not choose a build.
 func (b *build) talk(id string) *stage {
 	st := *b.stage
-	st.place = journal.Place{Tenant: app.LocalTenant, Conversation: id}
+	st.ref = journal.Ref{Tenant: app.LocalTenant, Conversation: id}
 	return &st
 }
 
@@ -144,7 +144,7 @@ func (st *stage) builds(t *testing.T, agent string, want ...[]string) {
 	defer stop()
 	diff := ""
 	err := st.until(ctx, func() (bool, error) {
-		runs, err := history.Chain(ctx, st.node.Client.Engine, host.RunID(st.place, agent))
+		runs, err := history.Chain(ctx, st.node.Client.Engine, host.RunID(st.ref, agent))
 		var found [][]string
 		for _, r := range runs {
 			found = append(found, r.Builds())
@@ -153,7 +153,7 @@ func (st *stage) builds(t *testing.T, agent string, want ...[]string) {
 		return diff == "", err
 	})
 	if err != nil {
-		t.Errorf("the builds of %s in %s should be (-) and are (+): %v\n%s", agent, st.place.Conversation, err, diff)
+		t.Errorf("the builds of %s in %s should be (-) and are (+): %v\n%s", agent, st.ref.Conversation, err, diff)
 	}
 }
 
@@ -198,8 +198,8 @@ func goOver(t *testing.T, on *stack, idle *stage) {
 	var behind []string
 	err := idle.until(ctx, func() (bool, error) {
 		var err error
-		behind, err = on.control.Client.Behind(ctx, deployment, buildB)
-		return slices.Equal(behind, []string{host.RunID(idle.place, host.Root)}), err
+		behind, err = on.control.Client.OnOtherBuilds(ctx, deployment, buildB)
+		return slices.Equal(behind, []string{host.RunID(idle.ref, host.Root)}), err
 	})
 	if err != nil {
 		t.Fatalf("kept to the build before are %v: %v", behind, err)

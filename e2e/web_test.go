@@ -58,7 +58,7 @@ func TestWeb(t *testing.T) {
 			var got []tool.Page
 			var failed []string
 			for _, e := range entries {
-				r, ok := e.Row.(journal.Resulted)
+				r, ok := e.Row.(journal.ToolReturned)
 				if !ok || r.Agent != "main/1.0.0" {
 					continue
 				}
@@ -90,9 +90,9 @@ func checkReached(t *testing.T, entries []journal.Entry, site string) {
 	reached, calls := map[string]bool{}, 0
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Reached:
+		case journal.HostReached:
 			reached[r.Agent+"#"+r.Call+" http://"+net.JoinHostPort(r.Host, strconv.Itoa(r.Port))] = true
-		case journal.Resulted:
+		case journal.ToolReturned:
 			var facts tool.Facts
 			if err := json.Unmarshal(r.Facts, &facts); len(r.Facts) > 0 && err != nil {
 				t.Fatal(err)

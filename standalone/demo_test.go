@@ -14,7 +14,7 @@ import (
 // it, a tester change a Go module and run its tests in the sandbox. The person is asked about each
 // change and about the command, and the receipts say that what is claimed was done.
 func TestDemoAddsAFeature(t *testing.T) {
-	w := newWorkshop(t, "answer")
+	w := newProject(t, "answer")
 	up := w.retinue("up", "--demo", "--set", "sandbox.allow_root=true")
 	rest := waiting(t, up)
 	tty := onTerminal(t, w.retinue("run", "--demo", "Add a discount to the shop, with tests"))

@@ -27,7 +27,7 @@ default: {text: "One of them lied."}`
 // not.
 func TestRunShowsReceipts(t *testing.T) {
 	ask := func(format string) said {
-		w := newWorkshop(t, "claims")
+		w := newProject(t, "claims")
 		if err := os.WriteFile(filepath.Join(w.dir, "work", "note.md"), []byte("One.\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

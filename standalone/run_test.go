@@ -61,14 +61,14 @@ rules:
 default: {text: "I have read it twice: ${result}"}`,
 }
 
-// workshop is a folder with settings that ask a scripted model, and a data folder of its own.
-type workshop struct {
+// project is a folder with settings that ask a scripted model, and a data folder of its own.
+type project struct {
 	t    *testing.T
 	dir  string
 	args []string
 }
 
-func newWorkshop(t *testing.T, script string) *workshop {
+func newProject(t *testing.T, script string) *project {
 	t.Helper()
 	parsed, err := scripted.Parse(script, []byte(scripts[script]))
 	if err != nil {
@@ -83,7 +83,7 @@ func newWorkshop(t *testing.T, script string) *workshop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() }) // a slow reply may still be under way
-	w := &workshop{t: t, dir: t.TempDir()}
+	w := &project{t: t, dir: t.TempDir()}
 	for _, setting := range []string{
 		"data_dir=" + filepath.Join(w.dir, "data"), "providers.test.kind=anthropic",
 		"providers.test.base_url=" + server.AnthropicURL(), "providers.test.key={env:TEST_KEY}",
@@ -98,7 +98,7 @@ func newWorkshop(t *testing.T, script string) *workshop {
 }
 
 // retinue is a command in the workshop.
-func (w *workshop) retinue(args ...string) *exec.Cmd {
+func (w *project) retinue(args ...string) *exec.Cmd {
 	cmd := program(w.t, slices.Concat(args[:1], w.args, args[1:])...)
 	cmd.Dir = filepath.Join(w.dir, "work")
 	cmd.Env = append(cmd.Env, "TEST_KEY=key", "HOME="+w.dir, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=")
@@ -169,7 +169,7 @@ func TestExitCodes(t *testing.T) {
 		}, said{exitLimit, "", "*budget_exceeded*a limit was reached*"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := finish(t, newWorkshop(t, c.script).retinue(c.args...))
+			got := finish(t, newProject(t, c.script).retinue(c.args...))
 			if strings.HasPrefix(c.want.Stderr, "*") {
 				for part := range strings.SplitSeq(strings.Trim(c.want.Stderr, "*"), "*") {
 					if !strings.Contains(got.Stderr, part) {
@@ -284,7 +284,7 @@ func (h *overheard) rest() said {
 const stopLimit = 8 * time.Second
 
 func TestInterruptStopsAgentsAndWaits(t *testing.T) {
-	w := newWorkshop(t, "slow")
+	w := newProject(t, "slow")
 	cmd := w.retinue("run", "--output-format", "stream-json", "What is it?")
 	h := overhear(t, cmd)
 	h.until(`"type":"agent.started"`)
@@ -305,7 +305,7 @@ func TestInterruptStopsAgentsAndWaits(t *testing.T) {
 
 func TestSecondInterruptLeaves(t *testing.T) {
 	// Without a worker nobody stops the agents, so that only the second interrupt ends it.
-	w := newWorkshop(t, "slow")
+	w := newProject(t, "slow")
 	cmd := w.retinue("run", "--worker=false", "--output-format", "stream-json", "What is it?")
 	h := overhear(t, cmd)
 	h.until(`"type":"message.received"`)
@@ -329,7 +329,7 @@ func TestSecondInterruptLeaves(t *testing.T) {
 }
 
 func TestDemoInOneCommand(t *testing.T) {
-	w := newWorkshop(t, "answer")
+	w := newProject(t, "answer")
 	got := finish(t, w.retinue("run", "--demo", "Compare apples, pears and plums"))
 	lines := slices.Sorted(strings.Lines(got.Stderr)) // sub-agents work side by side, in any order
 	want := slices.Sorted(strings.Lines(demoLines))
@@ -369,7 +369,7 @@ DEMO: scripted model, no real model is asked
 `
 
 func TestApprovalsAreDeniedWhenNobodyIsThere(t *testing.T) {
-	w := newWorkshop(t, "answer")
+	w := newProject(t, "answer")
 	got := finish(t, w.retinue("run", "--demo", "--set", "permissions.ask=read_file", "Compare apples, pears and plums"))
 	if got.Code != exitPerson || strings.Count(got.Stderr, "read_file was denied") != 3 {
 		t.Errorf("exit code %d, want %d\n%s", got.Code, exitPerson, got.Stderr)
@@ -377,7 +377,7 @@ func TestApprovalsAreDeniedWhenNobodyIsThere(t *testing.T) {
 }
 
 func TestContinue(t *testing.T) {
-	w := newWorkshop(t, "answer")
+	w := newProject(t, "answer")
 	first := w.retinue("run", "--output-format", "json", "What is it?")
 	out, err := first.Output()
 	if err != nil {

@@ -37,7 +37,7 @@ func onServer(conversation string) bool {
 // TestCommandsGoThroughTheServer asks and answers through a server that runs, on a terminal and from another
 // process. What is seen is what is seen without one.
 func TestCommandsGoThroughTheServer(t *testing.T) {
-	w := newWorkshop(t, "asks")
+	w := newProject(t, "asks")
 	waiting(t, w.retinue("up"))
 	tty := onTerminal(t, w.retinue("run", "Paint the shed"))
 	tty.until("your answer (empty: decline): ")
@@ -60,7 +60,7 @@ func TestCommandsGoThroughTheServer(t *testing.T) {
 
 // TestRunGoesOnWhenTheServerIsBack kills the server that a run follows, and starts it again.
 func TestRunGoesOnWhenTheServerIsBack(t *testing.T) {
-	w := newWorkshop(t, "unhurried")
+	w := newProject(t, "unhurried")
 	up := w.retinue("up")
 	ended := waiting(t, up)
 	run := overhear(t, w.retinue("run", "--output-format", "stream-json", "What is it?"))
@@ -80,7 +80,7 @@ func TestRunGoesOnWhenTheServerIsBack(t *testing.T) {
 
 // TestServerByAddress goes to a server by its address, with a key that is right, wrong, or not there.
 func TestServerByAddress(t *testing.T) {
-	w := newWorkshop(t, "answer")
+	w := newProject(t, "answer")
 	up := w.retinue("up")
 	out, err := up.StdoutPipe()
 	if err != nil {

@@ -66,7 +66,7 @@ func (tty *terminal) end(wanted ...string) {
 
 // TestTerminal asks a person on a terminal and takes the answer.
 func TestTerminal(t *testing.T) {
-	tty := onTerminal(t, newWorkshop(t, "asks").retinue("run", "Paint the shed"))
+	tty := onTerminal(t, newProject(t, "asks").retinue("run", "Paint the shed"))
 	tty.until("your answer (empty: decline): ")
 	if _, err := io.WriteString(tty.keys, "2\n"); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ var inboxID = regexp.MustCompile(`(?m)^[0-9a-f]{12}`)
 
 // TestInboxAnswers answers from one process what another asks.
 func TestInboxAnswers(t *testing.T) {
-	w := newWorkshop(t, "asks")
+	w := newProject(t, "asks")
 	tty := onTerminal(t, w.retinue("run", "Paint the shed"))
 	tty.until("your answer (empty: decline): ")
 	list := output(t, w.retinue("inbox"))
@@ -110,7 +110,7 @@ func TestInboxAnswers(t *testing.T) {
 // TestInboxAllows approves a call for a whole conversation, from another process: the next such call
 // is not asked about.
 func TestInboxAllows(t *testing.T) {
-	w := newWorkshop(t, "reads")
+	w := newProject(t, "reads")
 	if err := os.WriteFile(filepath.Join(w.dir, "work", "note.md"), []byte("Water the roses.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 const demoLimit = 10 * time.Second
 
 func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
-	w := newWorkshop(t, "answer")
+	w := newProject(t, "answer")
 	begun := time.Now()
 	up := w.retinue("up", "--demo")
 	rest := waiting(t, up)
@@ -50,7 +50,7 @@ func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
 
 // TestRunGoesOnWhenUpIsKilled takes the engine away from under a run. The run goes on with it.
 func TestRunGoesOnWhenUpIsKilled(t *testing.T) {
-	w := newWorkshop(t, "unhurried")
+	w := newProject(t, "unhurried")
 	up := w.retinue("up")
 	ended := waiting(t, up)
 	// The run works itself, so that somebody does when up is gone.

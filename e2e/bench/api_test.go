@@ -48,8 +48,8 @@ var (
 	smallAPI = apiSize{posts: 60, posters: 8, events: 200, watchers: 20, rounds: 5, each: 500 * time.Millisecond, readers: 4, ratio: 2}
 )
 
-// desk is a client of the measured server.
-type desk struct {
+// apiClient is a client of the measured server.
+type apiClient struct {
 	t *testing.T
 	Front
 	folder string
@@ -68,7 +68,7 @@ func TestAPI(t *testing.T) {
 	s := openPostgres(t)
 	_, address := model(t, nil)
 	setup := s.setup(t, "front", address)
-	d := &desk{t: t, folder: setup.Folder, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	d := &apiClient{t: t, folder: setup.Folder, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
 	front := start(t, setup)
 	front.do(Order{}, &d.Front)
 	setup.Part = "retinue"
@@ -89,7 +89,7 @@ func TestAPI(t *testing.T) {
 }
 
 // send sends a request and returns the body of a success.
-func (d *desk) send(ctx context.Context, method, path, key string, body any) ([]byte, error) {
+func (d *apiClient) send(ctx context.Context, method, path, key string, body any) ([]byte, error) {
 	var in io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -126,7 +126,7 @@ func (d *desk) send(ctx context.Context, method, path, key string, body any) ([]
 }
 
 // begin opens a conversation.
-func (d *desk) begin(name string) string {
+func (d *apiClient) begin(name string) string {
 	d.t.Helper()
 	text, err := d.send(d.t.Context(), http.MethodPost, "/v1/conversations", "bench-"+name, map[string]any{"workspace": d.folder})
 	var c struct{ ID string }
@@ -141,7 +141,7 @@ func (d *desk) begin(name string) string {
 
 // posts measures how long a message takes to be acknowledged: it is durable then, and the orchestrator
 // has been told.
-func (d *desk) posts(size apiSize) {
+func (d *apiClient) posts(size apiSize) {
 	d.t.Helper()
 	post := func(conv, key string) (time.Duration, error) {
 		began := time.Now()
@@ -188,7 +188,7 @@ func quantileOf(all []time.Duration, q float64) time.Duration {
 
 // events measures how long an event that is durable takes to be with those who watch. It is written by
 // another process than the server.
-func (d *desk) events(size apiSize, log journal.Log, bus live.Bus) {
+func (d *apiClient) events(size apiSize, log journal.Log, bus live.Bus) {
 	d.t.Helper()
 	for _, watchers := range []int{1, size.watchers} {
 		at := place(d.begin(fmt.Sprint("events-", watchers)))
@@ -202,13 +202,13 @@ func (d *desk) events(size apiSize, log journal.Log, bus live.Bus) {
 		}
 		ready.Wait()
 		for n := range size.events {
-			row := journal.Noted{In: journal.In{Agent: "main", Task: "main"}, Serial: n, Note: "bench", Text: "Something happened."}
+			row := journal.NoteAdded{In: journal.In{Agent: "main", Task: "main"}, Serial: n, Note: "bench", Text: "Something happened."}
 			written, err := log.Append(ctx, at, time.Now(), row)
 			if err != nil {
 				d.t.Fatal(err)
 			}
 			committed[written[0].Seq].Store(time.Now().UnixNano())
-			bus.Poke(live.Poke{Topic: live.Topic(at), Seq: written[0].Seq})
+			bus.Announce(live.Appended{Topic: live.Topic(at), Seq: written[0].Seq})
 			time.Sleep(2 * time.Millisecond)
 		}
 		var all []time.Duration
@@ -227,7 +227,7 @@ func (d *desk) events(size apiSize, log journal.Log, bus live.Bus) {
 }
 
 // watch reads a stream until so many events have come, and says how long each took.
-func (d *desk) watch(ctx context.Context, conv string, committed []atomic.Int64, events int, ready func()) (out []time.Duration) {
+func (d *apiClient) watch(ctx context.Context, conv string, committed []atomic.Int64, events int, ready func()) (out []time.Duration) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/v1/conversations/"+conv+"/events?after=2", nil)
 	if err != nil {
 		d.t.Error(err)
@@ -268,7 +268,7 @@ func (d *desk) watch(ctx context.Context, conv string, committed []atomic.Int64,
 }
 
 // snapshots measures how many snapshots a second the API gives, next to the bare handler, in turn.
-func (d *desk) snapshots(size apiSize, log journal.Log) {
+func (d *apiClient) snapshots(size apiSize, log journal.Log) {
 	d.t.Helper()
 	conv := d.begin("snapshots")
 	furnished(d.t, log, place(conv))
@@ -313,7 +313,7 @@ func (d *desk) snapshots(size apiSize, log journal.Log) {
 }
 
 // transcript measures how many pages of an agent's transcript a second one reader gets.
-func (d *desk) transcript(size apiSize, conv string) {
+func (d *apiClient) transcript(size apiSize, conv string) {
 	d.t.Helper()
 	n, began := 0, time.Now()
 	for ; time.Since(began) < 2*size.each; n++ {
@@ -325,23 +325,23 @@ func (d *desk) transcript(size apiSize, conv string) {
 }
 
 // furnished fills a conversation as a busy one is: sub-agents, messages, and people who are waited for.
-func furnished(t *testing.T, log journal.Log, at journal.Place) {
+func furnished(t *testing.T, log journal.Log, at journal.Ref) {
 	t.Helper()
 	rows := []journal.Row{}
 	for i := range 40 {
 		in := journal.In{Agent: fmt.Sprintf("main/1.0.%d", i)}
 		in.Task = in.Agent
 		rows = append(rows,
-			journal.Assigned{In: in, Parent: "main", Call: "1.0", Item: i, Depth: 1, Role: "coder", Instruction: strings.Repeat("Do this. ", 20)},
-			journal.Moved{In: in, Serial: 1, Status: chat.StatusRunning},
-			journal.Said{ID: fmt.Sprint("said", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: strings.Repeat("A question. ", 20)}}},
-			journal.Spoke{In: journal.In{Agent: "main", Task: "main"}, Turn: i + 1, Message: chat.Message{
+			journal.TaskAssigned{In: in, Parent: "main", Call: "1.0", Item: i, Depth: 1, Role: "coder", Instruction: strings.Repeat("Do this. ", 20)},
+			journal.StatusChanged{In: in, Serial: 1, Status: chat.StatusRunning},
+			journal.MessageReceived{ID: fmt.Sprint("said", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: strings.Repeat("A question. ", 20)}}},
+			journal.MessageAdded{In: journal.In{Agent: "main", Task: "main"}, Turn: i + 1, Message: chat.Message{
 				ID: fmt.Sprint("spoke", i), Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: strings.Repeat("An answer. ", 40)}},
 			}})
 		if i < 4 {
-			rows = append(rows, journal.Wanted{
+			rows = append(rows, journal.ApprovalRequested{
 				In: in, Call: "1.0", Tool: "shell", Hash: "h", Show: json.RawMessage(`{"command":"make test"}`),
-			}, journal.Asked{In: in, Question: in.Agent + "#2.0", Text: "Which?"}, journal.Relayed{In: journal.In{Agent: "main", Task: "main"}, Question: in.Agent + "#2.0"})
+			}, journal.QuestionAsked{In: in, Question: in.Agent + "#2.0", Text: "Which?"}, journal.QuestionRelayed{In: journal.In{Agent: "main", Task: "main"}, Question: in.Agent + "#2.0"})
 		}
 	}
 	if _, err := log.Append(t.Context(), at, time.Now(), rows...); err != nil {

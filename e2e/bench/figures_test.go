@@ -176,7 +176,7 @@ func agentChild(name string, i int) string {
 }
 
 func agentTask(name, task string) string {
-	return host.RunID(journal.Place{Tenant: app.LocalTenant, Conversation: name + "-0"}, task)
+	return host.RunID(journal.Ref{Tenant: app.LocalTenant, Conversation: name + "-0"}, task)
 }
 
 // compare measures one shape on all, in turn, and prints a table.

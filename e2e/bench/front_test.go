@@ -70,7 +70,7 @@ func bareSnapshot(log journal.Log) http.Handler {
 
 // bareRead asks for the state, what was said and how far it has come, what waits and the tasks' first and
 // last rows, and the marks.
-func bareRead(ctx context.Context, log journal.Log, at journal.Place) (map[string]any, error) {
+func bareRead(ctx context.Context, log journal.Log, at journal.Ref) (map[string]any, error) {
 	state, err := log.Snapshot(ctx, at)
 	if err != nil {
 		return nil, err
@@ -82,17 +82,17 @@ func bareRead(ctx context.Context, log journal.Log, at journal.Place) (map[strin
 	var posts, rows []string
 	for _, m := range messages {
 		if m.Number > 0 {
-			posts = append(posts, journal.Delivered{ID: "said:" + m.ID}.Key())
+			posts = append(posts, journal.MailDelivered{ID: "said:" + m.ID}.Key())
 		}
 	}
 	for _, q := range state.Questions {
-		rows = append(rows, journal.Asked{Question: q.ID}.Key())
+		rows = append(rows, journal.QuestionAsked{Question: q.ID}.Key())
 	}
 	for _, a := range state.Approvals {
-		rows = append(rows, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
+		rows = append(rows, journal.ApprovalRequested{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
 	}
 	for _, t := range state.Tasks {
-		rows = append(rows, journal.Assigned{In: journal.In{Task: t.ID}}.Key(), journal.Finished{In: journal.In{Task: t.ID}}.Key())
+		rows = append(rows, journal.TaskAssigned{In: journal.In{Task: t.ID}}.Key(), journal.TaskEnded{In: journal.In{Task: t.ID}}.Key())
 	}
 	delivered, err := log.Find(ctx, at, posts...)
 	if err != nil {

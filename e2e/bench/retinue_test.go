@@ -137,7 +137,7 @@ func (s *subject) do(o Order) (any, error) {
 		before := s.statements()
 		err := each(o.Shape.Talks, func(i int) error {
 			name := fmt.Sprintf("%s-%d", o.Name, i)
-			finished := s.log.wait(journal.Finished{}.Kind(), place(name))
+			finished := s.log.wait(journal.TaskEnded{}.Kind(), place(name))
 			if err := s.turn(ctx, name, "m1", o.Shape.request()); err != nil {
 				return err
 			}
@@ -161,8 +161,8 @@ func (s *subject) do(o Order) (any, error) {
 	return nil, fmt.Errorf("nobody knows how to %q", o.Do)
 }
 
-func place(conversation string) journal.Place {
-	return journal.Place{Tenant: app.LocalTenant, Conversation: conversation}
+func place(conversation string) journal.Ref {
+	return journal.Ref{Tenant: app.LocalTenant, Conversation: conversation}
 }
 
 // turn says something to an orchestrator and waits for the end of its turn.
@@ -170,7 +170,7 @@ func (s *subject) turn(ctx context.Context, name, id, words string) error {
 	at := place(name)
 	end := s.log.wait(journal.TurnEnded{}.Kind(), at)
 	if id == "m1" {
-		if err := s.Open(ctx, at, app.Talk{By: "bench", Workspace: s.folder}); err != nil {
+		if err := s.Open(ctx, at, app.NewConversation{By: "bench", Workspace: s.folder}); err != nil {
 			return err
 		}
 	}
@@ -255,10 +255,10 @@ func (s *subject) cancel(ctx context.Context, name string) (Stop, error) {
 func (s *subject) wait(ctx context.Context, name string, shape Shape) error {
 	return each(shape.Talks, func(i int) error {
 		at := place(fmt.Sprintf("%s-%d", name, i))
-		if err := s.Open(ctx, at, app.Talk{By: "bench", Workspace: s.folder}); err != nil {
+		if err := s.Open(ctx, at, app.NewConversation{By: "bench", Workspace: s.folder}); err != nil {
 			return err
 		}
-		asked := s.log.wait(journal.Requested{}.Kind(), at)
+		asked := s.log.wait(journal.ModelCalled{}.Kind(), at)
 		_, err := s.Client.Say(ctx, at, durable.Message{
 			ID: "m1", By: "bench", Parts: []chat.Part{{Kind: chat.PartText, Text: slowTree(shape.Agents)}},
 		})
@@ -272,7 +272,7 @@ func (s *subject) wait(ctx context.Context, name string, shape Shape) error {
 // stop cancels a conversation whose agents are all at work.
 func (s *subject) stop(ctx context.Context, name string, agents int) (Stop, error) {
 	at := place(name)
-	end, finished := s.log.wait(journal.TurnEnded{}.Kind(), at), s.log.wait(journal.Finished{}.Kind(), at)
+	end, finished := s.log.wait(journal.TurnEnded{}.Kind(), at), s.log.wait(journal.TaskEnded{}.Kind(), at)
 	began := time.Now()
 	if err := s.Client.Cancel(ctx, at, "stop", "bench", ""); err != nil {
 		return Stop{}, err
@@ -304,7 +304,7 @@ type watched struct {
 	waits map[string]chan journal.Row
 }
 
-func (w *watched) wait(kind journal.Kind, at journal.Place) <-chan journal.Row {
+func (w *watched) wait(kind journal.Kind, at journal.Ref) <-chan journal.Row {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := make(chan journal.Row, 4096)
@@ -314,7 +314,7 @@ func (w *watched) wait(kind journal.Kind, at journal.Place) <-chan journal.Row {
 
 // Append implements journal.Log.
 func (w *watched) Append(
-	ctx context.Context, at journal.Place, now time.Time, rows ...journal.Row,
+	ctx context.Context, at journal.Ref, now time.Time, rows ...journal.Row,
 ) ([]journal.Written, error) {
 	written, err := w.Log.Append(ctx, at, now, rows...)
 	if err != nil {

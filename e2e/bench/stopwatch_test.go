@@ -114,7 +114,7 @@ func (p *stopwatch) mark(at *time.Time, happened bool) {
 
 // listen begins to watch one turn. What it returns says, in milliseconds, how long it took until the
 // model was asked, and how long after the provider's its first token was with a reader.
-func (p *stopwatch) listen(ctx context.Context, bus live.Bus, at journal.Place) (func(time.Time) (float64, float64), error) {
+func (p *stopwatch) listen(ctx context.Context, bus live.Bus, at journal.Ref) (func(time.Time) (float64, float64), error) {
 	p.mu.Lock()
 	p.sent, p.first = time.Time{}, time.Time{}
 	p.mu.Unlock()

@@ -281,10 +281,10 @@ func (e *eraser) erasedBelow(ctx context.Context, name string) {
 // vanishing is a journal whose conversation is erased as soon as somebody has seen that it exists.
 type vanishing struct{ journal.Log }
 
-func (v vanishing) Find(ctx context.Context, place journal.Place, keys ...string) ([]journal.Entry, error) {
-	entries, err := v.Log.Find(ctx, place, keys...)
+func (v vanishing) Find(ctx context.Context, ref journal.Ref, keys ...string) ([]journal.Entry, error) {
+	entries, err := v.Log.Find(ctx, ref, keys...)
 	if err == nil && len(keys) == 1 && keys[0] == (journal.Opened{}).Key() {
-		err = v.Erase(ctx, place)
+		err = v.Erase(ctx, ref)
 	}
 	return entries, err
 }

@@ -159,11 +159,11 @@ func (r round) want() string {
 func (l *load) endOf(t *testing.T, conv, hand string) string {
 	t.Helper()
 	in := journal.In{Agent: hand, Task: hand}
-	entries, err := l.node.Log.Find(t.Context(), placeOf(conv), journal.Resulted{In: in, Call: "1.0"}.Key())
+	entries, err := l.node.Log.Find(t.Context(), placeOf(conv), journal.ToolReturned{In: in, Call: "1.0"}.Key())
 	if err != nil || len(entries) != 1 {
 		return fmt.Sprintf("%d results %v", len(entries), err)
 	}
-	row, _ := entries[0].Row.(journal.Resulted)
+	row, _ := entries[0].Row.(journal.ToolReturned)
 	told := l.told(t, conv, hand)
 	if len(told) == 0 || told[0] != row.Text {
 		return fmt.Sprintf("the model was told %q instead of %q", told, row.Text)

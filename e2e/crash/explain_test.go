@@ -58,15 +58,15 @@ func (l *load) engineOf(ctx context.Context, conv string) (out []string) {
 // journalOf is the last rows of a conversation, and who has mail.
 func (l *load) journalOf(ctx context.Context, conv string) (out []string) {
 	const last = 12
-	place := placeOf(conv)
-	boxes, err := l.node.Log.Mailboxes(ctx, place)
+	ref := placeOf(conv)
+	boxes, err := l.node.Log.Mailboxes(ctx, ref)
 	if err != nil {
 		return []string{"journal: " + err.Error()}
 	}
 	out = append(out, fmt.Sprintf("it is %v, mail waits for %v", time.Now().UTC().Format(time.TimeOnly), boxes))
 	var rows []journal.Entry
 	for after := int64(0); ; after = rows[len(rows)-1].Seq {
-		page, err := l.node.Log.Entries(ctx, place, after, journal.PageMaxLimit)
+		page, err := l.node.Log.Entries(ctx, ref, after, journal.PageMaxLimit)
 		if err != nil {
 			return append(out, "journal: "+err.Error())
 		}

@@ -170,23 +170,23 @@ func (p part) carriedBy(pid int) []string {
 
 // fault notes which legs a process carries, and ends it at the point where it is to die.
 func (p part) fault() host.Fault {
-	return func(point host.Point, place journal.Place, task string) {
+	return func(point host.Point, ref journal.Ref, task string) {
 		if point == host.PointLegBegin {
-			note(p.carried(os.Getpid()), "begin "+place.Conversation+" "+task)
-			note(p.begins(os.Getpid()), fmt.Sprint(time.Now().UnixMilli(), " ", place.Conversation, " ", task))
+			note(p.carried(os.Getpid()), "begin "+ref.Conversation+" "+task)
+			note(p.begins(os.Getpid()), fmt.Sprint(time.Now().UnixMilli(), " ", ref.Conversation, " ", task))
 		}
 		if point == host.PointLegEnd {
-			note(p.carried(os.Getpid()), "end "+place.Conversation+" "+task)
+			note(p.carried(os.Getpid()), "end "+ref.Conversation+" "+task)
 		}
 		if point == host.PointMailFlagged { // when it is reached is by chance, so that it is none to die at
-			p.stumble(place.Conversation)
+			p.stumble(ref.Conversation)
 			return
 		}
 		if p.Watch {
 			p.reach(point)
 		}
 		if p.Gather {
-			p.gather(point, place.Conversation)
+			p.gather(point, ref.Conversation)
 		}
 	}
 }

@@ -63,8 +63,8 @@ var mutants = []mutant{
 	{
 		Name: "mail delivered before its step", Seen: "TestDelegationWithoutAnEngine",
 		Edits: []edit{{
-			"leg/leg.go", "		rows = append(rows, journal.Delivered{ID: end.mail.ID})\n",
-			"		if err := l.record(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}}); err != nil {\n			return err\n		}\n",
+			"leg/leg.go", "		rows = append(rows, journal.MailDelivered{ID: end.mail.ID})\n",
+			"		if err := l.record(ctx, []journal.Row{journal.MailDelivered{ID: end.mail.ID}}); err != nil {\n			return err\n		}\n",
 		}},
 	},
 	{
@@ -85,7 +85,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "mail that has to wait is thrown away", Seen: "TestMailThatHasToWait",
-		Edits: []edit{{"leg/mail.go", "		l.held = true\n		return nil\n", "		return []journal.Row{journal.Delivered{ID: post.ID}}\n"}},
+		Edits: []edit{{"leg/mail.go", "		l.held = true\n		return nil\n", "		return []journal.Row{journal.MailDelivered{ID: post.ID}}\n"}},
 	},
 	{
 		Name: "a look at a leg under way is forgotten", Seen: "TestALookDuringALeg",
@@ -102,8 +102,8 @@ var mutants = []mutant{
 	{
 		Name: "a family leaves a child's end behind", Seen: "undisturbed",
 		Edits: []edit{{
-			"leg/family.go", "		end, err := l.endOf(work, task)\n		return landing{event: end, err: err}\n",
-			"		_ = task\n		return landing{rests: &Result{}}\n",
+			"leg/family.go", "		end, err := l.endOf(work, task)\n		return completion{event: end, err: err}\n",
+			"		_ = task\n		return completion{rests: &Result{}}\n",
 		}},
 	},
 	{
@@ -115,11 +115,11 @@ var mutants = []mutant{
 	},
 	{
 		Name: "what a lost leg had ordered is taken for never begun", Seen: "TestARunIsOrderedOnce",
-		Edits: []edit{{"leg/leg.go", "	doubt := l.family.again || l.course.N > known\n", "	doubt := l.course.N < known\n"}},
+		Edits: []edit{{"leg/leg.go", "	doubt := l.family.again || l.position.N > known\n", "	doubt := l.position.N < known\n"}},
 	},
 	{
 		Name: "a sub-agent that had begun is forgotten", Seen: "TestALostLegAndAnApproval",
-		Edits: []edit{{"leg/leg.go", "	if l.course.N > 0 && l.begunHook != nil {\n", "	if l.course.N < 0 && l.begunHook != nil {\n"}},
+		Edits: []edit{{"leg/leg.go", "	if l.position.N > 0 && l.begunHook != nil {\n", "	if l.position.N < 0 && l.begunHook != nil {\n"}},
 	},
 	{
 		Name: "the legs of a lost worker stay its own", Seen: "TestPresence",
@@ -134,8 +134,8 @@ var mutants = []mutant{
 		Edits: []edit{{"durable/presence.go", "	if missing {\n		_ = p.tell(ctx)", "	if missing && p.begun > 0 {\n		_ = p.tell(ctx)"}},
 	},
 	{
-		Name: "a desk is taken for all that happened", Seen: "TestADeskMayBeBehind",
-		Edits: []edit{{"leg/fold.go", "	after := l.course.N\n", "	after := l.course.N\n	if after > 0 {\n		return nil\n	}\n"}},
+		Name: "a cache is taken for all that happened", Seen: "TestACacheMayBeBehind",
+		Edits: []edit{{"leg/fold.go", "	after := l.position.N\n", "	after := l.position.N\n	if after > 0 {\n		return nil\n	}\n"}},
 	},
 	{
 		Name: "another's step is taken for one's own", Seen: "TestAStepThatMayBeWritten",
@@ -159,7 +159,7 @@ var mutants = []mutant{
 	},
 	{
 		Name: "a course without what is left to do", Seen: "TestACourseHasWhatIsLeftToDo",
-		Edits: []edit{{"leg/fold.go", "	return json.Marshal(saved{Course: l.course, Todo: todo})\n", "	return json.Marshal(saved{Course: l.course, Todo: todo[:0]})\n"}},
+		Edits: []edit{{"leg/fold.go", "	return json.Marshal(saved{Course: l.position, Todo: todo})\n", "	return json.Marshal(saved{Course: l.position, Todo: todo[:0]})\n"}},
 	},
 	{
 		Name: "nobody wakes an agent whose time has come", Seen: "TestAnApproval",

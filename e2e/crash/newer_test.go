@@ -20,19 +20,19 @@ var newerBuild = mutant{Name: "newer build", Edits: []edit{
 	{"agent/event.go", "		\"Ticked\": decodeAs[Ticked],\n", "		\"Ticked\": decodeAs[Ticked], \"Hailed\": decodeAs[Hailed],\n"},
 	{"agent/step.go", "		return m.ticked()\n", "		return m.ticked()\n	case Hailed:\n		m.s.Hails++\n		return nil\n"},
 	{"agent/state.go", "	Serial int        `json:\"serial,omitempty\"`\n", "	Serial int        `json:\"serial,omitempty\"`\n	Hails  int        `json:\"hails,omitempty\"`\n"},
-	{"journal/kind.go", "	KindGranted   Kind = \"granted\"\n", "	KindGranted   Kind = \"granted\"\n	KindHailed    Kind = \"hailed\"\n"},
-	{"journal/kind.go", "func (Granted) Kind() Kind   { return KindGranted }\n", "func (Granted) Kind() Kind   { return KindGranted }\nfunc (Hailed) Kind() Kind    { return KindHailed }\n"},
+	{"journal/kind.go", "	KindGranted           Kind = \"granted\"\n", "	KindGranted           Kind = \"granted\"\n	KindHailed    Kind = \"hailed\"\n"},
+	{"journal/kind.go", "func (Granted) Kind() Kind           { return KindGranted }\n", "func (Granted) Kind() Kind   { return KindGranted }\nfunc (Hailed) Kind() Kind    { return KindHailed }\n"},
 	{"journal/kind.go", "		Granted{},\n", "		Granted{},\n		Hailed{},\n"},
 	{"journal/kind.go", "KindGranted: decodeAs[Granted],\n", "KindGranted: decodeAs[Granted], KindHailed: decodeAs[Hailed],\n"},
-	{"journal/row.go", "func (r Granted) Key() string  {", "func (r Hailed) Key() string   { return \"hail/\" + r.Task }\nfunc (r Granted) Key() string  {"},
+	{"journal/row.go", "func (r Granted) Key() string           {", "func (r Hailed) Key() string   { return \"hail/\" + r.Task }\nfunc (r Granted) Key() string  {"},
 	{"journal/row.go", "	Granted struct {\n", "	Hailed struct {\n		In\n		Words string `json:\"words\"`\n	}\n\n	Granted struct {\n"},
-	{"journal/row.go", "	Moved struct {\n		In\n", "	Moved struct {\n		In\n		Mood   string          `json:\"mood,omitempty\"`\n"},
+	{"journal/row.go", "	StatusChanged struct {\n		In\n", "	StatusChanged struct {\n		In\n		Mood   string          `json:\"mood,omitempty\"`\n"},
 	{"api/event.go", "	EventGranted  EventType = \"approval.granted\"\n", "	EventGranted  EventType = \"approval.granted\"\n	EventHailed   EventType = \"" + newerEvent + "\"\n"},
 	{"api/event.go", "	GrantedData struct {\n", "	HailedData struct {\n		Words string `json:\"words\"`\n	}\n	GrantedData struct {\n"},
 	{"api/event.go", "	EventGranted: GrantedData{},\n", "	EventGranted: GrantedData{}, EventHailed: HailedData{},\n"},
-	{"api/event.go", "	case journal.Noted:\n", "	case journal.Hailed:\n		e.Type, e.Data = EventHailed, HailedData{Words: r.Words}\n	case journal.Noted:\n"},
+	{"api/event.go", "	case journal.NoteAdded:\n", "	case journal.Hailed:\n		e.Type, e.Data = EventHailed, HailedData{Words: r.Words}\n	case journal.NoteAdded:\n"},
 	{"api/eventask.go", "	case journal.Granted:\n		in(r.In)\n", "	case journal.Granted:\n		in(r.In)\n	case journal.Hailed:\n		in(r.In)\n"},
-	{"leg/leg.go", "		arrived = append(arrived, landing{event: begun})\n", `		arrived = append(arrived, landing{event: begun})
+	{"leg/leg.go", "		arrived = append(arrived, completion{event: begun})\n", `		arrived = append(arrived, completion{event: begun})
 		hail := agent.Hailed{At: l.At(), Words: "Good day."}
 		rows := []journal.Row{journal.Hailed{In: l.in.In(), Words: hail.Words}}
 		if l.in.Parent != "" && l.in.N >= 0 {
@@ -40,9 +40,9 @@ var newerBuild = mutant{Name: "newer build", Edits: []edit{
 			if err != nil {
 				return err
 			}
-			rows = append(rows, journal.Posted{ID: l.in.Task + "#hail", Topic: TopicTold, To: l.in.Parent, Event: body})
+			rows = append(rows, journal.MailPosted{ID: l.in.Task + "#hail", Topic: TopicTold, To: l.in.Parent, Event: body})
 		}
-		arrived = append(arrived, landing{event: hail, rows: rows})
+		arrived = append(arrived, completion{event: hail, rows: rows})
 `},
 	{"leg/leg.go", "Serial: m.N, Status: m.Status, Reason: m.Reason}\n", "Serial: m.N, Status: m.Status, Reason: m.Reason, Mood: \"fine\"}\n"},
 }}

@@ -117,20 +117,20 @@ func (p part) client() error {
 }
 
 func (j job) do(ctx context.Context, node *app.Node) error {
-	place := placeOf(j.Conv)
+	ref := placeOf(j.Conv)
 	switch j.Do {
 	case "open":
-		return node.Open(ctx, place, app.Talk{By: "somebody"})
+		return node.Open(ctx, ref, app.NewConversation{By: "somebody"})
 	case "cancel":
-		return node.Client.Cancel(ctx, place, j.ID, "somebody", j.Of)
+		return node.Client.Cancel(ctx, ref, j.ID, "somebody", j.Of)
 	default:
-		_, err := node.Client.Say(ctx, place, durable.Message{
+		_, err := node.Client.Say(ctx, ref, durable.Message{
 			ID: j.ID, By: "somebody", Parts: []chat.Part{{Kind: chat.PartText, Text: j.Text}},
 		})
 		return err
 	}
 }
 
-func placeOf(conv string) journal.Place {
-	return journal.Place{Tenant: app.LocalTenant, Conversation: conv}
+func placeOf(conv string) journal.Ref {
+	return journal.Ref{Tenant: app.LocalTenant, Conversation: conv}
 }

@@ -72,9 +72,9 @@ type petition struct {
 // books are the rows of a conversation that matter here, read as they come.
 type books struct {
 	after                       int64
-	wanted                      map[string]journal.Wanted
-	closed                      map[string]journal.Closed
-	results                     map[string]journal.Resulted
+	wanted                      map[string]journal.ApprovalRequested
+	closed                      map[string]journal.ApprovalClosed
+	results                     map[string]journal.ToolReturned
 	started, answers, questions map[string]int
 	tasks                       map[string]bool
 }
@@ -152,7 +152,7 @@ func (p *petition) read(t *testing.T) {
 		b := p.seen[conv]
 		if b == nil {
 			b = &books{
-				wanted: map[string]journal.Wanted{}, closed: map[string]journal.Closed{}, results: map[string]journal.Resulted{},
+				wanted: map[string]journal.ApprovalRequested{}, closed: map[string]journal.ApprovalClosed{}, results: map[string]journal.ToolReturned{},
 				started: map[string]int{}, answers: map[string]int{}, questions: map[string]int{}, tasks: map[string]bool{},
 			}
 			p.seen[conv] = b
@@ -176,21 +176,21 @@ func (p *petition) read(t *testing.T) {
 func (b *books) row(row journal.Row) {
 	//nolint:gochecksumtype // the others do not matter here
 	switch r := row.(type) {
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		b.wanted[r.Agent+"#"+r.Call] = r
-	case journal.Closed:
+	case journal.ApprovalClosed:
 		b.closed[r.Agent+"#"+r.Call] = r
-	case journal.Resulted:
+	case journal.ToolReturned:
 		b.results[r.Agent+"#"+r.Call] = r
-	case journal.Started:
+	case journal.ToolStarted:
 		b.started[r.Agent+"#"+r.Call]++
-	case journal.Relayed:
+	case journal.QuestionRelayed:
 		b.questions[r.Question]++
-	case journal.Answered:
+	case journal.QuestionAnswered:
 		b.answers[r.Question]++
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		b.tasks[r.Task] = true
-	case journal.Finished:
+	case journal.TaskEnded:
 		delete(b.tasks, r.Task)
 	}
 }
@@ -360,7 +360,7 @@ func (p *petition) tell(t *testing.T, w waiting, yes, edit bool) {
 	for try := 0; ; try++ {
 		var err error
 		if approval {
-			err = p.node.Client.Decide(t.Context(), placeOf(w.conv), journal.Decided{
+			err = p.node.Client.Decide(t.Context(), placeOf(w.conv), journal.ApprovalDecided{
 				In: row.In, Call: row.Call, Hash: row.Hash, Allow: yes, Scope: string(agent.ScopeOnce), By: "somebody", Args: args,
 			})
 		} else {

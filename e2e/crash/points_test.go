@@ -200,14 +200,14 @@ const lost = "The worker was lost"
 // end; that is left out here and counted elsewhere.
 func (l *load) said(t *testing.T, conv string) string {
 	t.Helper()
-	ctx, place := t.Context(), placeOf(conv)
-	s, err := l.node.Log.Snapshot(ctx, place)
+	ctx, ref := t.Context(), placeOf(conv)
+	s, err := l.node.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return err.Error()
 	}
 	var out strings.Builder
 	for _, a := range s.Agents {
-		messages, err := l.node.Log.Transcript(ctx, place, a.ID, journal.Page{Limit: journal.PageMaxLimit})
+		messages, err := l.node.Log.Transcript(ctx, ref, a.ID, journal.Page{Limit: journal.PageMaxLimit})
 		if err != nil {
 			return err.Error()
 		}

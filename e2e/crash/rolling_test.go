@@ -262,7 +262,7 @@ func (c *crowd) judgeNewer(t *testing.T) (found newerThings) {
 					if _, err := agent.UnmarshalEvent(r.Event); err != nil {
 						found.steps++
 					}
-				case journal.Posted:
+				case journal.MailPosted:
 					if _, err := agent.UnmarshalEvent(r.Event); err != nil && len(r.Event) > 0 {
 						found.mail++
 					}

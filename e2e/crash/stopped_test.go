@@ -144,12 +144,12 @@ func (l *load) lines(t *testing.T, convs []string) map[string]*line {
 				after = e.Seq
 				//nolint:gochecksumtype // the others do not matter here
 				switch r := e.Row.(type) {
-				case journal.Assigned:
+				case journal.TaskAssigned:
 					if name, is := strings.CutPrefix(r.Instruction, shapeEndless+" "); is && r.Parent != "" {
 						of[r.Task] = &line{conv: conv, task: r.Task}
 						out[name] = of[r.Task]
 					}
-				case journal.Finished:
+				case journal.TaskEnded:
 					if c := of[r.Task]; c != nil {
 						c.ended = e.At
 					}

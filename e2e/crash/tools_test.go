@@ -38,12 +38,12 @@ func (p part) toolbox() (toolbox, error) {
 		return b, err
 	}
 	confined := sandbox.Options{Tier: sandbox.TierBubblewrap, AllowRoot: true}
-	enter := sync.OnceValues(func() (shell.Room, error) {
+	enter := sync.OnceValues(func() (shell.Env, error) {
 		box, err := sandbox.Open(context.Background(), confined)
-		return shell.Room{Box: box}, err
+		return shell.Env{Box: box}, err
 	})
 	b.shell, err = shell.New(shell.Options{
-		Workspace: p.workspace(), Files: files.Files, Sandbox: confined, Enter: func(context.Context) (shell.Room, error) { return enter() },
+		Workspace: p.workspace(), Files: files.Files, Sandbox: confined, Enter: func(context.Context) (shell.Env, error) { return enter() },
 	})
 	return b, err
 }

@@ -115,8 +115,8 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 // judgeOne holds one conversation against the ledger of promises.
 func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string][]time.Time) {
 	t.Helper()
-	ctx, place := t.Context(), placeOf(conv)
-	if err := journal.Verify(ctx, l.node.Log, place); err != nil {
+	ctx, ref := t.Context(), placeOf(conv)
+	if err := journal.Verify(ctx, l.node.Log, ref); err != nil {
 		v.Broken = append(v.Broken, fmt.Sprintf("verify %s: %v", conv, err))
 	}
 	letters, err := l.letters(ctx, conv)
@@ -175,11 +175,11 @@ func (l *load) judgeCommands(t *testing.T, conv string, v *verdict) {
 			after = e.Seq
 			//nolint:gochecksumtype // people write no others
 			switch r := e.Row.(type) {
-			case journal.Said:
+			case journal.MessageReceived:
 				found["message"]++
-			case journal.Decided:
+			case journal.ApprovalDecided:
 				found["decision"]++
-			case journal.Posted:
+			case journal.MailPosted:
 				if r.Stops() {
 					found["cancel"]++
 				}
@@ -264,30 +264,30 @@ type tally struct {
 func (c tally) row(v *verdict, row journal.Row) {
 	//nolint:gochecksumtype // the others are not counted
 	switch r := row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		if r.Turn > 0 {
 			c.turns[r.Task+"#"+r.Call] = fmt.Sprintf("%s, turn %d", r.Task, r.Turn)
 		}
-	case journal.Responded:
+	case journal.ModelReplied:
 		if turn, ok := c.turns[r.Task+"#"+r.Call]; ok && r.Status == chat.StatusCompleted {
 			c.replies[turn]++
 		}
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		if r.Task != host.Root {
 			c.spawned[r.Task] = true
 		}
-	case journal.Finished:
+	case journal.TaskEnded:
 		c.ended[r.Task]++
 		v.Ends[strings.TrimSpace(string(r.Status)+" "+r.Reason)]++
 	case journal.TurnEnded:
 		v.Turns[strings.TrimSpace(string(r.Status)+" "+r.Reason)]++
-	case journal.Resulted:
+	case journal.ToolReturned:
 		if r.Status == journal.CallFailed && !strings.HasPrefix(r.Text, lost) {
 			v.Broken = append(v.Broken, fmt.Sprintf("call %s of %s failed: %s", r.Call, r.Agent, r.Text))
 		}
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		c.wanted[r.Agent+"#"+r.Call]++
-	case journal.Closed:
+	case journal.ApprovalClosed:
 		c.wanted[r.Agent+"#"+r.Call]--
 	case journal.Stepped:
 		event, err := agent.UnmarshalEvent(r.Event)
@@ -302,9 +302,9 @@ func worksOn(row journal.Row) string {
 	switch r := row.(type) {
 	case journal.Stepped:
 		return r.Task
-	case journal.Requested:
+	case journal.ModelCalled:
 		return r.Task
-	case journal.Started:
+	case journal.ToolStarted:
 		return r.Task
 	default:
 		return ""

@@ -169,9 +169,9 @@ func (c *crowd) events(ctx context.Context, conv string) (out []int64, err error
 			switch r := e.Row.(type) {
 			case journal.Stepped:
 				shown = false
-			case journal.Posted:
+			case journal.MailPosted:
 				shown = r.Stops()
-			case journal.Delivered:
+			case journal.MailDelivered:
 				shown = strings.HasPrefix(r.ID, "said:")
 			case journal.Newer:
 				shown = false

@@ -54,7 +54,7 @@ const (
 
 // sent is what became of one message.
 type sent struct {
-	place  journal.Place
+	ref    journal.Ref
 	id     string // of the message, if it was acknowledged
 	status int
 	wait   string // Retry-After
@@ -151,12 +151,12 @@ func (l *load) judge(t *testing.T, list []sent, shed int) {
 // checkLedger holds what was acknowledged, and what was refused, against the journal.
 func (l *load) checkLedger(t *testing.T, list []sent) {
 	t.Helper()
-	said := map[journal.Place]map[string]bool{}
+	said := map[journal.Ref]map[string]bool{}
 	for _, c := range l.places {
-		place := journal.Place{Tenant: app.LocalTenant, Conversation: c}
-		said[place] = map[string]bool{}
+		ref := journal.Ref{Tenant: app.LocalTenant, Conversation: c}
+		said[ref] = map[string]bool{}
 		for after := int64(0); ; {
-			entries, err := l.w.log.Entries(t.Context(), place, after, journal.PageMaxLimit)
+			entries, err := l.w.log.Entries(t.Context(), ref, after, journal.PageMaxLimit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,9 +164,9 @@ func (l *load) checkLedger(t *testing.T, list []sent) {
 				break
 			}
 			for _, e := range entries {
-				if row, ok := e.Row.(journal.Said); ok {
-					said[place][row.ID] = true
-					said[place][journal.Words(row.Parts)] = true
+				if row, ok := e.Row.(journal.MessageReceived); ok {
+					said[ref][row.ID] = true
+					said[ref][journal.Words(row.Parts)] = true
 				}
 				after = e.Seq
 			}
@@ -177,10 +177,10 @@ func (l *load) checkLedger(t *testing.T, list []sent) {
 		switch {
 		case s.acknowledged():
 			acknowledged++
-			if !said[s.place][s.id] {
+			if !said[s.ref][s.id] {
 				lost++
 			}
-		case s.refused() && said[s.place][s.detail]:
+		case s.refused() && said[s.ref][s.detail]:
 			late++
 		}
 	}
@@ -287,7 +287,7 @@ func (l *load) openLoop(t *testing.T, rate float64, length time.Duration) (shed 
 func (l *load) say(ctx context.Context) {
 	n := l.next.Add(1)
 	conversation, words := l.places[int(n)%len(l.places)], fmt.Sprintf("message %d", n)
-	s := sent{place: journal.Place{Tenant: app.LocalTenant, Conversation: conversation}, at: time.Now(), detail: words}
+	s := sent{ref: journal.Ref{Tenant: app.LocalTenant, Conversation: conversation}, at: time.Now(), detail: words}
 	status, wait, text := l.post(ctx, "/v1/conversations/"+conversation+"/messages", fmt.Sprintf("overload-message-%d", n), map[string]any{"text": words})
 	s.status, s.wait, s.took = status, wait, time.Since(s.at)
 	var m struct{ ID string }

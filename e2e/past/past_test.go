@@ -70,13 +70,13 @@ type conversation struct {
 
 func begin(id, title string, at time.Time) *conversation {
 	c := &conversation{id: id}
-	c.add(at, journal.Opened{By: "you", Title: title}, journal.Assigned{In: orchestrator, Role: "main"},
-		journal.Moved{In: orchestrator, Serial: 1, Status: chat.StatusCompleted})
+	c.add(at, journal.Opened{By: "you", Title: title}, journal.TaskAssigned{In: orchestrator, Role: "main"},
+		journal.StatusChanged{In: orchestrator, Serial: 1, Status: chat.StatusCompleted})
 	return c
 }
 
-func (c *conversation) place() journal.Place {
-	return journal.Place{Tenant: app.LocalTenant, Conversation: c.id}
+func (c *conversation) place() journal.Ref {
+	return journal.Ref{Tenant: app.LocalTenant, Conversation: c.id}
 }
 
 func (c *conversation) add(at time.Time, rows ...journal.Row) {
@@ -91,14 +91,14 @@ func (c *conversation) ask(at time.Time, words string) {
 	id := fmt.Sprintf("posted-%d", c.said)
 	post := "said:" + id
 	read := chat.Message{ID: fmt.Sprintf("m%d", c.said), Speaker: chat.User, Parts: []chat.Part{text(words)}}
-	c.add(at, journal.Said{ID: id, By: "you", Parts: read.Parts}, journal.Posted{ID: post, Topic: "said"},
-		journal.Delivered{ID: post}, journal.Spoke{In: orchestrator, Letters: []int64{c.said}, Message: read})
+	c.add(at, journal.MessageReceived{ID: id, By: "you", Parts: read.Parts}, journal.MailPosted{ID: post, Topic: "said"},
+		journal.MailDelivered{ID: post}, journal.MessageAdded{In: orchestrator, Letters: []int64{c.said}, Message: read})
 }
 
 // reply is what the orchestrator says, at the end of its turn unless it calls.
 func (c *conversation) reply(at time.Time, parts ...chat.Part) {
 	c.turns++
-	c.add(at, journal.Spoke{In: orchestrator, Turn: c.turns, Message: chat.Message{
+	c.add(at, journal.MessageAdded{In: orchestrator, Turn: c.turns, Message: chat.Message{
 		ID: fmt.Sprintf("t%d", c.turns), Speaker: chat.Assistant, Parts: parts,
 	}})
 	if last := parts[len(parts)-1]; last.Kind == chat.PartText {
@@ -115,13 +115,13 @@ func (c *conversation) hand(at time.Time, took time.Duration, count int) {
 	}
 	roles := []string{"researcher", "coder", "tester", "reviewer"}
 	for i := range count {
-		c.add(at, journal.Assigned{
+		c.add(at, journal.TaskAssigned{
 			In: in(i), Parent: "main", Call: call, Item: i, Trigger: c.said, Depth: 1, Role: roles[i%len(roles)],
 			Instruction: fmt.Sprintf("Look at part %d.", i), MaxIterations: 20, MaxDuration: 300_000,
-		}, journal.Moved{In: in(i), Serial: 1, Status: chat.StatusRunning})
+		}, journal.StatusChanged{In: in(i), Serial: 1, Status: chat.StatusRunning})
 	}
 	for i := range count {
-		c.add(at.Add(took), journal.Finished{
+		c.add(at.Add(took), journal.TaskEnded{
 			In: in(i), Status: chat.StatusCompleted, Summary: fmt.Sprintf("Part %d is well.", i), Iterations: 2,
 		})
 	}

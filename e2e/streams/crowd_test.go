@@ -240,7 +240,7 @@ func (c *crowd) speak(t *testing.T) {
 	t.Helper()
 	say := func(i, serial int, watchers int64) {
 		before := c.here.Load()
-		row := journal.Noted{In: root, Serial: serial, Note: "kept", Text: stamp + strconv.FormatInt(time.Now().UnixNano(), 10)}
+		row := journal.NoteAdded{In: root, Serial: serial, Note: "kept", Text: stamp + strconv.FormatInt(time.Now().UnixNano(), 10)}
 		if err := c.site.write(t.Context(), c.conversation(i), row); err != nil {
 			t.Fatal(err)
 		}

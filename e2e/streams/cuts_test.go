@@ -235,7 +235,7 @@ func (c *cuts) talk(ctx context.Context, i int) error {
 			if i == 0 {
 				size = large
 			}
-			rows = append(rows, journal.Noted{In: root, Serial: serial, Note: "kept", Text: strings.Repeat("x", size)})
+			rows = append(rows, journal.NoteAdded{In: root, Serial: serial, Note: "kept", Text: strings.Repeat("x", size)})
 		}
 		// What is begun is finished: the test compares with what is there in the end.
 		if err := c.site.write(context.WithoutCancel(ctx), c.conversation(i), rows...); err != nil {

@@ -201,13 +201,13 @@ func (s *site) token(t *testing.T) string {
 
 var root = journal.In{Agent: "main", Task: "main"}
 
-func at(conversation string) journal.Place {
-	return journal.Place{Tenant: app.LocalTenant, Conversation: conversation}
+func at(conversation string) journal.Ref {
+	return journal.Ref{Tenant: app.LocalTenant, Conversation: conversation}
 }
 
 // open begins a conversation.
 func (s *site) open(ctx context.Context, conversation string) error {
-	return s.write(ctx, conversation, journal.Opened{By: "ann", Title: conversation}, journal.Assigned{In: root, Role: "main"})
+	return s.write(ctx, conversation, journal.Opened{By: "ann", Title: conversation}, journal.TaskAssigned{In: root, Role: "main"})
 }
 
 // write appends rows and pokes, as every process of an installation does. An answer that was lost on
@@ -216,7 +216,7 @@ func (s *site) write(ctx context.Context, conversation string, rows ...journal.R
 	for {
 		written, err := s.log.Append(ctx, at(conversation), time.Now(), rows...)
 		if err == nil {
-			s.bus.Poke(live.Poke{Topic: live.Topic(at(conversation)), Seq: written[len(written)-1].Seq})
+			s.bus.Announce(live.Appended{Topic: live.Topic(at(conversation)), Seq: written[len(written)-1].Seq})
 			return nil
 		}
 		if chat.CodeOf(err) != chat.CodeUnavailable || ctx.Err() != nil {

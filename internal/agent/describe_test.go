@@ -39,7 +39,7 @@ func describe(s agent.State) string {
 		}
 		add("children [%s]", strings.Join(kids, " "))
 	}
-	describeDesk(s, add)
+	describePending(s, add)
 	if len(s.Taint) > 0 {
 		add("tainted %v", s.Taint)
 	}
@@ -66,8 +66,8 @@ func describe(s agent.State) string {
 	return strings.Join(out, " | ")
 }
 
-// describeDesk prints what lies before an orchestrator: letters, notices, questions, side turns.
-func describeDesk(s agent.State, add func(string, ...any)) {
+// describePending prints what lies before an orchestrator: letters, notices, questions, side turns.
+func describePending(s agent.State, add func(string, ...any)) {
 	for _, l := range s.Inbox.Queue {
 		add("unread %d %s", l.Seq, l.State)
 	}

@@ -192,13 +192,13 @@ func then(before []string, more ...string) []string { return slices.Concat(befor
 // being resolved, one that the person has been asked, one that they have answered, and a message
 // being routed.
 var (
-	orchestratorSpawns = []string{"said 1", "replied 1 in=9000\n  spawn coder/bg reader/bg tester/bg"}
-	orchestratorDesk   = []string{
+	orchestratorSpawns  = []string{"said 1", "replied 1 in=9000\n  spawn coder/bg reader/bg tester/bg"}
+	orchestratorPending = []string{
 		"started c/1.0.0", "asked c/1.0.0#1.0 q1", "asked c/1.0.0#2.0 q2 relay", "asked c/1.0.0#3.0 q3 relay",
 		"said 2 re=c/1.0.0#3.0", "said 3",
 	}
-	orchestratorThinks = then(append([]string{"begin orchestrator width=2"}, orchestratorSpawns...), orchestratorDesk...)
-	orchestratorPacks  = then(append([]string{"begin orchestrator width=2 window=10000"}, orchestratorSpawns...), orchestratorDesk...)
+	orchestratorThinks = then(append([]string{"begin orchestrator width=2"}, orchestratorSpawns...), orchestratorPending...)
+	orchestratorPacks  = then(append([]string{"begin orchestrator width=2 window=10000"}, orchestratorSpawns...), orchestratorPending...)
 	orchestratorWorks  = then(orchestratorThinks, "replied 2\n  grep\n  spawn coder reader\n  shell")
 	orchestratorCloses = then(orchestratorWorks, "close")
 

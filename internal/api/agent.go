@@ -115,12 +115,12 @@ func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error
 
 // setUp reads how an agent was set up. Where values came from is not recorded: today's files say it,
 // if the role that they give is the same one.
-func (s *Server) setUp(ctx context.Context, place journal.Place, workspace string, a journal.Agent) (AgentConfig, error) {
+func (s *Server) setUp(ctx context.Context, ref journal.Ref, workspace string, a journal.Agent) (AgentConfig, error) {
 	var out AgentConfig
 	if a.RoleHash == "" {
 		return out, nil
 	}
-	text, err := s.options.Log.Text(ctx, place, a.RoleHash)
+	text, err := s.options.Log.Text(ctx, ref, a.RoleHash)
 	switch {
 	case chat.CodeOf(err) == chat.CodeNotFound: // as in a conversation that was imported
 	case err != nil:
@@ -151,12 +151,12 @@ func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, e
 // known complains about an agent that the conversation does not have. An agent's first task has its
 // name, so that one row says it.
 func (s *Server) known(ctx context.Context, in InAgent) error {
-	entries, err := s.options.Log.Find(ctx, in.place(ctx), journal.Assigned{In: journal.In{Task: in.id()}}.Key())
+	entries, err := s.options.Log.Find(ctx, in.place(ctx), journal.TaskAssigned{In: journal.In{Task: in.id()}}.Key())
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if a, ok := e.Row.(journal.Assigned); ok && a.Agent == in.id() {
+		if a, ok := e.Row.(journal.TaskAssigned); ok && a.Agent == in.id() {
 			return nil
 		}
 	}
@@ -194,8 +194,8 @@ func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutp
 	if !ok {
 		return nil, journal.NotFound()
 	}
-	place := in.place(ctx)
-	messages, err := s.options.Log.Transcript(ctx, place, in.id(), journal.Page{Limit: journal.PageMaxLimit})
+	ref := in.place(ctx)
+	messages, err := s.options.Log.Transcript(ctx, ref, in.id(), journal.Page{Limit: journal.PageMaxLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutp
 			}
 		}
 	}
-	entries, err := s.options.Log.Find(ctx, place, journal.Resulted{In: journal.In{Agent: in.id()}, Call: in.Call}.Key())
+	entries, err := s.options.Log.Find(ctx, ref, journal.ToolReturned{In: journal.In{Agent: in.id()}, Call: in.Call}.Key())
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutp
 		return nil, journal.NotFound()
 	}
 	for _, e := range entries {
-		if r, ok := e.Row.(journal.Resulted); ok {
+		if r, ok := e.Row.(journal.ToolReturned); ok {
 			out.Status, out.Text, out.Whole, out.Reason = string(r.Status), r.Text, r.Whole, r.Reason
 			out.Facts, out.Duration = r.Facts, r.Duration
 		}

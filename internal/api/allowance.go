@@ -71,7 +71,7 @@ func (s *Server) knock(r *http.Request) error {
 	if s.knocks == nil {
 		return nil
 	}
-	wait := s.knocks.take(s.guesses.address(r), s.options.Now())
+	wait := s.knocks.take(s.loginLimiter.address(r), s.options.Now())
 	if wait <= 0 {
 		return nil
 	}

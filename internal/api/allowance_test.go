@@ -31,9 +31,9 @@ func (c *counting) Identify(r *http.Request) (api.Caller, error) {
 // street is a server that people come to from many addresses, and whose clock can be set.
 type street struct {
 	*api.Server
-	door    *counting
-	now     time.Time
-	refused map[api.Refusal]int
+	authenticator *counting
+	now           time.Time
+	refused       map[api.Refusal]int
 }
 
 func newStreet(t *testing.T, limits api.Limits) *street {
@@ -42,11 +42,11 @@ func newStreet(t *testing.T, limits api.Limits) *street {
 	t.Cleanup(bus.Close)
 	s := &street{
 		now: time.Unix(1_900_000_000, 0), refused: map[api.Refusal]int{},
-		door: &counting{Local: api.Local{Tenant: "local", User: "me", Token: "right"}},
+		authenticator: &counting{Local: api.Local{Tenant: "local", User: "me", Token: "right"}},
 	}
 	s.Server = api.New(api.Options{
-		Log: journaltest.NewMemory(), Bus: bus, Door: s.door, Limits: limits, Logger: slog.New(slog.DiscardHandler),
-		Now: func() time.Time { return s.now }, Guesses: api.Guesses{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
+		Log: journaltest.NewMemory(), Bus: bus, Authenticator: s.authenticator, Limits: limits, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return s.now }, Guesses: api.LoginLimits{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 		Refused: func(why api.Refusal) { s.refused[why]++ },
 	})
 	t.Cleanup(s.Close)
@@ -77,7 +77,7 @@ func TestAddressesAreBounded(t *testing.T) {
 			t.Fatalf("request %d is refused: %s", i, w.Body)
 		}
 	}
-	before := s.door.asked.Load()
+	before := s.authenticator.asked.Load()
 	for _, path := range paths {
 		w := s.ask(path, "192.0.2.1:2", "")
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"code":"limit"`) {
@@ -87,7 +87,7 @@ func TestAddressesAreBounded(t *testing.T) {
 			t.Errorf("%s: a refusal without the headers of all answers: %v", path, w.Header())
 		}
 	}
-	if asked := s.door.asked.Load(); asked != before || s.refused[api.RefusedAddress] != len(paths) {
+	if asked := s.authenticator.asked.Load(); asked != before || s.refused[api.RefusedAddress] != len(paths) {
 		t.Errorf("the door was asked %d times about who is refused; %v", asked-before, s.refused)
 	}
 	if w := s.ask("/v1/me", "192.0.2.2:1", ""); w.Code != http.StatusOK {
@@ -144,8 +144,8 @@ func TestStreamsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	bus := live.NewLocal(0)
 	server := api.New(api.Options{
-		Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: "t", User: "ann", Token: officeToken},
-		Limits: api.Limits{AddressStreams: 2}, Guesses: api.Guesses{Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: "t", User: "ann", Token: officeToken},
+		Limits: api.Limits{AddressStreams: 2}, Guesses: api.LoginLimits{Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 	})
 	at := httptest.NewServer(server)
 	t.Cleanup(func() {

@@ -71,38 +71,38 @@ func wanted(id string) (agent, call string, err error) {
 }
 
 // asks are the questions and approvals of a conversation. Those that wait have their content.
-func (s *Server) asks(ctx context.Context, place journal.Place, state journal.Snapshot) ([]Question, []Approval, error) {
+func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapshot) ([]Question, []Approval, error) {
 	var keys []string
 	questions := each(state.Questions, func(q journal.Question) Question {
-		if q.Status != journal.QuestionClosed {
-			keys = append(keys, journal.Asked{Question: q.ID}.Key())
+		if q.Status != journal.QuestionStatusClosed {
+			keys = append(keys, journal.QuestionAsked{Question: q.ID}.Key())
 		}
 		return Question{
 			ID: q.ID, Seq: q.Seq, Agent: q.Agent, Task: q.Task, Status: string(q.Status), By: q.By, At: q.At.UTC(), Until: until(q.Until),
 		}
 	})
 	approvals := each(state.Approvals, func(a journal.Approval) Approval {
-		if a.Status == journal.ApprovalOpen {
-			keys = append(keys, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
+		if a.Status == journal.ApprovalStatusOpen {
+			keys = append(keys, journal.ApprovalRequested{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
 		}
 		return approvalOf(a)
 	})
 	if len(keys) == 0 {
 		return questions, approvals, nil
 	}
-	entries, err := s.options.Log.Find(ctx, place, keys...)
+	entries, err := s.options.Log.Find(ctx, ref, keys...)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Asked:
+		case journal.QuestionAsked:
 			for i := range questions {
 				if questions[i].ID == r.Question {
 					questions[i].Text, questions[i].Options = r.Text, r.Options
 				}
 			}
-		case journal.Wanted:
+		case journal.ApprovalRequested:
 			for i := range approvals {
 				if approvals[i].Agent == r.Agent && approvals[i].Call == r.Call {
 					approvals[i].Show, approvals[i].Pattern, approvals[i].Sources = r.Show, r.Pattern, sourcesOf(r.Sources)
@@ -144,12 +144,12 @@ func (s *Server) approval(ctx context.Context, in *approvalInput) (*approvalOutp
 	return &approvalOutput{Body: out}, err
 }
 
-func (s *Server) findApproval(ctx context.Context, place journal.Place, id string) (Approval, error) {
+func (s *Server) findApproval(ctx context.Context, ref journal.Ref, id string) (Approval, error) {
 	agent, call, err := wanted(id)
 	if err != nil {
 		return Approval{}, err
 	}
-	state, err := s.options.Log.Snapshot(ctx, place)
+	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return Approval{}, err
 	}
@@ -159,15 +159,15 @@ func (s *Server) findApproval(ctx context.Context, place journal.Place, id strin
 	}
 	out := approvalOf(state.Approvals[i])
 	in := journal.In{Agent: agent}
-	entries, err := s.options.Log.Find(ctx, place, journal.Wanted{In: in, Call: call}.Key(), journal.Decided{In: in, Call: call}.Key())
+	entries, err := s.options.Log.Find(ctx, ref, journal.ApprovalRequested{In: in, Call: call}.Key(), journal.ApprovalDecided{In: in, Call: call}.Key())
 	if err != nil {
 		return Approval{}, err
 	}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Wanted:
+		case journal.ApprovalRequested:
 			out.Show, out.Pattern, out.Sources = r.Show, r.Pattern, sourcesOf(r.Sources)
-		case journal.Decided:
+		case journal.ApprovalDecided:
 			out.Args = object(r.Args)
 		default: // nothing else was asked for
 		}
@@ -179,15 +179,15 @@ func (s *Server) findApproval(ctx context.Context, place journal.Place, id strin
 var scopes = map[string]string{"": "once", "once": "once", "task": "task", "conversation": "chat"}
 
 func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, error) {
-	place := in.place(ctx)
-	wanted, err := s.findApproval(ctx, place, in.Approval)
+	ref := in.place(ctx)
+	wanted, err := s.findApproval(ctx, ref, in.Approval)
 	if err != nil {
 		return nil, err
 	}
 	if in.Body.Hash != wanted.Hash {
 		return nil, &Problem{Code: "conflict", Detail: "what is to be approved is not what was shown"}
 	}
-	d := journal.Decided{
+	d := journal.ApprovalDecided{
 		In: journal.In{Agent: wanted.Agent, Task: wanted.Task}, Call: wanted.Call, Hash: wanted.Hash, Allow: in.Body.Allow,
 		By: callerOf(ctx).Name, Reason: in.Body.Note,
 	}
@@ -196,7 +196,7 @@ func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, 
 		if d.Scope != scopes["once"] && wanted.Pattern == "" {
 			return nil, &Problem{Code: "invalid", Detail: "each call like this must be looked at: it can be allowed once only", Next: "send scope once"}
 		}
-		if err := s.secondPair(ctx, place); err != nil {
+		if err := s.secondPair(ctx, ref); err != nil {
 			return nil, err
 		}
 	}
@@ -205,15 +205,15 @@ func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, 
 			return nil, err
 		}
 	}
-	if err := s.options.Commands.Decide(ctx, place, d); err != nil {
+	if err := s.options.Commands.Decide(ctx, ref, d); err != nil {
 		return nil, editable(d, err)
 	}
-	after, err := s.findApproval(ctx, place, in.Approval)
+	after, err := s.findApproval(ctx, ref, in.Approval)
 	return &approvalOutput{Body: after}, err
 }
 
 // edited is the text of other arguments, if they can be decided so.
-func edited(d journal.Decided, args map[string]json.RawMessage) (string, error) {
+func edited(d journal.ApprovalDecided, args map[string]json.RawMessage) (string, error) {
 	text, err := json.Marshal(args)
 	switch {
 	case err != nil:
@@ -229,7 +229,7 @@ func edited(d journal.Decided, args map[string]json.RawMessage) (string, error) 
 }
 
 // editable says what to do about arguments that cannot be used. The call still waits.
-func editable(d journal.Decided, err error) error {
+func editable(d journal.ApprovalDecided, err error) error {
 	if p := problemOf(err); d.Args != "" && p.Code == "invalid" {
 		p.Next = "correct args and send it again with a new key, or decide without them: the call still waits"
 		return p

@@ -67,7 +67,7 @@ func quoted(text string) string { return strconv.Quote(text) }
 
 // remote is where a request comes from, in one word.
 func (s *Server) remote(r *http.Request) string {
-	if ip := s.guesses.origin(r); ip.IsValid() {
+	if ip := s.loginLimiter.origin(r); ip.IsValid() {
 		return ip.String()
 	}
 	return "socket"

@@ -44,15 +44,15 @@ func TestAnImportIsOneEntry(t *testing.T) {
 	})
 	rows := []journal.Row{
 		journal.Opened{By: "bob"},
-		journal.Assigned{In: mainTask, Role: "main"},
-		journal.Wanted{In: mainTask, Call: "1.0", Tool: "shell", Hash: "h"},
-		journal.Decided{In: mainTask, Call: "1.0", Hash: "h", Allow: true, By: "bob"},
-		journal.Started{In: mainTask, Call: "1.0", Class: "once", Attempt: 1},
-		journal.Resulted{In: mainTask, Call: "1.0", Status: journal.CallCompleted},
-		journal.Closed{In: mainTask, Call: "1.0"},
+		journal.TaskAssigned{In: mainTask, Role: "main"},
+		journal.ApprovalRequested{In: mainTask, Call: "1.0", Tool: "shell", Hash: "h"},
+		journal.ApprovalDecided{In: mainTask, Call: "1.0", Hash: "h", Allow: true, By: "bob"},
+		journal.ToolStarted{In: mainTask, Call: "1.0", Class: "once", Attempt: 1},
+		journal.ToolReturned{In: mainTask, Call: "1.0", Status: journal.CallCompleted},
+		journal.ApprovalClosed{In: mainTask, Call: "1.0"},
 	}
-	place := journal.Place{Tenant: "acme", Conversation: "elsewhere"}
-	if _, err := s.log.Append(t.Context(), place, time.Now(), rows...); err != nil { // past the trail
+	ref := journal.Ref{Tenant: "acme", Conversation: "elsewhere"}
+	if _, err := s.log.Append(t.Context(), ref, time.Now(), rows...); err != nil { // past the trail
 		t.Fatal(err)
 	}
 	var export bytes.Buffer

@@ -202,7 +202,7 @@ func (b *board) follow(ctx context.Context, notices *live.Reader, poll <-chan ti
 				return
 			}
 			switch n := notice.(type) {
-			case live.Poke:
+			case live.Appended:
 				b.dirty[n.Conversation] = true
 			case live.Resync:
 				b.look(ctx)

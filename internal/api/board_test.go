@@ -41,8 +41,8 @@ func (c *counted) fill(t *testing.T, from, to int, at time.Time) {
 	c.filling.Lock()
 	defer c.filling.Unlock()
 	for i := from; i < to; i++ {
-		place := journal.Place{Tenant: "a", Conversation: fmt.Sprintf("c%05d", i)}
-		if _, err := c.Append(t.Context(), place, at.Add(time.Duration(i)*time.Millisecond), journal.Opened{By: "ann", Title: "t"}); err != nil {
+		ref := journal.Ref{Tenant: "a", Conversation: fmt.Sprintf("c%05d", i)}
+		if _, err := c.Append(t.Context(), ref, at.Add(time.Duration(i)*time.Millisecond), journal.Opened{By: "ann", Title: "t"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,8 +50,8 @@ func (c *counted) fill(t *testing.T, from, to int, at time.Time) {
 
 func (c *counted) touch(t *testing.T, i int, at time.Time) {
 	t.Helper()
-	place := journal.Place{Tenant: "a", Conversation: fmt.Sprintf("c%05d", i)}
-	if _, err := c.Append(t.Context(), place, at, journal.Titled{Title: fmt.Sprint("new ", at.UnixNano())}); err != nil {
+	ref := journal.Ref{Tenant: "a", Conversation: fmt.Sprintf("c%05d", i)}
+	if _, err := c.Append(t.Context(), ref, at, journal.Titled{Title: fmt.Sprint("new ", at.UnixNano())}); err != nil {
 		t.Fatal(err)
 	}
 }

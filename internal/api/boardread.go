@@ -217,7 +217,7 @@ func thing(w journal.Waiting) string { return "w/" + w.Conversation + "/" + w.Ke
 // takenOf says that something no longer waits. Keys of entries say what it was.
 func takenOf(w journal.Waiting) InboxRemoved {
 	out := InboxRemoved{Type: eventTaken, Conversation: w.Conversation}
-	if question, ok := strings.CutPrefix(w.Key, journal.Asked{}.Key()); ok {
+	if question, ok := strings.CutPrefix(w.Key, journal.QuestionAsked{}.Key()); ok {
 		out.Question = question
 	} else {
 		out.Approval = approvalID(w.Agent, w.Key[strings.LastIndexByte(w.Key, '#')+1:])

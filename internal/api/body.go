@@ -23,7 +23,7 @@ func withArrival(ctx context.Context, arrived func()) context.Context {
 func (g *gate) body(c Caller) (func(), error) {
 	return g.hold(RefusedRate, Problem{
 		Detail: "too many commands of yours are on their way", Wait: fullWait, Next: "send the bodies of those faster",
-	}, place{"body", 0}, place{"body/" + c.Tenant + "/" + c.User, mostBodies})
+	}, slot{"body", 0}, slot{"body/" + c.Tenant + "/" + c.User, mostBodies})
 }
 
 // begin is where a request that has arrived whole is carried out. A command takes its place here and

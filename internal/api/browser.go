@@ -161,7 +161,7 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request) error {
 	if local == nil || local.Browsers == nil {
 		return noBrowsers()
 	}
-	address, now := s.guesses.address(r), s.options.Now()
+	address, now := s.loginLimiter.address(r), s.options.Now()
 	if err := s.returns.check(address, now); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func newMachine(t *testing.T) *machine {
 	m := &machine{browsers: &api.Browsers{}}
 	bus := live.NewLocal(0)
 	local := api.Local{Tenant: "local", User: "me", Token: "right", Browsers: m.browsers}
-	server := api.New(api.Options{Log: journaltest.NewMemory(), Bus: bus, Door: local, Local: &local})
+	server := api.New(api.Options{Log: journaltest.NewMemory(), Bus: bus, Authenticator: local, Local: &local})
 	m.Server = httptest.NewServer(server)
 	t.Cleanup(func() {
 		server.Close()
@@ -182,7 +182,7 @@ func TestTheOldestBrowserGoesFirst(t *testing.T) {
 func TestLinksLeaveTraces(t *testing.T) {
 	browsers := &api.Browsers{}
 	local := api.Local{Tenant: "acme", User: "ann", Token: localKey, Browsers: browsers}
-	s := newToldWith(t, func(o *api.Options) { o.Door, o.Local = local, &local })
+	s := newToldWith(t, func(o *api.Options) { o.Authenticator, o.Local = local, &local })
 	var made struct{ URL string }
 	post(t, s, "/v1/links", nil, &made)
 	m := &machine{Server: s.Server, browsers: browsers}

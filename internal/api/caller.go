@@ -52,8 +52,8 @@ type Caller struct {
 	Cookie bool
 }
 
-// Doorkeeper finds out who a request comes from. Who cannot be told is Unauthorised.
-type Doorkeeper interface {
+// Authenticator finds out who a request comes from. Who cannot be told is Unauthorised.
+type Authenticator interface {
 	Identify(r *http.Request) (Caller, error)
 }
 

@@ -17,15 +17,15 @@ import (
 var hand = journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 
 // busyTalk is a conversation in which an approval and a question wait for a person.
-func (o *office) busyTalk(t *testing.T) (string, journal.Place) {
+func (o *office) busyTalk(t *testing.T) (string, journal.Ref) {
 	t.Helper()
-	path, place := o.begin(t, "key-begin")
-	o.write(t, place,
-		journal.Assigned{In: hand, Parent: "main", Call: "1.0", Role: "coder", Depth: 1},
-		journal.Wanted{In: hand, Call: "1.0", Tool: "shell", Hash: "h1", Pattern: "ls", Show: json.RawMessage(`{"command":"ls"}`)},
-		journal.Asked{In: hand, Question: "main/1.0.0#1.1", Text: "Which?", Options: []string{"a", "b"}},
-		journal.Relayed{In: mainTask, Question: "main/1.0.0#1.1"})
-	return path, place
+	path, ref := o.begin(t, "key-begin")
+	o.write(t, ref,
+		journal.TaskAssigned{In: hand, Parent: "main", Call: "1.0", Role: "coder", Depth: 1},
+		journal.ApprovalRequested{In: hand, Call: "1.0", Tool: "shell", Hash: "h1", Pattern: "ls", Show: json.RawMessage(`{"command":"ls"}`)},
+		journal.QuestionAsked{In: hand, Question: "main/1.0.0#1.1", Text: "Which?", Options: []string{"a", "b"}},
+		journal.QuestionRelayed{In: mainTask, Question: "main/1.0.0#1.1"})
+	return path, ref
 }
 
 // command is one of the five, as a client sends it.
@@ -58,7 +58,7 @@ func commands(path string) []command {
 func TestCommandsAreOnceEach(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
+	path, ref := o.busyTalk(t)
 	for _, c := range commands(path) {
 		key := "key-" + c.name
 		first := o.send(t, c.method, c.path, key, c.body)
@@ -66,7 +66,7 @@ func TestCommandsAreOnceEach(t *testing.T) {
 			t.Errorf("%s is answered %d: %s", c.name, first.Status, first.Body)
 			continue
 		}
-		before := o.seq(t, place)
+		before := o.seq(t, ref)
 		for range 3 {
 			if again := o.send(t, c.method, c.path, key, c.body); again.Status != c.status || string(again.Body) != string(first.Body) {
 				t.Errorf("%s is answered %s, and then %s", c.name, first.Body, again.Body)
@@ -77,7 +77,7 @@ func TestCommandsAreOnceEach(t *testing.T) {
 		}
 		o.refuses(t, c.name+" without a key", o.send(t, c.method, c.path, "", c.body), 422, "invalid")
 		o.refuses(t, c.name+" with a short key", o.send(t, c.method, c.path, "short", c.body), 422, "invalid")
-		if after := o.seq(t, place); after != before {
+		if after := o.seq(t, ref); after != before {
 			t.Errorf("%s wrote %d rows more when it was sent again", c.name, after-before)
 		}
 	}
@@ -86,8 +86,8 @@ func TestCommandsAreOnceEach(t *testing.T) {
 func TestCommandsToNobody(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
-	before := o.seq(t, place)
+	path, ref := o.busyTalk(t)
+	before := o.seq(t, ref)
 	for _, c := range commands("/v1/conversations/unknown")[1:] {
 		o.refuses(t, c.name, o.send(t, c.method, c.path, "key-"+c.name, c.body), 404, "not_found")
 	}
@@ -104,7 +104,7 @@ func TestCommandsToNobody(t *testing.T) {
 	}
 	o.refuses(t, "another hash", o.send(t, http.MethodPost, path+"/approvals/main~1.0.0:1.0/decision", "key-hash",
 		`{"allow":true,"hash":"h2"}`), 409, "conflict")
-	if after := o.seq(t, place); after != before {
+	if after := o.seq(t, ref); after != before {
 		t.Errorf("refused commands wrote %d rows", after-before)
 	}
 }
@@ -132,7 +132,7 @@ func TestBeginWithAMessage(t *testing.T) {
 	} {
 		o.refuses(t, other, o.send(t, http.MethodPost, "/v1/conversations", "key-begin", other), 409, "conflict")
 	}
-	o.write(t, journal.Place{Tenant: "t", Conversation: first.ID}, journal.Titled{ID: "1", Title: "another"})
+	o.write(t, journal.Ref{Tenant: "t", Conversation: first.ID}, journal.Titled{ID: "1", Title: "another"})
 	o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a","message":"hello"}`).into(t, 201, &again)
 	if again.ID != first.ID || again.Title != "another" {
 		t.Errorf("sent again after it got a title, it is %+v", again)
@@ -174,7 +174,7 @@ func TestKeysAreOfOneConversation(t *testing.T) {
 func TestDeletedForGood(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	gone, place := o.begin(t, "key-begin")
+	gone, ref := o.begin(t, "key-begin")
 	first := o.send(t, http.MethodDelete, gone, "key-delete", "")
 	if again := o.send(t, http.MethodDelete, gone, "key-delete", ""); first.Status != 202 || again.Status != 202 ||
 		string(again.Body) != string(first.Body) {
@@ -182,7 +182,7 @@ func TestDeletedForGood(t *testing.T) {
 	}
 	o.refuses(t, "another delete", o.send(t, http.MethodDelete, gone, "key-delete-2", ""), 404, "not_found")
 	o.refuses(t, "begin again", o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a talk"}`), 409, "conflict")
-	if _, err := o.log.Snapshot(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+	if _, err := o.log.Snapshot(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("it was begun again: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestDeletedAndArchived(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	gone, _ := o.begin(t, "key-gone")
-	away, place := o.begin(t, "key-away")
+	away, ref := o.begin(t, "key-away")
 	if r := o.send(t, http.MethodDelete, gone, "key-delete", ""); r.Status != 202 {
 		t.Errorf("delete is answered %d: %s", r.Status, r.Body)
 	}
@@ -211,15 +211,15 @@ func TestDeletedAndArchived(t *testing.T) {
 	}
 	var state api.Snapshot
 	o.send(t, http.MethodGet, away, "", "").into(t, 200, &state)
-	if !state.Conversation.Archived || state.Conversation.ID != place.Conversation {
+	if !state.Conversation.Archived || state.Conversation.ID != ref.Conversation {
 		t.Errorf("the archived conversation is %+v", state.Conversation)
 	}
 }
 
 // seq is how many rows a conversation has.
-func (o *office) seq(t *testing.T, place journal.Place) int64 {
+func (o *office) seq(t *testing.T, ref journal.Ref) int64 {
 	t.Helper()
-	state, err := o.log.Snapshot(t.Context(), place)
+	state, err := o.log.Snapshot(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

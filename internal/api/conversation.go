@@ -15,8 +15,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Talk is a conversation to be begun.
-type Talk struct {
+// NewConversation is a conversation to be begun.
+type NewConversation struct {
 	By        string
 	Title     string
 	Workspace string
@@ -42,17 +42,17 @@ type Said struct {
 // Commands is where commands lead to. Each returns when what it was told is durable.
 type Commands interface {
 	// Open begins a conversation; doing so twice is the same as once.
-	Open(ctx context.Context, place journal.Place, t Talk) error
-	Say(ctx context.Context, place journal.Place, s Said) error
-	Decide(ctx context.Context, place journal.Place, d journal.Decided) error
+	Open(ctx context.Context, ref journal.Ref, t NewConversation) error
+	Say(ctx context.Context, ref journal.Ref, s Said) error
+	Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error
 	// Cancel stops one task, or everything if it is empty.
-	Cancel(ctx context.Context, place journal.Place, id, by, task string) error
+	Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error
 	// Archive takes a conversation off the list. Delete stops everything in it, then removes it, and
 	// remembers by which command.
-	Archive(ctx context.Context, place journal.Place, by string) error
+	Archive(ctx context.Context, ref journal.Ref, by string) error
 	// Share lets everybody in the tenant see a conversation.
-	Share(ctx context.Context, place journal.Place, by string) error
-	Delete(ctx context.Context, place journal.Place, id, by string) error
+	Share(ctx context.Context, ref journal.Ref, by string) error
+	Delete(ctx context.Context, ref journal.Ref, id, by string) error
 }
 
 // InConversation names a conversation.
@@ -61,8 +61,8 @@ type InConversation struct {
 }
 
 // place is where the conversation is, for this caller. Nothing is looked for anywhere else.
-func (p InConversation) place(ctx context.Context) journal.Place {
-	return journal.Place{Tenant: callerOf(ctx).Tenant, Conversation: p.Conversation}
+func (p InConversation) place(ctx context.Context) journal.Ref {
+	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: p.Conversation}
 }
 
 // Snapshot is the state of a conversation after event seq.
@@ -83,7 +83,7 @@ type Snapshot struct {
 
 // learn takes what a row says of the whole conversation.
 func (s *Snapshot) learn(row journal.Row) {
-	first, ok := row.(journal.Assigned)
+	first, ok := row.(journal.TaskAssigned)
 	if !ok || first.Task != orchestrator {
 		return
 	}
@@ -162,32 +162,32 @@ func (s *Server) conversationRoutes() {
 
 func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutput, error) {
 	caller := callerOf(ctx)
-	place := journal.Place{Tenant: caller.Tenant, Conversation: "c" + in.id(caller, "conversation")}
+	ref := journal.Ref{Tenant: caller.Tenant, Conversation: "c" + in.id(caller, "conversation")}
 	b := in.Body
 	owner, err := s.owner(ctx, b.Visibility)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.room(ctx, place, journal.Opened{}.Key(), int64(len(b.Title))); err != nil {
+	if err := s.room(ctx, ref, journal.Opened{}.Key(), int64(len(b.Title))); err != nil {
 		return nil, err
 	}
-	err = s.options.Commands.Open(ctx, place, Talk{
+	err = s.options.Commands.Open(ctx, ref, NewConversation{
 		By: caller.Name, Title: b.Title, Workspace: b.Workspace, Role: b.Role, Model: b.Model, Headless: b.Headless, Cost: b.MaxCost,
 		Time: time.Duration(b.MaxTime) * time.Millisecond, Command: s.asked(in), PrivateTo: owner,
 	})
 	if err != nil {
 		return nil, err
 	}
-	first := Said{ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: b.Message}
-	if err := s.sameTalk(ctx, place, in, first.ID); err != nil {
+	first := Said{ID: "m" + in.id(caller, ref.Conversation), By: caller.Name, Text: b.Message}
+	if err := s.sameTalk(ctx, ref, in, first.ID); err != nil {
 		return nil, err
 	}
 	if first.Text != "" {
-		if _, err := s.say(ctx, place, first); err != nil {
+		if _, err := s.say(ctx, ref, first); err != nil {
 			return nil, err
 		}
 	}
-	snapshot, err := s.options.Log.Snapshot(ctx, place)
+	snapshot, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -205,10 +205,10 @@ func (s *Server) asked(in *createInput) string {
 
 // sameTalk refuses a key under which another conversation was begun. What became of it since, such as
 // a new title, makes no difference.
-func (s *Server) sameTalk(ctx context.Context, place journal.Place, in *createInput, first string) error {
+func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput, first string) error {
 	b := in.Body
-	entries, err := s.options.Log.Find(ctx, place, journal.Opened{}.Key(), journal.Said{ID: first}.Key(),
-		journal.Assigned{In: journal.In{Task: orchestrator}}.Key())
+	entries, err := s.options.Log.Find(ctx, ref, journal.Opened{}.Key(), journal.MessageReceived{ID: first}.Key(),
+		journal.TaskAssigned{In: journal.In{Task: orchestrator}}.Key())
 	for _, e := range entries {
 		same := true
 		switch r := e.Row.(type) {
@@ -218,9 +218,9 @@ func (s *Server) sameTalk(ctx context.Context, place journal.Place, in *createIn
 				break
 			}
 			same = r.By == callerOf(ctx).Name && r.Title == s.recorded(b.Title) && (b.Workspace == "" || r.Workspace == s.recorded(b.Workspace))
-		case journal.Assigned:
+		case journal.TaskAssigned:
 			same = r.Role == cmp.Or(b.Role, orchestrator)
-		case journal.Said:
+		case journal.MessageReceived:
 			same = b.Message != ""
 		default: // nothing else was asked for
 		}
@@ -235,12 +235,12 @@ func (s *Server) sameTalk(ctx context.Context, place journal.Place, in *createIn
 const snapshotMessages = 100
 
 func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshotOutput, error) {
-	place := in.place(ctx)
-	state, err := s.options.Log.Snapshot(ctx, place)
+	ref := in.place(ctx)
+	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	messages, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: snapshotMessages, Bytes: journal.PageBytes})
+	messages, err := s.options.Log.Chat(ctx, ref, journal.Page{Limit: snapshotMessages, Bytes: journal.PageBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -249,22 +249,22 @@ func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshot
 		Messages: each(upTo(messages, state.Conversation.Seq), messageOf),
 	}
 	out.Tasks = each(state.Tasks, taskOf)
-	err = s.rowsOf(ctx, place, state.Tasks, func(i int, row journal.Row) {
+	err = s.rowsOf(ctx, ref, state.Tasks, func(i int, row journal.Row) {
 		out.Tasks[i].learn(row)
 		out.learn(row)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if out.Notes, out.Turns, err = s.marks(ctx, place, out.Messages, state.Conversation.Seq); err != nil {
+	if out.Notes, out.Turns, err = s.marks(ctx, ref, out.Messages, state.Conversation.Seq); err != nil {
 		return nil, err
 	}
-	if err := s.states(ctx, place, out.Messages, &state); err != nil {
+	if err := s.states(ctx, ref, out.Messages, &state); err != nil {
 		return nil, err
 	}
 	used, tokens, cost := state.Spent()
 	out.Used, out.HeldTokens, out.HeldCost = usageOf(used), tokens, cost
-	if out.Questions, out.Approvals, err = s.asks(ctx, place, state); err != nil {
+	if out.Questions, out.Approvals, err = s.asks(ctx, ref, state); err != nil {
 		return nil, err
 	}
 	return &snapshotOutput{Body: out}, nil
@@ -279,17 +279,17 @@ func upTo(list []journal.Message, seq int64) []journal.Message {
 }
 
 func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, error) {
-	caller, place := callerOf(ctx), in.place(ctx)
+	caller, ref := callerOf(ctx), in.place(ctx)
 	key := journal.Opened{}.Key()
 	if in.Body.Task != "" {
-		key = journal.Assigned{In: journal.In{Task: in.Body.Task}}.Key()
+		key = journal.TaskAssigned{In: journal.In{Task: in.Body.Task}}.Key()
 	}
-	if err := s.exists(ctx, place, key); err != nil {
+	if err := s.exists(ctx, ref, key); err != nil {
 		return nil, err
 	}
-	id := "x" + in.id(caller, place.Conversation)
-	err := s.options.Commands.Cancel(ctx, place, id, caller.Name, in.Body.Task)
-	if other := s.sameCancel(ctx, place, journal.Stop(id, caller.Name, in.Body.Task)); other != nil {
+	id := "x" + in.id(caller, ref.Conversation)
+	err := s.options.Commands.Cancel(ctx, ref, id, caller.Name, in.Body.Task)
+	if other := s.sameCancel(ctx, ref, journal.Stop(id, caller.Name, in.Body.Task)); other != nil {
 		return nil, other
 	}
 	if err != nil {
@@ -299,10 +299,10 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 }
 
 // sameCancel refuses a key under which something else was to stop. The first command with a key is the one on record.
-func (s *Server) sameCancel(ctx context.Context, place journal.Place, post journal.Posted) error {
-	entries, err := s.options.Log.Find(ctx, place, post.Key())
+func (s *Server) sameCancel(ctx context.Context, ref journal.Ref, post journal.MailPosted) error {
+	entries, err := s.options.Log.Find(ctx, ref, post.Key())
 	for _, e := range entries {
-		if before, _ := e.Row.(journal.Posted); before.Task != post.Task {
+		if before, _ := e.Row.(journal.MailPosted); before.Task != post.Task {
 			return keyReused()
 		}
 	}
@@ -310,8 +310,8 @@ func (s *Server) sameCancel(ctx context.Context, place journal.Place, post journ
 }
 
 // exists complains if a conversation has no row under a key.
-func (s *Server) exists(ctx context.Context, place journal.Place, key string) error {
-	entries, err := s.options.Log.Find(ctx, place, key)
+func (s *Server) exists(ctx context.Context, ref journal.Ref, key string) error {
+	entries, err := s.options.Log.Find(ctx, ref, key)
 	if err == nil && len(entries) == 0 {
 		err = journal.NotFound()
 	}
@@ -319,27 +319,27 @@ func (s *Server) exists(ctx context.Context, place journal.Place, key string) er
 }
 
 func (s *Server) archive(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	caller, place := callerOf(ctx), in.place(ctx)
-	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
+	caller, ref := callerOf(ctx), in.place(ctx)
+	if err := s.exists(ctx, ref, journal.Opened{}.Key()); err != nil {
 		return nil, err
 	}
-	if err := s.options.Commands.Archive(ctx, place, caller.Name); err != nil {
+	if err := s.options.Commands.Archive(ctx, ref, caller.Name); err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}, nil
+	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
 }
 
 // remove deletes a conversation. Sent again when nothing is left of it, the command is the one that the
 // tombstone names.
 func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	caller, place := callerOf(ctx), in.place(ctx)
-	out := &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}
-	err := s.exists(ctx, place, journal.Opened{}.Key())
+	caller, ref := callerOf(ctx), in.place(ctx)
+	out := &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, ref.Conversation)}}
+	err := s.exists(ctx, ref, journal.Opened{}.Key())
 	if err == nil {
-		err = s.options.Commands.Delete(ctx, place, out.Body.ID, caller.Name)
+		err = s.options.Commands.Delete(ctx, ref, out.Body.ID, caller.Name)
 	}
 	if chat.CodeOf(err) == chat.CodeNotFound {
-		if stone, gone := s.options.Log.Erased(ctx, place); gone == nil && stone.Command == out.Body.ID {
+		if stone, gone := s.options.Log.Erased(ctx, ref); gone == nil && stone.Command == out.Body.ID {
 			err = nil
 		}
 	}

@@ -16,5 +16,5 @@
 // the code and served under /openapi.json.
 //
 // It imports chat and the ports journal and live, and names of events from progress. Who a request
-// comes from is found out by a Doorkeeper, and what commands lead to is up to Commands; app fills both.
+// comes from is found out by an Authenticator, and what commands lead to is up to Commands; app fills both.
 package api

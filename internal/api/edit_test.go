@@ -14,7 +14,7 @@ import (
 func TestAnApprovalWithOtherArguments(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
+	path, ref := o.busyTalk(t)
 	at := path + "/approvals/main~1.0.0:1.0/decision"
 	const body = `{"allow":true,"hash":"h1","args":{"command":"ls -l","limit":12345678901234567890,"deep":{"a":[1.50,true,null]}}}`
 	const text = `{"command":"ls -l","deep":{"a":[1.50,true,null]},"limit":12345678901234567890}`
@@ -24,11 +24,11 @@ func TestAnApprovalWithOtherArguments(t *testing.T) {
 	if !first.Edited || string(first.Args) != text || string(again.Args) != text || first.Scope != "once" {
 		t.Errorf("it is answered %+v, then %+v", first, again)
 	}
-	entries, err := o.log.Find(t.Context(), place, journal.Decided{In: hand, Call: "1.0"}.Key())
+	entries, err := o.log.Find(t.Context(), ref, journal.ApprovalDecided{In: hand, Call: "1.0"}.Key())
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	if row, _ := entries[0].Row.(journal.Decided); row.Args != text || row.Hash != "h1" || row.Scope != "once" {
+	if row, _ := entries[0].Row.(journal.ApprovalDecided); row.Args != text || row.Hash != "h1" || row.Scope != "once" {
 		t.Errorf("on record is %+v", row)
 	}
 	for what, other := range map[string]string{
@@ -48,8 +48,8 @@ func TestAnApprovalWithOtherArguments(t *testing.T) {
 func TestArgumentsThatCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
-	before := o.seq(t, place)
+	path, ref := o.busyTalk(t)
+	before := o.seq(t, ref)
 	at := path + "/approvals/main~1.0.0:1.0/decision"
 	for what, body := range map[string]string{
 		"a no":                      `{"allow":false,"hash":"h1","args":{"command":"ls -l"}}`,
@@ -69,7 +69,7 @@ func TestArgumentsThatCannotBeDecided(t *testing.T) {
 	}{chat.CodeInvalid: {422, "invalid"}, chat.CodeConflict: {409, "conflict"}, chat.CodeUnavailable: {503, "unavailable"}} {
 		o.refuses(t, string(code), o.send(t, http.MethodPost, at, "key-edit", `{"allow":true,"hash":"h1","args":{"refuse":"`+string(code)+`"}}`), want.status, want.code)
 	}
-	if after := o.seq(t, place); after != before {
+	if after := o.seq(t, ref); after != before {
 		t.Errorf("refused decisions wrote %d rows", after-before)
 	}
 	if r := o.send(t, http.MethodPost, at, "key-edit", `{"allow":true,"hash":"h1","args":{}}`); r.Status != 200 {

@@ -271,54 +271,54 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 		e.Type, e.Data = EventTitled, TitledData{Title: r.Title}
 	case journal.Archived:
 		e.Type, e.Data = EventArchived, ByData{By: r.By}
-	case journal.Said:
+	case journal.MessageReceived:
 		e.Type, e.Data = EventReceived, ReceivedData{
 			Message: messageOf(journal.MessageOf(entry)), InReplyTo: r.InReplyTo, Decline: r.Decline,
 		}
-	case journal.Posted:
+	case journal.MailPosted:
 		return stopping(e, r)
-	case journal.Delivered:
+	case journal.MailDelivered:
 		id, ok := strings.CutPrefix(r.ID, "said:")
 		e.Type, e.Data = EventDelivered, DeliveredData{Message: id}
 		return e, ok
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		e.Type, e.Data = EventSpawned, spawned(r)
-	case journal.Moved:
+	case journal.StatusChanged:
 		e.Type, e.Data = movedType(r), MovedData{Status: string(r.Status), Reason: string(r.Reason)}
-	case journal.Finished:
+	case journal.TaskEnded:
 		e.Type, e.Data = endType(r.Status, EventDone, EventFailed, EventCancelled), FinishedData{
 			Status: string(r.Status), Kind: string(r.ErrorKind), Reason: r.Reason, Message: r.Message, Summary: r.Summary,
 			Result: r.Result, Files: r.Files, Iterations: r.Iterations, Receipt: r.Receipt,
 		}
-	case journal.Patched:
+	case journal.PatchKept:
 		e.Type, e.Data = EventPatched, PatchedData{
 			Text: r.Text, Files: append([]journal.PatchFile{}, r.Files...), Partial: r.Partial, Problem: r.Problem,
 		}
 	case journal.TurnEnded:
 		e.Type, e.Data = endType(r.Status, EventTurnDone, EventTurnFailed, EventTurnCancelled), turnOf(r)
-	case journal.Noted:
+	case journal.NoteAdded:
 		e.Type, e.Data = EventNoted, notedOf(r)
-	case journal.Spoke:
+	case journal.MessageAdded:
 		e.Type, e.Data = EventCompleted, messageOf(journal.MessageOf(entry))
-	case journal.Voided:
+	case journal.ReplyVoided:
 		e.Type, e.Data = EventVoided, VoidedData{Turn: r.Turn}
-	case journal.Requested, journal.Responded, journal.Started, journal.Resulted:
+	case journal.ModelCalled, journal.ModelReplied, journal.ToolStarted, journal.ToolReturned:
 		return callEvent(e, r)
-	case journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
+	case journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered, journal.ApprovalRequested, journal.ApprovalDecided, journal.ApprovalClosed, journal.Granted:
 		return askEvent(e, r)
-	case journal.Stepped, journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
+	case journal.Stepped, journal.EditProposed, journal.HostReached, journal.Tainted, journal.Newer:
 		return e, false
 	}
 	return e, true
 }
 
 // stopping is the event of a request to stop. Other posts only say that the engine must be told.
-func stopping(e Event, r journal.Posted) (Event, bool) {
+func stopping(e Event, r journal.MailPosted) (Event, bool) {
 	e.Type, e.Data = EventStopping, StoppingData{By: r.By, Task: r.Task}
 	return e, r.Stops()
 }
 
-func spawned(r journal.Assigned) SpawnedData {
+func spawned(r journal.TaskAssigned) SpawnedData {
 	return SpawnedData{
 		Parent: r.Parent, Call: r.Call, Item: r.Item, Trigger: r.Trigger, Depth: r.Depth, Role: r.Role, RoleHash: r.RoleHash,
 		Background: r.Background, Instruction: r.Instruction, Criteria: r.Criteria, Files: r.Files,
@@ -328,7 +328,7 @@ func spawned(r journal.Assigned) SpawnedData {
 
 // movedType is the type of a move. One to a final status is no end: the orchestrator comes to rest after
 // every turn and goes on with the next. A task ends when it is finished.
-func movedType(r journal.Moved) EventType {
+func movedType(r journal.StatusChanged) EventType {
 	switch r.Status {
 	case chat.StatusWaiting:
 		return EventWaiting

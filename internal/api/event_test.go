@@ -23,8 +23,8 @@ import (
 
 // unseen are the kinds of rows that are no event, or only some of the time.
 var unseen = map[journal.Kind]bool{
-	journal.KindStepped: true, journal.KindPosted: true, journal.KindDelivered: true, journal.KindProposed: true,
-	journal.KindReached: true, journal.KindTainted: true,
+	journal.KindStepped: true, journal.KindMailPosted: true, journal.KindMailDelivered: true, journal.KindEditProposed: true,
+	journal.KindHostReached: true, journal.KindTainted: true,
 }
 
 // TestEveryKindHasAnEvent gives a row of every kind to those who watch.
@@ -64,7 +64,7 @@ func TestEveryStatusHasAType(t *testing.T) {
 			chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting, chat.StatusCompleted, chat.StatusFailed,
 			chat.StatusCancelled, chat.StatusTimedOut,
 		} {
-			e, _ := eventOf("c", journal.Entry{Seq: 1, Row: journal.Moved{Serial: serial, Status: status}})
+			e, _ := eventOf("c", journal.Entry{Seq: 1, Row: journal.StatusChanged{Serial: serial, Status: status}})
 			got[fmt.Sprint(status, " ", serial)] = e.Type
 		}
 	}
@@ -121,7 +121,7 @@ type union struct {
 func TestEveryTypeIsDescribed(t *testing.T) {
 	t.Parallel()
 	log := journaltest.NewMemory()
-	s := New(Options{Log: log, Bus: live.NewLocal(0), Door: Local{}})
+	s := New(Options{Log: log, Bus: live.NewLocal(0), Authenticator: Local{}})
 	answer := httptest.NewRecorder()
 	s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	var document struct {
@@ -164,7 +164,7 @@ func TestEveryTypeIsDescribed(t *testing.T) {
 func TestEventsAreSentAsTheyWereRecorded(t *testing.T) {
 	t.Parallel()
 	const line = `{"line":"grep '<b>' < in && echo \u2028"}`
-	frames, err := framesOf("c", []journal.Entry{{Seq: 1, Row: journal.Wanted{
+	frames, err := framesOf("c", []journal.Entry{{Seq: 1, Row: journal.ApprovalRequested{
 		In: journal.In{Agent: "main", Task: "main"}, Call: "1", Tool: "shell", Hash: "h", Show: json.RawMessage(line),
 	}}})
 	if err != nil || len(frames) != 1 {

@@ -12,64 +12,64 @@ import (
 func about(e *Event, row journal.Row) {
 	in := func(i journal.In) { e.Agent, e.Task = i.Agent, i.Task }
 	switch r := row.(type) {
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		in(r.In)
-	case journal.Moved:
+	case journal.StatusChanged:
 		in(r.In)
-	case journal.Finished:
+	case journal.TaskEnded:
 		in(r.In)
-	case journal.Patched:
+	case journal.PatchKept:
 		in(r.In)
 	case journal.TurnEnded:
 		in(r.In)
-	case journal.Noted:
+	case journal.NoteAdded:
 		in(r.In)
-	case journal.Spoke:
+	case journal.MessageAdded:
 		in(r.In)
-	case journal.Voided:
+	case journal.ReplyVoided:
 		in(r.In)
-	case journal.Requested:
+	case journal.ModelCalled:
 		in(r.In)
-	case journal.Responded:
+	case journal.ModelReplied:
 		in(r.In)
-	case journal.Started:
+	case journal.ToolStarted:
 		in(r.In)
-	case journal.Resulted:
+	case journal.ToolReturned:
 		in(r.In)
-	case journal.Asked:
+	case journal.QuestionAsked:
 		in(r.In)
-	case journal.Relayed:
+	case journal.QuestionRelayed:
 		in(r.In)
-	case journal.Answered:
+	case journal.QuestionAnswered:
 		in(r.In)
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		in(r.In)
-	case journal.Proposed:
+	case journal.EditProposed:
 		in(r.In)
-	case journal.Reached:
+	case journal.HostReached:
 		in(r.In)
 	case journal.Tainted:
 		in(r.In)
-	case journal.Decided:
+	case journal.ApprovalDecided:
 		in(r.In)
-	case journal.Closed:
+	case journal.ApprovalClosed:
 		in(r.In)
 	case journal.Granted:
 		in(r.In)
 	case journal.Stepped:
 		in(r.In)
-	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Said, journal.Posted, journal.Delivered, journal.Newer:
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.MessageReceived, journal.MailPosted, journal.MailDelivered, journal.Newer:
 	}
 }
 
 // callEvent is the event of a row about a call of a model or a tool.
 func callEvent(e Event, row journal.Row) (Event, bool) {
 	switch r := row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		e.Type, e.Data = EventAttempt, AttemptData{
 			Call: r.Call, Type: string(r.Type), Turn: r.Turn, Attempt: r.Attempt, Model: r.Model, Prompt: r.Prompt,
 		}
-	case journal.Responded:
+	case journal.ModelReplied:
 		e.Type = EventAttemptFailed
 		if r.Status == chat.StatusCompleted {
 			e.Type = EventAttemptDone
@@ -79,9 +79,9 @@ func callEvent(e Event, row journal.Row) (Event, bool) {
 			Usage: usageOf(r.Usage), First: r.First, Waited: r.Waited, Duration: r.Duration, Retry: r.RetryAfter,
 			Tries: triesOf(r.Tries),
 		}
-	case journal.Started:
+	case journal.ToolStarted:
 		e.Type, e.Data = EventToolStarted, ToolStartedData{Call: r.Call, Attempt: r.Attempt, Class: r.Class}
-	case journal.Resulted:
+	case journal.ToolReturned:
 		e.Type = EventToolReturned
 		if r.Status == journal.CallDenied {
 			e.Type = EventToolDenied
@@ -106,26 +106,26 @@ func object(text string) json.RawMessage {
 // askEvent is the event of a row about something that a person is asked.
 func askEvent(e Event, row journal.Row) (Event, bool) {
 	switch r := row.(type) {
-	case journal.Asked:
+	case journal.QuestionAsked:
 		e.Type, e.Data = EventAsked, Question{
-			ID: r.Question, Seq: e.Seq, Agent: r.Agent, Task: r.Task, Status: string(journal.QuestionOpen), Text: r.Text,
+			ID: r.Question, Seq: e.Seq, Agent: r.Agent, Task: r.Task, Status: string(journal.QuestionStatusOpen), Text: r.Text,
 			Options: r.Options, At: e.At, Until: until(r.Until),
 		}
-	case journal.Relayed:
+	case journal.QuestionRelayed:
 		e.Type, e.Data = EventRelayed, QuestionData{Question: r.Question}
-	case journal.Answered:
+	case journal.QuestionAnswered:
 		e.Type, e.Data = EventAnswered, AnsweredData{Question: r.Question, By: r.By, Text: r.Text, Number: r.Number}
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		e.Type, e.Data = EventWanted, Approval{
 			ID: approvalID(r.Agent, r.Call), Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
-			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: e.At, Until: until(r.Until),
+			Status: string(journal.ApprovalStatusOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: e.At, Until: until(r.Until),
 		}
-	case journal.Decided:
+	case journal.ApprovalDecided:
 		e.Type, e.Data = EventDecided, DecidedData{
 			Approval: approvalID(r.Agent, r.Call), Allow: r.Allow, Scope: r.Scope, By: r.By, Note: r.Reason,
 			Args: object(r.Args),
 		}
-	case journal.Closed:
+	case journal.ApprovalClosed:
 		e.Type = EventResolved
 		if r.Status == "expired" {
 			e.Type = EventExpired

@@ -81,13 +81,13 @@ func (s *Server) exportRoutes() {
 
 // export reads a conversation as far as it goes now.
 func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.StreamResponse, error) {
-	place := in.place(ctx)
-	state, err := s.options.Log.Snapshot(ctx, place)
+	ref := in.place(ctx)
+	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	record := audit.Record{
-		Action: audit.ActionExport, Conversation: place.Conversation, Detail: fmt.Sprintf("entries=%d", state.Conversation.Seq),
+		Action: audit.ActionExport, Conversation: ref.Conversation, Detail: fmt.Sprintf("entries=%d", state.Conversation.Seq),
 	}
 	if err := s.traced(ctx, record, func() error { return nil }); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.Strea
 		r, w := unwrap(h)
 		w.Header().Set("Content-Type", linesType)
 		w.Header().Set("Content-Disposition", `attachment; filename="`+exportName+`.jsonl"`)
-		if err := s.writeExport(r.Context(), w, place, state.Conversation.Seq); err != nil {
+		if err := s.writeExport(r.Context(), w, ref, state.Conversation.Seq); err != nil {
 			if r.Context().Err() == nil {
 				_ = s.problem(r.Context(), err) // logs it
 			}
@@ -108,7 +108,7 @@ func (s *Server) export(ctx context.Context, in *conversationInput) (*huma.Strea
 // exporter writes the lines of one export.
 type exporter struct {
 	log     journal.Log
-	place   journal.Place
+	ref     journal.Ref
 	out     *bufio.Writer
 	lines   *json.Encoder
 	control *http.ResponseController
@@ -118,15 +118,15 @@ type exporter struct {
 }
 
 // writeExport writes a conversation up to an entry.
-func (s *Server) writeExport(ctx context.Context, w http.ResponseWriter, place journal.Place, last int64) error {
+func (s *Server) writeExport(ctx context.Context, w http.ResponseWriter, ref journal.Ref, last int64) error {
 	e := &exporter{
-		log: s.options.Log, place: place, out: bufio.NewWriterSize(w, 64<<10), control: http.NewResponseController(w),
+		log: s.options.Log, ref: ref, out: bufio.NewWriterSize(w, 64<<10), control: http.NewResponseController(w),
 		seen: map[string]bool{},
 	}
 	e.lines = json.NewEncoder(e.out)
 	e.lines.SetEscapeHTML(false)
 	err := e.lines.Encode(exportHeader{
-		Retinue: exportName, Version: exportVersion, Conversation: place.Conversation, At: s.options.Now().UTC(),
+		Retinue: exportName, Version: exportVersion, Conversation: ref.Conversation, At: s.options.Now().UTC(),
 	})
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (e *exporter) entries(ctx context.Context, last int64) error {
 		if err := e.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 			return err
 		}
-		entries, err := e.log.Entries(ctx, e.place, after, int(min(last-after, exportPage)))
+		entries, err := e.log.Entries(ctx, e.ref, after, int(min(last-after, exportPage)))
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (e *exporter) texts(ctx context.Context) (count int64, err error) {
 		if err := e.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 			return count, err
 		}
-		text, err := e.log.Text(ctx, e.place, hash)
+		text, err := e.log.Text(ctx, e.ref, hash)
 		if chat.CodeOf(err) == chat.CodeNotFound {
 			continue // it only looks like the name of a text
 		}

@@ -30,14 +30,14 @@ func TestSnapshotAndEvents(t *testing.T) {
 	seed := measure.Seed(t, 0)
 	for round := range 5 {
 		o, chance := newOffice(t), rand.New(rand.NewPCG(seed, uint64(round)))
-		path, place := o.begin(t, "key-begin")
+		path, ref := o.begin(t, "key-begin")
 		p := &plot{chance: chance, tasks: []journal.In{mainTask}}
 		early := []api.Snapshot{o.snapshot(t, path)} // one there is even if all is written before the next
 		written := make(chan error, 1)
 		go func() { // somebody reads while it happens
 			var err error
 			for i := range 250 {
-				if _, err = o.log.Append(t.Context(), place, o.clock.Add(time.Duration(i)*time.Millisecond), p.row()); err != nil {
+				if _, err = o.log.Append(t.Context(), ref, o.clock.Add(time.Duration(i)*time.Millisecond), p.row()); err != nil {
 					break
 				}
 				if i%10 == 0 {
@@ -53,7 +53,7 @@ func TestSnapshotAndEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.clock = o.clock.Add(time.Second)
-		o.write(t, place, journal.Noted{In: mainTask, Serial: 1 << 20, Note: "last"})
+		o.write(t, ref, journal.NoteAdded{In: mainTask, Serial: 1 << 20, Note: "last"})
 		late := o.snapshot(t, path)
 		for _, state := range early {
 			from := state.Conversation.Seq
@@ -73,13 +73,13 @@ type talkative struct {
 	said int
 }
 
-func (l *talkative) Chat(ctx context.Context, place journal.Place, page journal.Page) ([]journal.Message, error) {
+func (l *talkative) Chat(ctx context.Context, ref journal.Ref, page journal.Page) ([]journal.Message, error) {
 	l.said++
-	row := journal.Said{ID: strconv.Itoa(l.said), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "between"}}}
-	if _, err := l.Append(ctx, place, time.Now(), row); err != nil {
+	row := journal.MessageReceived{ID: strconv.Itoa(l.said), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "between"}}}
+	if _, err := l.Append(ctx, ref, time.Now(), row); err != nil {
 		return nil, err
 	}
-	return l.Memory.Chat(ctx, place, page)
+	return l.Memory.Chat(ctx, ref, page)
 }
 
 // TestSnapshotIsOfOneMoment has a message come while a snapshot is made: it is in the events after the
@@ -302,8 +302,8 @@ type plot struct {
 	chance    *rand.Rand
 	serial    int
 	tasks     []journal.In
-	questions []journal.Relayed
-	approvals []journal.Wanted
+	questions []journal.QuestionRelayed
+	approvals []journal.ApprovalRequested
 }
 
 func (p *plot) next() int {
@@ -319,32 +319,32 @@ func (p *plot) row() journal.Row {
 		child := journal.In{Agent: fmt.Sprintf("%s/%d", in.Agent, n)}
 		child.Task = child.Agent
 		p.tasks = append(p.tasks, child)
-		return journal.Assigned{
+		return journal.TaskAssigned{
 			In: child, Parent: in.Agent, Call: "1.0", Item: n, Trigger: int64(n), Depth: journal.Depth(child.Agent), Role: "coder",
 			RoleHash: "h", Background: n%2 == 0, Instruction: fmt.Sprint("do ", n), MaxIterations: n, MaxDuration: int64(n),
 		}
 	case 1, 2:
 		status := []chat.Status{chat.StatusRunning, chat.StatusWaiting, chat.StatusRunning, chat.StatusCompleted}[n%4]
-		return journal.Moved{In: in, Serial: n, Status: status, Reason: map[bool]chat.WaitReason{true: chat.WaitApproval}[status == chat.StatusWaiting]}
+		return journal.StatusChanged{In: in, Serial: n, Status: status, Reason: map[bool]chat.WaitReason{true: chat.WaitApproval}[status == chat.StatusWaiting]}
 	case 3:
 		if in == mainTask {
 			return journal.Titled{ID: strconv.Itoa(n), Title: fmt.Sprint("title ", n)}
 		}
-		return journal.Finished{
+		return journal.TaskEnded{
 			In: in, Status: []chat.Status{chat.StatusCompleted, chat.StatusFailed, chat.StatusCancelled}[n%3], ErrorKind: chat.KindAuth,
 			Summary: fmt.Sprint("did ", n), Message: "why", Files: []string{"a", "b"}, Iterations: n,
 			Receipt: []json.RawMessage{nil, json.RawMessage(`{"verdict":"verified"}`)}[n%2],
 		}
 	case 4:
-		return journal.Said{ID: strconv.Itoa(n), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint("said ", n)}}}
+		return journal.MessageReceived{ID: strconv.Itoa(n), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint("said ", n)}}}
 	case 5, 6:
-		return journal.Spoke{In: in, Turn: n, Message: chat.Message{
+		return journal.MessageAdded{In: in, Turn: n, Message: chat.Message{
 			ID: strconv.Itoa(n), Speaker: []chat.Speaker{chat.Assistant, chat.User}[n%2], Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint("spoke ", n)}},
 		}}
 	case 7:
 		return journal.Stepped{In: in, N: n, Event: json.RawMessage(`{}`)}
 	case 8:
-		return journal.Responded{In: in, Call: strconv.Itoa(n), Status: chat.StatusCompleted, Usage: chat.Usage{Input: int64(n), Output: 1, Cost: 3}}
+		return journal.ModelReplied{In: in, Call: strconv.Itoa(n), Status: chat.StatusCompleted, Usage: chat.Usage{Input: int64(n), Output: 1, Cost: 3}}
 	case 9:
 		return journal.Stop(fmt.Sprint(n), "ann", "")
 	case 10:
@@ -353,7 +353,7 @@ func (p *plot) row() journal.Row {
 		if n%2 == 0 {
 			return journal.TurnEnded{In: mainTask, Serial: n, Turn: n, Status: chat.StatusCompleted, Cut: n%4 == 0}
 		}
-		return journal.Noted{In: in, Serial: n, Note: "answered", Text: fmt.Sprint("note ", n)}
+		return journal.NoteAdded{In: in, Serial: n, Note: "answered", Text: fmt.Sprint("note ", n)}
 	}
 	return p.approval(in, n)
 }
@@ -361,31 +361,31 @@ func (p *plot) row() journal.Row {
 func (p *plot) question(in journal.In, n int) journal.Row {
 	if len(p.questions) == 0 || n%3 == 0 {
 		id := fmt.Sprint(in.Agent, "#", n)
-		p.questions = append(p.questions, journal.Relayed{In: in, Question: id})
-		return journal.Asked{In: in, Question: id, Text: "Which?", Options: []string{"a"}}
+		p.questions = append(p.questions, journal.QuestionRelayed{In: in, Question: id})
+		return journal.QuestionAsked{In: in, Question: id, Text: "Which?", Options: []string{"a"}}
 	}
 	q := p.questions[len(p.questions)-1]
 	if n%2 == 0 {
 		return q
 	}
 	p.questions = p.questions[:len(p.questions)-1]
-	return journal.Answered{In: q.In, Question: q.Question, By: "user", Text: "a"}
+	return journal.QuestionAnswered{In: q.In, Question: q.Question, By: "user", Text: "a"}
 }
 
 func (p *plot) approval(in journal.In, n int) journal.Row {
 	if len(p.approvals) == 0 || n%3 == 0 {
-		w := journal.Wanted{In: in, Call: fmt.Sprint(n, ".0"), Tool: "shell", Hash: "h", Pattern: "ls *", Show: json.RawMessage(`{"a":1}`)}
+		w := journal.ApprovalRequested{In: in, Call: fmt.Sprint(n, ".0"), Tool: "shell", Hash: "h", Pattern: "ls *", Show: json.RawMessage(`{"a":1}`)}
 		p.approvals = append(p.approvals, w)
 		return w
 	}
 	w := p.approvals[len(p.approvals)-1]
 	if n%2 == 0 {
-		d := journal.Decided{In: w.In, Call: w.Call, Hash: "h", Allow: true, Scope: "once", By: "ann"}
+		d := journal.ApprovalDecided{In: w.In, Call: w.Call, Hash: "h", Allow: true, Scope: "once", By: "ann"}
 		if n%4 == 0 {
 			d.Args = `{"a":2}`
 		}
 		return d
 	}
 	p.approvals = p.approvals[:len(p.approvals)-1]
-	return journal.Closed{In: w.In, Call: w.Call, Status: []string{"approved", "expired"}[n/2%2]}
+	return journal.ApprovalClosed{In: w.In, Call: w.Call, Status: []string{"approved", "expired"}[n/2%2]}
 }

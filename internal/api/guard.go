@@ -113,7 +113,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.refuse(w, r, err)
 			return
 		}
-		r, end := s.leashes.tie(r)
+		r, end := s.revocations.tie(r)
 		defer end()
 		next.ServeHTTP(w, r)
 		if rest.do != nil {

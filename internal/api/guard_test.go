@@ -17,7 +17,7 @@ func TestPanicsStayInside(t *testing.T) {
 	var log bytes.Buffer
 	statuses := map[string]int{}
 	s := New(Options{
-		Log: journaltest.NewMemory(), Bus: live.NewLocal(0), Door: Local{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Log: journaltest.NewMemory(), Bus: live.NewLocal(0), Authenticator: Local{}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: "/before"}, kindStream, func(http.ResponseWriter, *http.Request) { panic("the inside story") })
 	s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: "/halfway"}, kindStream, func(w http.ResponseWriter, _ *http.Request) {

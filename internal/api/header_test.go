@@ -19,7 +19,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Cleanup(bus.Close)
 	for _, secure := range []bool{false, true} {
 		server := api.New(api.Options{
-			Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: "t", User: "ann", Token: "right"}, Secure: secure,
+			Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: "t", User: "ann", Token: "right"}, Secure: secure,
 		})
 		t.Cleanup(server.Close)
 		want := map[string]string{

@@ -9,16 +9,16 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// Hosted is the doorkeeper of an installation that several share: people show a session, programs a
+// Hosted is the authenticator of an installation that several share: people show a session, programs a
 // key. Both are looked up for every request, so that what is revoked or changed counts at once.
 type Hosted struct {
-	Doors people.Doors
+	Credentials people.Credentials
 	// Cookie is the name of the session's; empty means SessionCookie.
 	Cookie string
 	Now    func() time.Time
 }
 
-// Identify implements Doorkeeper. A key goes before a session.
+// Identify implements Authenticator. A key goes before a session.
 func (h Hosted) Identify(r *http.Request) (Caller, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		text, _ := strings.CutPrefix(header, "Bearer ")
@@ -26,14 +26,14 @@ func (h Hosted) Identify(r *http.Request) (Caller, error) {
 		if !ok {
 			return Caller{}, Unauthorised()
 		}
-		holder, err := h.Doors.Key(r.Context(), key, h.Now())
+		holder, err := h.Credentials.Key(r.Context(), key, h.Now())
 		return callerFrom(holder, "key:"+holder.ID, err)
 	}
 	session, ok := sessionOf(r, h.Cookie)
 	if !ok {
 		return Caller{}, Unauthorised()
 	}
-	holder, err := h.Doors.Session(r.Context(), session, h.Now())
+	holder, err := h.Credentials.Session(r.Context(), session, h.Now())
 	caller, err := callerFrom(holder, "session:"+holder.Person, err)
 	caller.Cookie = true
 	return caller, err

@@ -56,10 +56,10 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	}
 	defer func() { _ = file.Close() }() // nobody reads it again
 	caller := callerOf(ctx)
-	place := journal.Place{
+	ref := journal.Ref{
 		Tenant: caller.Tenant, Conversation: journal.ImportPrefix + in.id(caller, "import\x00"+sum),
 	}
-	if err := s.room(ctx, place, journal.Archived{}.Key(), size); err != nil {
+	if err := s.room(ctx, ref, journal.Archived{}.Key(), size); err != nil {
 		return nil, err
 	}
 	leave, err := s.importing(ctx)
@@ -67,7 +67,7 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 		return nil, err
 	}
 	defer leave()
-	c := newInspector(place, s.options.Now())
+	c := newInspector(ref, s.options.Now())
 	if err := readExport(ctx, file, c, s.newRester(caller.Tenant)); err != nil {
 		return nil, err
 	}
@@ -76,12 +76,12 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	}
 	// What is there when this fails is left: the same import may have been acknowledged to somebody else,
 	// and who sends it again finishes it.
-	record := audit.Record{Action: audit.ActionImport, Conversation: place.Conversation, Digest: sum, Detail: fmt.Sprintf("entries=%d", c.tail.Seq), Key: "import/" + place.Conversation}
-	err = s.traced(ctx, record, func() error { return s.writeImport(ctx, file, place, caller.Name) })
+	record := audit.Record{Action: audit.ActionImport, Conversation: ref.Conversation, Digest: sum, Detail: fmt.Sprintf("entries=%d", c.tail.Seq), Key: "import/" + ref.Conversation}
+	err = s.traced(ctx, record, func() error { return s.writeImport(ctx, file, ref, caller.Name) })
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.options.Log.Snapshot(ctx, place)
+	after, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ type stalled struct {
 	reached, end chan struct{}
 }
 
-func (s *stalled) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+func (s *stalled) Append(ctx context.Context, ref journal.Ref, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
 	fails := false
-	if journal.Imported(place.Conversation) {
+	if journal.Imported(ref.Conversation) {
 		s.first.Do(func() { fails = true })
 	}
 	if !fails {
-		return s.Log.Append(ctx, place, at, rows...)
+		return s.Log.Append(ctx, ref, at, rows...)
 	}
 	close(s.reached)
 	<-s.end

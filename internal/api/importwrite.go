@@ -12,7 +12,7 @@ import (
 // inspector plays an export through without writing it. It keeps as little as it can of one that may have half a million
 // lines: the keys that later rows follow, a hash of each other key, and what waits.
 type inspector struct {
-	place     journal.Place
+	ref       journal.Ref
 	now       time.Time
 	unsettled *journal.Unsettled
 	tail      journal.Tail
@@ -20,9 +20,9 @@ type inspector struct {
 	seen      map[[16]byte]struct{}
 }
 
-func newInspector(place journal.Place, now time.Time) *inspector {
+func newInspector(ref journal.Ref, now time.Time) *inspector {
 	return &inspector{
-		place: place, now: now, unsettled: journal.NewUnsettled(), known: map[string]journal.Written{}, seen: map[[16]byte]struct{}{},
+		ref: ref, now: now, unsettled: journal.NewUnsettled(), known: map[string]journal.Written{}, seen: map[[16]byte]struct{}{},
 	}
 }
 
@@ -43,7 +43,7 @@ func (c *inspector) entry(_ context.Context, line int, e exportEntry, row journa
 	if e.At.Year() < 1970 || e.At.After(c.now.Add(24*time.Hour)) {
 		return badExport(line, "its time cannot be right")
 	}
-	batch, err := journal.NewBatch(c.place, e.At, []journal.Row{row})
+	batch, err := journal.NewBatch(c.ref, e.At, []journal.Row{row})
 	if err != nil {
 		return badExport(line, "%v", err)
 	}
@@ -89,8 +89,8 @@ func (c *inspector) settled() error {
 // importer writes an export that was looked through. Rows of one moment go together, always the
 // same ones, so that an import that was broken off can be sent again.
 type importer struct {
-	log   journal.Log
-	place journal.Place
+	log journal.Log
+	ref journal.Ref
 	// owner is who may see it if it is private.
 	owner  string
 	at     time.Time
@@ -99,9 +99,9 @@ type importer struct {
 }
 
 // writeImport writes all lines of an export and takes the conversation off the list.
-func (s *Server) writeImport(ctx context.Context, file io.ReadSeeker, place journal.Place, by string) error {
-	w := &importer{log: s.options.Log, place: place, owner: callerOf(ctx).User}
-	if err := readExport(ctx, file, w, s.newRester(place.Tenant)); err != nil {
+func (s *Server) writeImport(ctx context.Context, file io.ReadSeeker, ref journal.Ref, by string) error {
+	w := &importer{log: s.options.Log, ref: ref, owner: callerOf(ctx).User}
+	if err := readExport(ctx, file, w, s.newRester(ref.Tenant)); err != nil {
 		return err
 	}
 	if err := w.flush(ctx); err != nil {
@@ -110,7 +110,7 @@ func (s *Server) writeImport(ctx context.Context, file io.ReadSeeker, place jour
 	if w.closed {
 		return nil
 	}
-	_, err := s.options.Log.Append(ctx, place, s.options.Now(), journal.Archived{By: by})
+	_, err := s.options.Log.Append(ctx, ref, s.options.Now(), journal.Archived{By: by})
 	return err
 }
 
@@ -132,7 +132,7 @@ func (w *importer) entry(ctx context.Context, _ int, e exportEntry, row journal.
 
 // text implements exportReader.
 func (w *importer) text(ctx context.Context, _ int, t exportText) error {
-	return w.log.Keep(ctx, w.place, t.Text)
+	return w.log.Keep(ctx, w.ref, t.Text)
 }
 
 // flush writes the rows of one moment.
@@ -140,7 +140,7 @@ func (w *importer) flush(ctx context.Context) error {
 	if len(w.rows) == 0 {
 		return nil
 	}
-	_, err := w.log.Append(ctx, w.place, w.at, w.rows...)
+	_, err := w.log.Append(ctx, w.ref, w.at, w.rows...)
 	w.rows = nil
 	return err
 }

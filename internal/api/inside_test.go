@@ -18,36 +18,36 @@ import (
 // writer carries commands out by writing them down: there is no engine here.
 type writer struct{ log journal.Log }
 
-func (d writer) write(ctx context.Context, p journal.Place, rows ...journal.Row) error {
+func (d writer) write(ctx context.Context, p journal.Ref, rows ...journal.Row) error {
 	_, err := d.log.Append(ctx, p, time.Now(), rows...)
 	return err
 }
 
-func (d writer) Open(ctx context.Context, p journal.Place, t Talk) error {
+func (d writer) Open(ctx context.Context, p journal.Ref, t NewConversation) error {
 	return d.write(ctx, p, journal.Opened{By: t.By, Title: t.Title})
 }
 
-func (d writer) Say(ctx context.Context, p journal.Place, s Said) error {
-	return d.write(ctx, p, journal.Said{ID: s.ID, By: s.By, Parts: []chat.Part{{Kind: chat.PartText, Text: s.Text}}})
+func (d writer) Say(ctx context.Context, p journal.Ref, s Said) error {
+	return d.write(ctx, p, journal.MessageReceived{ID: s.ID, By: s.By, Parts: []chat.Part{{Kind: chat.PartText, Text: s.Text}}})
 }
 
-func (d writer) Decide(ctx context.Context, p journal.Place, x journal.Decided) error {
+func (d writer) Decide(ctx context.Context, p journal.Ref, x journal.ApprovalDecided) error {
 	return d.write(ctx, p, x)
 }
 
-func (d writer) Cancel(ctx context.Context, p journal.Place, id, _, _ string) error {
+func (d writer) Cancel(ctx context.Context, p journal.Ref, id, _, _ string) error {
 	return d.write(ctx, p, journal.Stop(id, "", ""))
 }
 
-func (d writer) Share(ctx context.Context, p journal.Place, by string) error {
+func (d writer) Share(ctx context.Context, p journal.Ref, by string) error {
 	return d.write(ctx, p, journal.Shared{By: by})
 }
 
-func (d writer) Archive(ctx context.Context, p journal.Place, by string) error {
+func (d writer) Archive(ctx context.Context, p journal.Ref, by string) error {
 	return d.write(ctx, p, journal.Archived{By: by})
 }
 
-func (d writer) Delete(ctx context.Context, p journal.Place, _, _ string) error {
+func (d writer) Delete(ctx context.Context, p journal.Ref, _, _ string) error {
 	return d.log.Erase(ctx, p)
 }
 
@@ -71,7 +71,7 @@ func insideServer(t *testing.T, log journal.Log, change func(*Options)) (*Server
 	bus := live.NewLocal(0)
 	t.Cleanup(bus.Close)
 	o := Options{
-		Log: log, Bus: bus, Door: crowd{}, Commands: writer{log}, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Log: log, Bus: bus, Authenticator: crowd{}, Commands: writer{log}, Poll: 20 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&o)

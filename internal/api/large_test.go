@@ -17,13 +17,13 @@ import (
 // lengthy is a conversation of large messages.
 func lengthy(t *testing.T, count int) *journaltest.Memory {
 	t.Helper()
-	log, place := journaltest.NewMemory(), journal.Place{Tenant: "a", Conversation: "c1"}
+	log, ref := journaltest.NewMemory(), journal.Ref{Tenant: "a", Conversation: "c1"}
 	rows := []journal.Row{journal.Opened{By: "ann"}}
 	large := strings.Repeat("語", 130_000)
 	for i := range count {
-		rows = append(rows, journal.Said{ID: fmt.Sprint("m", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: large}}})
+		rows = append(rows, journal.MessageReceived{ID: fmt.Sprint("m", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: large}}})
 	}
-	if _, err := log.Append(t.Context(), place, time.Now(), rows...); err != nil {
+	if _, err := log.Append(t.Context(), ref, time.Now(), rows...); err != nil {
 		t.Fatal(err)
 	}
 	return log

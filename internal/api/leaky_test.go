@@ -20,11 +20,11 @@ type leaky struct {
 	m *matrix
 }
 
-func (l leaky) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	s, err := l.Log.Snapshot(ctx, place)
+func (l leaky) Snapshot(ctx context.Context, ref journal.Ref) (journal.Snapshot, error) {
+	s, err := l.Log.Snapshot(ctx, ref)
 	if err != nil {
-		place.Tenant = l.m.other
-		s, err = l.Log.Snapshot(ctx, place)
+		ref.Tenant = l.m.other
+		s, err = l.Log.Snapshot(ctx, ref)
 	}
 	return s, err
 }
@@ -36,11 +36,11 @@ type hashed struct {
 	kind string
 }
 
-func (l hashed) Text(ctx context.Context, place journal.Place, hash string) (string, error) {
+func (l hashed) Text(ctx context.Context, ref journal.Ref, hash string) (string, error) {
 	if theirs := l.m.things["foreign"]; hash == theirs[l.kind] {
-		place = journal.Place{Tenant: l.m.other, Conversation: theirs["conversation"]}
+		ref = journal.Ref{Tenant: l.m.other, Conversation: theirs["conversation"]}
 	}
-	return l.Log.Text(ctx, place, hash)
+	return l.Log.Text(ctx, ref, hash)
 }
 
 // spender knows what the other tenant has spent only.
@@ -67,20 +67,20 @@ func (e elsewhere) Workspaces(ctx context.Context, caller api.Caller) ([]api.Wor
 // leakyEntries looks for entries in the other tenant as well.
 type leakyEntries struct{ leaky }
 
-func (l leakyEntries) Find(ctx context.Context, place journal.Place, keys ...string) ([]journal.Entry, error) {
-	found, err := l.Log.Find(ctx, place, keys...)
+func (l leakyEntries) Find(ctx context.Context, ref journal.Ref, keys ...string) ([]journal.Entry, error) {
+	found, err := l.Log.Find(ctx, ref, keys...)
 	if err != nil || len(found) == 0 {
-		place.Tenant = l.m.other
-		found, err = l.Log.Find(ctx, place, keys...)
+		ref.Tenant = l.m.other
+		found, err = l.Log.Find(ctx, ref, keys...)
 	}
 	return found, err
 }
 
-func (l leakyEntries) Entries(ctx context.Context, place journal.Place, after int64, limit int) ([]journal.Entry, error) {
-	found, err := l.Log.Entries(ctx, place, after, limit)
+func (l leakyEntries) Entries(ctx context.Context, ref journal.Ref, after int64, limit int) ([]journal.Entry, error) {
+	found, err := l.Log.Entries(ctx, ref, after, limit)
 	if err != nil || len(found) == 0 {
-		place.Tenant = l.m.other
-		found, err = l.Log.Entries(ctx, place, after, limit)
+		ref.Tenant = l.m.other
+		found, err = l.Log.Entries(ctx, ref, after, limit)
 	}
 	return found, err
 }
@@ -88,8 +88,8 @@ func (l leakyEntries) Entries(ctx context.Context, place journal.Place, after in
 // indiscreet reads for nobody in particular.
 type indiscreet struct{ journal.Log }
 
-func (l indiscreet) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	return l.Log.Snapshot(journal.For(ctx, ""), place)
+func (l indiscreet) Snapshot(ctx context.Context, ref journal.Ref) (journal.Snapshot, error) {
+	return l.Log.Snapshot(journal.For(ctx, ""), ref)
 }
 
 // chatty says of a foreign conversation that it may not be seen.
@@ -98,10 +98,10 @@ type chatty struct {
 	m *matrix
 }
 
-func (l chatty) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	s, err := l.Log.Snapshot(ctx, place)
-	if place.Tenant = l.m.other; err != nil {
-		if _, there := l.Log.Snapshot(ctx, place); there == nil {
+func (l chatty) Snapshot(ctx context.Context, ref journal.Ref) (journal.Snapshot, error) {
+	s, err := l.Log.Snapshot(ctx, ref)
+	if ref.Tenant = l.m.other; err != nil {
+		if _, there := l.Log.Snapshot(ctx, ref); there == nil {
 			err = &chat.Error{Code: chat.CodeDenied, Message: "it is not yours"}
 		}
 	}
@@ -109,10 +109,10 @@ func (l chatty) Snapshot(ctx context.Context, place journal.Place) (journal.Snap
 }
 
 // generous makes everybody an owner.
-type generous struct{ api.Doorkeeper }
+type generous struct{ api.Authenticator }
 
 func (g generous) Identify(r *http.Request) (api.Caller, error) {
-	c, err := g.Doorkeeper.Identify(r)
+	c, err := g.Authenticator.Identify(r)
 	c.Role = people.RoleOwner
 	return c, err
 }

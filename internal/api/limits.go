@@ -67,7 +67,7 @@ type gate struct {
 	refused func(Refusal)
 
 	commands atomic.Int64
-	width    width
+	width    concurrency
 	others   others
 
 	mu      sync.Mutex
@@ -118,11 +118,11 @@ func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error)
 	case kindCommand:
 		return g.body(c)
 	case kindStream, kindLong:
-		return g.stream(c, address)
+		return g.streamSlot(c, address)
 	case kindUpload:
-		return g.upload(c)
+		return g.uploadSlot(c)
 	case kindSearch:
-		return g.search(c)
+		return g.searchSlot(c)
 	case kindRead, kindRelease:
 	}
 	return func() {}, nil

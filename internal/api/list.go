@@ -153,8 +153,8 @@ func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error
 
 // waitingOf reads what something that waits is about.
 func waitingOf(ctx context.Context, log journal.Reader, tenant string, w journal.Waiting) (Waiting, error) {
-	place := journal.Place{Tenant: tenant, Conversation: w.Conversation}
-	entries, err := log.Find(ctx, place, w.Key, journal.Assigned{In: journal.In{Task: w.Task}}.Key())
+	ref := journal.Ref{Tenant: tenant, Conversation: w.Conversation}
+	entries, err := log.Find(ctx, ref, w.Key, journal.TaskAssigned{In: journal.In{Task: w.Task}}.Key())
 	item := Waiting{Conversation: w.Conversation, At: w.At.UTC()}
 	for _, e := range entries {
 		item.learn(w, e)
@@ -165,17 +165,17 @@ func waitingOf(ctx context.Context, log journal.Reader, tenant string, w journal
 // learn takes what an entry says of something that waits.
 func (i *Waiting) learn(w journal.Waiting, e journal.Entry) {
 	switch r := e.Row.(type) {
-	case journal.Asked:
+	case journal.QuestionAsked:
 		i.Question = &Question{
-			ID: r.Question, Seq: e.Seq, Agent: w.Agent, Task: w.Task, Status: string(journal.QuestionRelayed), Text: r.Text,
+			ID: r.Question, Seq: e.Seq, Agent: w.Agent, Task: w.Task, Status: string(journal.QuestionStatusRelayed), Text: r.Text,
 			Options: r.Options, At: w.At.UTC(), Until: until(w.Until),
 		}
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		i.Approval = &Approval{
 			ID: approvalID(w.Agent, r.Call), Seq: e.Seq, Agent: w.Agent, Task: w.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
-			Status: string(journal.ApprovalOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: w.At.UTC(), Until: until(w.Until),
+			Status: string(journal.ApprovalStatusOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: w.At.UTC(), Until: until(w.Until),
 		}
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		i.Role = r.Role
 	default: // nothing else was asked for
 	}

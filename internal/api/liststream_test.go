@@ -49,8 +49,8 @@ func (l *listener) expect(t *testing.T, want ...string) (last string) {
 	return last
 }
 
-func at(conversation string) journal.Place {
-	return journal.Place{Tenant: "acme", Conversation: conversation}
+func at(conversation string) journal.Ref {
+	return journal.Ref{Tenant: "acme", Conversation: conversation}
 }
 
 // TestListStream watches a list: what is new, what asks, what is archived and what is gone.
@@ -66,10 +66,10 @@ func TestListStream(t *testing.T) {
 		s.log.silent.Store(silent)
 		s.open(t, at("c2"))
 		l.expect(t, "c2 seq 2 archived false waiting 0 running 1")
-		s.write(t, at("c1"), journal.Asked{In: root, Question: "q1", Text: "Why?"}, journal.Relayed{In: root, Question: "q1"})
+		s.write(t, at("c1"), journal.QuestionAsked{In: root, Question: "q1", Text: "Why?"}, journal.QuestionRelayed{In: root, Question: "q1"})
 		l.expect(t, "c1 seq 4 archived false waiting 1 running 1", "c1 asks Why?")
-		s.write(t, at("c1"), journal.Answered{In: root, Question: "q1", By: "user", Text: "So."},
-			journal.Moved{In: root, Serial: 1, Status: chat.StatusWaiting})
+		s.write(t, at("c1"), journal.QuestionAnswered{In: root, Question: "q1", By: "user", Text: "So."},
+			journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusWaiting})
 		l.expect(t, "c1 seq 6 archived false waiting 0 running 0", "c1 no longer asks q1<nil>")
 		s.write(t, at("c2"), journal.Archived{By: "ann"})
 		l.expect(t, "c2 seq 3 archived true waiting 0 running 1")
@@ -86,7 +86,7 @@ func TestListSaysWhatRuns(t *testing.T) {
 	o := newOffice(t)
 	_, first := o.begin(t, "key-first")
 	_, second := o.begin(t, "key-second")
-	o.write(t, second, journal.Moved{In: root, Serial: 1, Status: chat.StatusCompleted},
+	o.write(t, second, journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusCompleted},
 		journal.TurnEnded{In: root, Serial: 1, Turn: 1, Status: chat.StatusCancelled})
 	var list api.Conversations
 	o.send(t, http.MethodGet, "/v1/conversations", "", "").into(t, http.StatusOK, &list)
@@ -138,9 +138,9 @@ func TestListStreamOfAnother(t *testing.T) {
 	}
 	l.next(t)
 	s.open(t, at("c1"))
-	s.write(t, at("c1"), journal.Asked{In: root, Question: "q", Text: "?"}, journal.Relayed{In: root, Question: "q"})
+	s.write(t, at("c1"), journal.QuestionAsked{In: root, Question: "q", Text: "?"}, journal.QuestionRelayed{In: root, Question: "q"})
 	time.Sleep(500 * time.Millisecond)
-	s.open(t, journal.Place{Tenant: "zeta", Conversation: "own"})
+	s.open(t, journal.Ref{Tenant: "zeta", Conversation: "own"})
 	if got := gist(l.next(t)); got != "own seq 2 archived false waiting 0 running 1" {
 		t.Errorf("got %q, want the tenant's own only", got)
 	}
@@ -154,8 +154,8 @@ func TestPrivateConversationsInAList(t *testing.T) {
 	ann, bob := s.listen(t, "acme/ann", listEvents, ""), s.listen(t, "acme/bob", listEvents, "")
 	ann.expect(t, "resync")
 	first := bob.expect(t, "resync")
-	s.write(t, at("secret"), journal.Opened{By: "ann", PrivateTo: "ann"}, journal.Assigned{In: root, Role: "main"},
-		journal.Asked{In: root, Question: "q1", Text: "Why?"}, journal.Relayed{In: root, Question: "q1"})
+	s.write(t, at("secret"), journal.Opened{By: "ann", PrivateTo: "ann"}, journal.TaskAssigned{In: root, Role: "main"},
+		journal.QuestionAsked{In: root, Question: "q1", Text: "Why?"}, journal.QuestionRelayed{In: root, Question: "q1"})
 	ann.expect(t, "secret seq 4 archived false waiting 1 running 1", "secret asks Why?")
 	s.open(t, at("open"))
 	ann.expect(t, "open seq 2 archived false waiting 0 running 1")

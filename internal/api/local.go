@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Local is the doorkeeper of an installation on one machine: everything belongs to whoever has the
+// Local is the authenticator of an installation on one machine: everything belongs to whoever has the
 // token, comes in where only the same user can, or sits at a browser that was let in by a link.
 type Local struct {
 	Tenant string
@@ -18,7 +18,7 @@ type Local struct {
 	Browsers *Browsers
 }
 
-// Identify implements Doorkeeper.
+// Identify implements Authenticator.
 func (l Local) Identify(r *http.Request) (Caller, error) {
 	caller := l.caller()
 	if peer, _ := r.Context().Value(peerKey{}).(bool); peer {

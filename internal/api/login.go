@@ -152,7 +152,7 @@ func digest(text string) []byte {
 func secretText() string { return rand.Text() + rand.Text() }
 
 func (s *Server) beginLogin(w http.ResponseWriter, r *http.Request) error {
-	address, now := s.guesses.address(r), s.options.Now()
+	address, now := s.loginLimiter.address(r), s.options.Now()
 	if err := s.logins.check(address, now); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Server) endLogin(w http.ResponseWriter, r *http.Request) error {
 		return badLogin()
 	}
 	login.set(w, stateCookie, "", 0)
-	address := s.guesses.address(r)
+	address := s.loginLimiter.address(r)
 	if err := s.returns.check(address, now); err != nil {
 		return err
 	}

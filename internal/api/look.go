@@ -32,8 +32,8 @@ func (h *hub) watch() {
 		}
 		h.mu.Lock()
 		byTenant := map[string][]*tap{}
-		for place, t := range h.taps {
-			byTenant[place.Tenant] = append(byTenant[place.Tenant], t)
+		for ref, t := range h.taps {
+			byTenant[ref.Tenant] = append(byTenant[ref.Tenant], t)
 		}
 		if len(byTenant) == 0 {
 			h.looking = false
@@ -59,7 +59,7 @@ func (h *hub) look(tenant string, taps []*tap) {
 	ids, seqs := make([]string, 0, len(taps)), make(map[*tap]int64, len(taps))
 	for _, t := range taps {
 		if seq, ok := t.at(); ok {
-			ids = append(ids, t.place.Conversation)
+			ids = append(ids, t.ref.Conversation)
 			seqs[t] = seq
 		}
 	}
@@ -74,7 +74,7 @@ func (h *hub) look(tenant string, taps []*tap) {
 		return
 	}
 	for t, seq := range seqs {
-		tail, ok := tails[t.place.Conversation]
+		tail, ok := tails[t.ref.Conversation]
 		switch {
 		case !ok, tail.Seq < seq: // erased, and perhaps begun again under the same id
 			h.end(t, cutDeleted)

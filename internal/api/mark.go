@@ -30,8 +30,8 @@ const snapshotMarks = 200
 
 // marks are the notes and the ends of turns that belong to the shown messages of a conversation as it
 // was after an event.
-func (s *Server) marks(ctx context.Context, place journal.Place, shown []Message, seq int64) ([]Note, []TurnEnd, error) {
-	entries, err := s.options.Log.Marks(ctx, place, journal.Page{Limit: snapshotMarks, Before: seq + 1})
+func (s *Server) marks(ctx context.Context, ref journal.Ref, shown []Message, seq int64) ([]Note, []TurnEnd, error) {
+	entries, err := s.options.Log.Marks(ctx, ref, journal.Page{Limit: snapshotMarks, Before: seq + 1})
 	first := int64(0)
 	if len(shown) == snapshotMessages { // what came before is shown when somebody asks for it
 		first = shown[0].Seq
@@ -42,7 +42,7 @@ func (s *Server) marks(ctx context.Context, place journal.Place, shown []Message
 			continue
 		}
 		switch r := e.Row.(type) {
-		case journal.Noted:
+		case journal.NoteAdded:
 			notes = append(notes, Note{Seq: e.Seq, At: e.At.UTC(), Agent: r.Agent, Task: r.Task, NotedData: notedOf(r)})
 		case journal.TurnEnded:
 			turns = append(turns, TurnEnd{Seq: e.Seq, At: e.At.UTC(), Agent: r.Agent, Task: r.Task, TurnData: turnOf(r)})
@@ -52,7 +52,7 @@ func (s *Server) marks(ctx context.Context, place journal.Place, shown []Message
 	return notes, turns, err
 }
 
-func notedOf(r journal.Noted) NotedData {
+func notedOf(r journal.NoteAdded) NotedData {
 	return NotedData{Note: r.Note, Text: r.Text, Question: r.Question, Number: r.Number}
 }
 

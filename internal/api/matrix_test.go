@@ -74,19 +74,19 @@ func (m *matrix) visit(v visitor, odd bool) {
 // compare asks a route by all ids, with all that it can be sent.
 func (m *matrix) compare(v visitor, path, verb string, route *api.Route) {
 	for _, body := range m.bodiesOf(route, verb) {
-		m.compareWith(v, errand{path: path, verb: verb, body: body, route: route})
+		m.compareWith(v, probe{path: path, verb: verb, body: body, route: route})
 	}
 }
 
-// errand is one request before ids are put into it.
-type errand struct {
+// probe is one request before ids are put into it.
+type probe struct {
 	path, verb, body string
 	// route is nil for what is none.
 	route *api.Route
 }
 
 // compareWith sends one request by all ids and holds the answers against each other.
-func (m *matrix) compareWith(v visitor, e errand) {
+func (m *matrix) compareWith(v visitor, e probe) {
 	answers := map[string]answer{}
 	for _, s := range sources {
 		who := fmt.Sprintf("%s: %s %s %s by ids %s", v.name, e.verb, e.path, e.body, s.name)
@@ -110,7 +110,7 @@ func (m *matrix) compareWith(v visitor, e errand) {
 }
 
 // judge looks at one answer.
-func (m *matrix) judge(v visitor, e errand, s source, a answer, who string) {
+func (m *matrix) judge(v visitor, e probe, s source, a answer, who string) {
 	path, route := e.path, e.route
 	if strings.Contains(a.body, canary) || strings.Contains(fmt.Sprint(a.header), canary) || strings.Contains(a.body, m.other) ||
 		strings.Contains(a.body, fmt.Sprint(canaryBudget)) || strings.Contains(a.body, fmt.Sprint(canarySpent)) {
@@ -156,10 +156,10 @@ func (m *matrix) judge(v visitor, e errand, s source, a answer, who string) {
 var named = regexp.MustCompile(`\{([a-z-]+)(\.\.\.)?\}`)
 
 // whose is a body that names what somebody has.
-var whose = regexp.MustCompile(`\{(conversation|errand|response)\}`)
+var whose = regexp.MustCompile(`\{(conversation|turn|response)\}`)
 
 // ownFor are a visitor's things. Who may change things gets some of their own to change.
-func (m *matrix) ownFor(v visitor, e errand) ids {
+func (m *matrix) ownFor(v visitor, e probe) ids {
 	own := m.things["own"]
 	if e.route == nil || e.verb == http.MethodGet || e.verb == http.MethodHead || e.route.Access.Public || !v.mayUse(*e.route) {
 		return own
@@ -171,14 +171,14 @@ func (m *matrix) ownFor(v visitor, e errand) ids {
 }
 
 // ask sends one request.
-func (m *matrix) ask(v visitor, e errand, s source) (answer, error) {
+func (m *matrix) ask(v visitor, e probe, s source) (answer, error) {
 	own := m.ownFor(v, e)
 	defer m.inUse.Delete(own["webhook"])
 	return m.askFor(v, e, s, own)
 }
 
 // askFor sends one request about things that are there.
-func (m *matrix) askFor(v visitor, e errand, s source, own ids) (answer, error) {
+func (m *matrix) askFor(v visitor, e probe, s source, own ids) (answer, error) {
 	path, verb, route := e.path, e.verb, e.route
 	of := map[string]ids{"own": own, "foreign": m.things["foreign"], "unknown": m.things["unknown"], "private": m.things["private"]}
 	inner, outer := of[s.inner].with(ids{"unique": m.unique()}), of[s.outer]

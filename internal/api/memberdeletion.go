@@ -88,7 +88,7 @@ func (s *Server) deletePrivate(ctx context.Context, tenant, person string) (dele
 			if line.PrivateTo != person {
 				continue
 			}
-			err := s.options.Commands.Delete(ctx, journal.Place{Tenant: tenant, Conversation: id}, "", callerOf(ctx).Name)
+			err := s.options.Commands.Delete(ctx, journal.Ref{Tenant: tenant, Conversation: id}, "", callerOf(ctx).Name)
 			if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
 				failures = errors.Join(failures, err)
 				continue

@@ -23,7 +23,7 @@ func TestMemberIsDeleted(t *testing.T) {
 	_, home := m.key(m.hermit, m.hermit.Home(), time.Hour, people.ScopeRead)
 	m.session(m.hermit, m.tenant)
 	m.fillFor(m.hermit.ID(), m.hermit.Home(), "c"+m.unique(), "home", "6.0")
-	shared := journal.Place{Tenant: m.tenant, Conversation: "c" + m.unique()}
+	shared := journal.Ref{Tenant: m.tenant, Conversation: "c" + m.unique()}
 	if _, err := m.log.Append(t.Context(), shared, time.Now(), journal.Opened{By: m.hermit.Email}, journal.Shared{By: m.hermit.Email}); err != nil {
 		t.Fatal(err)
 	}

@@ -40,19 +40,19 @@ func (s *Server) messageRoutes() {
 }
 
 func (s *Server) post(ctx context.Context, in *postInput) (*messageOutput, error) {
-	caller, place := callerOf(ctx), in.place(ctx)
+	caller, ref := callerOf(ctx), in.place(ctx)
 	said := Said{
-		ID: "m" + in.id(caller, place.Conversation), By: caller.Name, Text: in.Body.Text, InReplyTo: in.Body.InReplyTo,
+		ID: "m" + in.id(caller, ref.Conversation), By: caller.Name, Text: in.Body.Text, InReplyTo: in.Body.InReplyTo,
 		Decline: in.Body.Decline,
 	}
 	about := journal.Opened{}.Key()
 	if said.InReplyTo != "" {
-		about = journal.Asked{Question: said.InReplyTo}.Key()
+		about = journal.QuestionAsked{Question: said.InReplyTo}.Key()
 	}
-	if err := s.exists(ctx, place, about); err != nil {
+	if err := s.exists(ctx, ref, about); err != nil {
 		return nil, err
 	}
-	entry, err := s.say(ctx, place, said)
+	entry, err := s.say(ctx, ref, said)
 	if err != nil {
 		return nil, err
 	}
@@ -68,20 +68,20 @@ func orNotFound(err error) error {
 
 // say records a message and returns what is on record. A key that stands for another message is
 // refused.
-func (s *Server) say(ctx context.Context, place journal.Place, said Said) (journal.Entry, error) {
+func (s *Server) say(ctx context.Context, ref journal.Ref, said Said) (journal.Entry, error) {
 	if said.InReplyTo == "" { // an agent that waits for an answer gets it
-		if err := s.room(ctx, place, journal.Said{ID: said.ID}.Key(), int64(len(said.Text))); err != nil {
+		if err := s.room(ctx, ref, journal.MessageReceived{ID: said.ID}.Key(), int64(len(said.Text))); err != nil {
 			return journal.Entry{}, err
 		}
 	}
-	if err := s.options.Commands.Say(ctx, place, said); err != nil {
+	if err := s.options.Commands.Say(ctx, ref, said); err != nil {
 		return journal.Entry{}, err
 	}
-	entries, err := s.options.Log.Find(ctx, place, journal.Said{ID: said.ID}.Key())
+	entries, err := s.options.Log.Find(ctx, ref, journal.MessageReceived{ID: said.ID}.Key())
 	if err != nil || len(entries) == 0 {
 		return journal.Entry{}, orNotFound(err)
 	}
-	first, _ := entries[0].Row.(journal.Said)
+	first, _ := entries[0].Row.(journal.MessageReceived)
 	if journal.Words(first.Parts) != s.recorded(said.Text) || first.InReplyTo != said.InReplyTo || first.Decline != said.Decline {
 		return journal.Entry{}, keyReused()
 	}
@@ -92,14 +92,14 @@ func (s *Server) say(ctx context.Context, place journal.Place, said Said) (journ
 func (s *Server) recorded(text string) string { return journal.Printable(s.options.Redact(text)) }
 
 func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, error) {
-	place := in.place(ctx)
-	list, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: in.Limit, Before: in.Before, Bytes: journal.PageBytes})
+	ref := in.place(ctx)
+	list, err := s.options.Log.Chat(ctx, ref, journal.Page{Limit: in.Limit, Before: in.Before, Bytes: journal.PageBytes})
 	if err != nil {
 		return nil, err
 	}
 	out := page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })
 	if out.Before == 0 && len(list) > 0 { // it may have ended for its size
-		earlier, err := s.options.Log.Chat(ctx, place, journal.Page{Limit: 1, Before: list[0].Seq})
+		earlier, err := s.options.Log.Chat(ctx, ref, journal.Page{Limit: 1, Before: list[0].Seq})
 		if err != nil {
 			return nil, err
 		}
@@ -107,5 +107,5 @@ func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, 
 			out.Before = list[0].Seq
 		}
 	}
-	return &messagesOutput{Body: out}, s.states(ctx, place, out.Items, nil)
+	return &messagesOutput{Body: out}, s.states(ctx, ref, out.Items, nil)
 }

@@ -26,7 +26,7 @@ const orchestrator = "main"
 
 // states fills in how far the messages of people have come. The state of the conversation is nil if
 // the caller has not read it.
-func (s *Server) states(ctx context.Context, place journal.Place, list []Message, state *journal.Snapshot) error {
+func (s *Server) states(ctx context.Context, ref journal.Ref, list []Message, state *journal.Snapshot) error {
 	var keys []string
 	for _, m := range list {
 		if m.Number > 0 {
@@ -36,7 +36,7 @@ func (s *Server) states(ctx context.Context, place journal.Place, list []Message
 	if len(keys) == 0 {
 		return nil
 	}
-	entries, err := s.options.Log.Find(ctx, place, keys...)
+	entries, err := s.options.Log.Find(ctx, ref, keys...)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Server) states(ctx context.Context, place journal.Place, list []Message
 	for _, e := range entries {
 		delivered[e.Row.Key()] = true
 	}
-	read, err := s.readSoFar(ctx, place, state)
+	read, err := s.readSoFar(ctx, ref, state)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *Server) states(ctx context.Context, place journal.Place, list []Message
 	return nil
 }
 
-func deliveredKey(m Message) string { return journal.Delivered{ID: "said:" + m.ID}.Key() }
+func deliveredKey(m Message) string { return journal.MailDelivered{ID: "said:" + m.ID}.Key() }
 
 // reading is how far the orchestrator has read.
 type reading struct {
@@ -79,15 +79,15 @@ func (r reading) has(m Message) bool {
 
 // readSoFar finds out how far the orchestrator has read. Where its transcript has no letters, as before
 // there were any, it has read everything once it rests.
-func (s *Server) readSoFar(ctx context.Context, place journal.Place, state *journal.Snapshot) (reading, error) {
+func (s *Server) readSoFar(ctx context.Context, ref journal.Ref, state *journal.Snapshot) (reading, error) {
 	if state == nil {
-		now, err := s.options.Log.Snapshot(ctx, place)
+		now, err := s.options.Log.Snapshot(ctx, ref)
 		if err != nil {
 			return reading{}, err
 		}
 		state = &now
 	}
-	messages, err := s.options.Log.Transcript(ctx, place, orchestrator, journal.Page{Limit: readWindow})
+	messages, err := s.options.Log.Transcript(ctx, ref, orchestrator, journal.Page{Limit: readWindow})
 	if err != nil {
 		return reading{}, err
 	}
@@ -105,25 +105,25 @@ func (s *Server) readSoFar(ctx context.Context, place journal.Place, state *jour
 			out.before = state.Conversation.Seq + 1
 		}
 	}
-	return out, s.answered(ctx, place, state.Questions, out.answers)
+	return out, s.answered(ctx, ref, state.Questions, out.answers)
 }
 
 // answered finds the messages that answered questions lately.
 func (s *Server) answered(
-	ctx context.Context, place journal.Place, questions []journal.Question, answers map[int64]bool,
+	ctx context.Context, ref journal.Ref, questions []journal.Question, answers map[int64]bool,
 ) error {
 	var keys []string
 	for _, q := range questions[max(0, len(questions)-readWindow):] {
-		if q.Status == journal.QuestionClosed {
-			keys = append(keys, journal.Answered{Question: q.ID}.Key())
+		if q.Status == journal.QuestionStatusClosed {
+			keys = append(keys, journal.QuestionAnswered{Question: q.ID}.Key())
 		}
 	}
 	if len(keys) == 0 {
 		return nil
 	}
-	entries, err := s.options.Log.Find(ctx, place, keys...)
+	entries, err := s.options.Log.Find(ctx, ref, keys...)
 	for _, e := range entries {
-		if r, ok := e.Row.(journal.Answered); ok && r.Number > 0 {
+		if r, ok := e.Row.(journal.QuestionAnswered); ok && r.Number > 0 {
 			answers[r.Number] = true
 		}
 	}

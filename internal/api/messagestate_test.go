@@ -46,13 +46,13 @@ func (s *station) states(t *testing.T, path string) map[string]string {
 func TestMessageStates(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	says := func(id string) journal.Row {
-		return journal.Said{ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: id}}}
+		return journal.MessageReceived{ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: id}}}
 	}
-	heard := func(id string) journal.Row { return journal.Delivered{ID: "said:" + id} }
+	heard := func(id string) journal.Row { return journal.MailDelivered{ID: "said:" + id} }
 	reads := func(id string, letters ...int64) journal.Row {
-		return journal.Spoke{In: root, Letters: letters, Message: chat.Message{ID: id, Speaker: chat.User}}
+		return journal.MessageAdded{In: root, Letters: letters, Message: chat.Message{ID: id, Speaker: chat.User}}
 	}
 	check := func(want map[string]string) {
 		t.Helper()
@@ -63,24 +63,24 @@ func TestMessageStates(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"m1", "m2", "m3", "m4"} {
-		s.write(t, place, says(id), journal.Posted{ID: "said:" + id, Topic: "said"})
+		s.write(t, ref, says(id), journal.MailPosted{ID: "said:" + id, Topic: "said"})
 	}
-	s.write(t, place, journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning})
+	s.write(t, ref, journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning})
 	check(map[string]string{"m1": "received", "m2": "received", "m3": "received", "m4": "received"})
-	s.write(t, place, heard("m1"), heard("m2"), heard("m3"), reads("u1", 1))
+	s.write(t, ref, heard("m1"), heard("m2"), heard("m3"), reads("u1", 1))
 	check(map[string]string{"m1": "read", "m2": "delivered", "m3": "delivered", "m4": "received"})
-	s.write(t, place, journal.Asked{In: root, Question: "q", Text: "?"}, journal.Answered{In: root, Question: "q", By: "user", Number: 3})
+	s.write(t, ref, journal.QuestionAsked{In: root, Question: "q", Text: "?"}, journal.QuestionAnswered{In: root, Question: "q", By: "user", Number: 3})
 	check(map[string]string{"m1": "read", "m2": "delivered", "m3": "read", "m4": "received"})
 	l := s.listen(t, "acme", events, "17")
-	s.write(t, place, reads("u2", 2))
+	s.write(t, ref, reads("u2", 2))
 	got := l.next(t)
 	data, _ := got.Data["data"].(map[string]any)
 	if got.Type != "message.completed" || !cmp.Equal(data["letters"], []any{2.0}) {
 		t.Errorf("the event is %v, want one with letter 2", got)
 	}
 	check(map[string]string{"m1": "read", "m2": "read", "m3": "read", "m4": "received"})
-	s.write(t, place, heard("m4"), journal.Moved{In: root, Serial: 2, Status: chat.StatusCompleted})
+	s.write(t, ref, heard("m4"), journal.StatusChanged{In: root, Serial: 2, Status: chat.StatusCompleted})
 	check(map[string]string{"m1": "read", "m2": "read", "m3": "read", "m4": "delivered"})
-	s.write(t, place, reads("u3", 4))
+	s.write(t, ref, reads("u3", 4))
 	check(map[string]string{"m1": "read", "m2": "read", "m3": "read", "m4": "read"})
 }

@@ -91,16 +91,16 @@ func (s *Server) modelCalls(ctx context.Context, in *agentPageInput) (*modelCall
 
 // modelCall puts a call together from its rows, the kept prompt and the transcript before it.
 func (s *Server) modelCall(ctx context.Context, in *modelCallInput) (*modelCallOutput, error) {
-	place, where := in.place(ctx), journal.In{Agent: in.id(), Task: cmp.Or(slashed(in.Task), in.id())}
-	entries, err := s.options.Log.Find(ctx, place, journal.Requested{In: where, Call: in.Call}.Key(),
-		journal.Responded{In: where, Call: in.Call}.Key(), journal.Assigned{In: where}.Key())
+	ref, where := in.place(ctx), journal.In{Agent: in.id(), Task: cmp.Or(slashed(in.Task), in.id())}
+	entries, err := s.options.Log.Find(ctx, ref, journal.ModelCalled{In: where, Call: in.Call}.Key(),
+		journal.ModelReplied{In: where, Call: in.Call}.Key(), journal.TaskAssigned{In: where}.Key())
 	if err != nil {
 		return nil, err
 	}
 	out := ModelCallView{Reply: []Part{}, Request: ModelRequest{Messages: []Message{}, Tools: []string{}}}
-	var assigned journal.Assigned
+	var assigned journal.TaskAssigned
 	for _, e := range entries {
-		if a, ok := e.Row.(journal.Assigned); ok {
+		if a, ok := e.Row.(journal.TaskAssigned); ok {
 			assigned = a
 		}
 		out.learn(e)
@@ -108,28 +108,28 @@ func (s *Server) modelCall(ctx context.Context, in *modelCallInput) (*modelCallO
 	if out.Call == "" || out.Agent != in.id() {
 		return nil, journal.NotFound()
 	}
-	if err := s.settings(ctx, place, &out.Request, assigned); err != nil {
+	if err := s.settings(ctx, ref, &out.Request, assigned); err != nil {
 		return nil, err
 	}
-	if out.Request.System, err = s.kept(ctx, place, out.Prompt); err != nil {
+	if out.Request.System, err = s.kept(ctx, ref, out.Prompt); err != nil {
 		return nil, err
 	}
-	if err := s.sent(ctx, place, &out); err != nil {
+	if err := s.sent(ctx, ref, &out); err != nil {
 		return nil, err
 	}
-	return &modelCallOutput{Body: out}, s.replied(ctx, place, &out)
+	return &modelCallOutput{Body: out}, s.replied(ctx, ref, &out)
 }
 
 // learn takes what a row says of the call.
 func (v *ModelCallView) learn(e journal.Entry) {
 	switch r := e.Row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		v.ModelCall = ModelCall{
 			Call: r.Call, Seq: e.Seq, Agent: r.Agent, Task: r.Task, Type: string(r.Type), Turn: r.Turn, Attempt: r.Attempt,
 			Model: r.Model, Prompt: r.Prompt, Status: string(chat.StatusRunning), StartedAt: moment(e.At),
 		}
 		v.Request.ContextTokens = r.ContextTokens
-	case journal.Responded:
+	case journal.ModelReplied:
 		v.Status, v.Kind, v.Usage, v.FinishedAt = string(r.Status), string(r.ErrorKind), usageOf(r.Usage), moment(e.At)
 		v.Model, v.Stop, v.Message, v.Provider = cmp.Or(r.Model, v.Model), r.Stop, r.Message, r.Provider
 		v.First, v.Waited, v.Duration, v.Retry, v.Unmetered = r.First, r.Waited, r.Duration, r.RetryAfter, r.Unmetered
@@ -146,7 +146,7 @@ func triesOf(tries []journal.Try) (out []Try) {
 }
 
 // settings are what the agent's brief and its role say of every request.
-func (s *Server) settings(ctx context.Context, place journal.Place, out *ModelRequest, a journal.Assigned) error {
+func (s *Server) settings(ctx context.Context, ref journal.Ref, out *ModelRequest, a journal.TaskAssigned) error {
 	var brief struct {
 		Tools []string `json:"tools"`
 		Model struct {
@@ -157,7 +157,7 @@ func (s *Server) settings(ctx context.Context, place journal.Place, out *ModelRe
 		Effort      string   `json:"effort"`
 		Temperature *float64 `json:"temperature"`
 	}
-	text, err := s.kept(ctx, place, a.RoleHash)
+	text, err := s.kept(ctx, ref, a.RoleHash)
 	if err != nil {
 		return err
 	}
@@ -172,11 +172,11 @@ func (s *Server) settings(ctx context.Context, place journal.Place, out *ModelRe
 }
 
 // kept is a kept text, empty if there is none.
-func (s *Server) kept(ctx context.Context, place journal.Place, hash string) (string, error) {
+func (s *Server) kept(ctx context.Context, ref journal.Ref, hash string) (string, error) {
 	if hash == "" {
 		return "", nil
 	}
-	text, err := s.options.Log.Text(ctx, place, hash)
+	text, err := s.options.Log.Text(ctx, ref, hash)
 	if chat.CodeOf(err) == chat.CodeNotFound {
 		return "", nil
 	}
@@ -184,8 +184,8 @@ func (s *Server) kept(ctx context.Context, place journal.Place, hash string) (st
 }
 
 // sent reads the transcript as it was when the call began.
-func (s *Server) sent(ctx context.Context, place journal.Place, out *ModelCallView) error {
-	messages, err := s.options.Log.Transcript(ctx, place, out.Agent, journal.Page{Limit: requestMessages, Before: out.Seq})
+func (s *Server) sent(ctx context.Context, ref journal.Ref, out *ModelCallView) error {
+	messages, err := s.options.Log.Transcript(ctx, ref, out.Agent, journal.Page{Limit: requestMessages, Before: out.Seq})
 	if err != nil {
 		return err
 	}
@@ -201,12 +201,12 @@ func (s *Server) sent(ctx context.Context, place journal.Place, out *ModelCallVi
 }
 
 // replied reads what the model said, if it became part of the transcript.
-func (s *Server) replied(ctx context.Context, place journal.Place, out *ModelCallView) error {
+func (s *Server) replied(ctx context.Context, ref journal.Ref, out *ModelCallView) error {
 	if out.Turn == 0 || out.Status != string(chat.StatusCompleted) || len(out.Reply) > 0 {
 		return nil
 	}
-	spoke := journal.Spoke{In: journal.In{Agent: out.Agent}, Message: chat.Message{ID: journal.ReplyMark + strconv.Itoa(out.Turn)}}
-	entries, err := s.options.Log.Find(ctx, place, spoke.Key())
+	spoke := journal.MessageAdded{In: journal.In{Agent: out.Agent}, Message: chat.Message{ID: journal.ReplyMark + strconv.Itoa(out.Turn)}}
+	entries, err := s.options.Log.Find(ctx, ref, spoke.Key())
 	for _, e := range entries {
 		out.Reply = partsOf(journal.MessageOf(e).Parts)
 	}

@@ -18,9 +18,9 @@ import (
 func TestAgentAsItWasSetUp(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
+	path, ref := o.begin(t, "key-begin")
 	texts := []string{`{"name":"coder"}`, `{"name":"coder","tools":["shell"]}`}
-	if err := o.log.Keep(t.Context(), place, texts...); err != nil {
+	if err := o.log.Keep(t.Context(), ref, texts...); err != nil {
 		t.Fatal(err)
 	}
 	want := []api.AgentConfig{
@@ -31,9 +31,9 @@ func TestAgentAsItWasSetUp(t *testing.T) {
 	for i, hash := range []string{journal.HashOf(texts[0]), journal.HashOf(texts[1]), ""} {
 		in := journal.In{Agent: "main/1.0." + string(rune('0'+i))}
 		in.Task = in.Agent
-		o.write(t, place,
-			journal.Assigned{In: in, Parent: "main", Role: "coder", RoleHash: hash, Depth: 1, Instruction: "do\nit", Criteria: "green"},
-			journal.Finished{In: in, Status: chat.StatusCompleted, Result: json.RawMessage(`{"a":1}`), Receipt: json.RawMessage(`{"verdict":"verified"}`)})
+		o.write(t, ref,
+			journal.TaskAssigned{In: in, Parent: "main", Role: "coder", RoleHash: hash, Depth: 1, Instruction: "do\nit", Criteria: "green"},
+			journal.TaskEnded{In: in, Status: chat.StatusCompleted, Result: json.RawMessage(`{"a":1}`), Receipt: json.RawMessage(`{"verdict":"verified"}`)})
 		var got api.AgentView
 		o.send(t, http.MethodGet, path+"/agents/main~1.0."+string(rune('0'+i)), "", "").into(t, http.StatusOK, &got)
 		if diff := cmp.Diff(want[i], got.Config); diff != "" {
@@ -50,24 +50,24 @@ func TestAgentAsItWasSetUp(t *testing.T) {
 func TestModelCall(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
+	path, ref := o.begin(t, "key-begin")
 	role := `{"name":"coder","effort":"high","temperature":0.5}`
-	if err := o.log.Keep(t.Context(), place, role, "You code."); err != nil {
+	if err := o.log.Keep(t.Context(), ref, role, "You code."); err != nil {
 		t.Fatal(err)
 	}
 	in := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	spoke := func(id string, speaker chat.Speaker, turn int, text string) journal.Row {
-		return journal.Spoke{In: in, Turn: turn, Message: chat.Message{ID: id, Speaker: speaker, Parts: []chat.Part{{Kind: chat.PartText, Text: text}}}}
+		return journal.MessageAdded{In: in, Turn: turn, Message: chat.Message{ID: id, Speaker: speaker, Parts: []chat.Part{{Kind: chat.PartText, Text: text}}}}
 	}
-	o.write(t, place,
-		journal.Assigned{
+	o.write(t, ref,
+		journal.TaskAssigned{
 			In: in, Parent: "main", Role: "coder", RoleHash: journal.HashOf(role), Depth: 1,
 			Brief: json.RawMessage(`{"tools":["shell"],"model":{"max_output":4096}}`),
 		},
 		spoke("u1", chat.User, 0, "long ago"),
 		spoke("c1", chat.User, 0, "notes"),
 		spoke("u2", chat.User, 0, "asked"),
-		journal.Requested{In: in, Call: "2.1", Type: journal.RequestPrompt, Turn: 2, Attempt: 1, Model: "fast", Prompt: journal.HashOf("You code."), ContextTokens: 9},
+		journal.ModelCalled{In: in, Call: "2.1", Type: journal.RequestPrompt, Turn: 2, Attempt: 1, Model: "fast", Prompt: journal.HashOf("You code."), ContextTokens: 9},
 	)
 	address := path + "/agents/main~1.0.0/model-calls/2.1"
 	var got api.ModelCallView
@@ -75,8 +75,8 @@ func TestModelCall(t *testing.T) {
 	if got.Status != "running" || len(got.Reply) != 0 || got.FinishedAt != nil {
 		t.Errorf("a call under way is %+v", got)
 	}
-	o.write(t, place,
-		journal.Responded{In: in, Call: "2.1", Status: chat.StatusCompleted, Model: "acme/quick", Stop: "end", First: 7, Duration: 30, Usage: chat.Usage{Input: 9, Cost: 2}},
+	o.write(t, ref,
+		journal.ModelReplied{In: in, Call: "2.1", Status: chat.StatusCompleted, Model: "acme/quick", Stop: "end", First: 7, Duration: 30, Usage: chat.Usage{Input: 9, Cost: 2}},
 		spoke("t2", chat.Assistant, 2, "answered"),
 		spoke("u3", chat.User, 0, "later"))
 	o.send(t, http.MethodGet, address, "", "").into(t, http.StatusOK, &got)
@@ -111,16 +111,16 @@ func TestModelCall(t *testing.T) {
 func TestFiguresOfRoles(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	_, place := o.begin(t, "key-begin")
+	_, ref := o.begin(t, "key-begin")
 	for i, status := range []chat.Status{chat.StatusCompleted, chat.StatusCompleted, chat.StatusCompleted, chat.StatusFailed} {
 		in := journal.In{Agent: "main/1.0." + string(rune('0'+i))}
 		in.Task = in.Agent
-		_, err := o.log.Append(t.Context(), place, time.Now(),
-			journal.Assigned{In: in, Parent: "main", Role: "coder", Depth: 1},
-			journal.Requested{In: in, Call: "1.1"},
-			journal.Responded{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Cost: 10}},
-			journal.Asked{In: in, Question: in.Agent + "#1", Text: "?"}, journal.Asked{In: in, Question: in.Agent + "#2", Text: "?"},
-			journal.Finished{In: in, Status: status})
+		_, err := o.log.Append(t.Context(), ref, time.Now(),
+			journal.TaskAssigned{In: in, Parent: "main", Role: "coder", Depth: 1},
+			journal.ModelCalled{In: in, Call: "1.1"},
+			journal.ModelReplied{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Cost: 10}},
+			journal.QuestionAsked{In: in, Question: in.Agent + "#1", Text: "?"}, journal.QuestionAsked{In: in, Question: in.Agent + "#2", Text: "?"},
+			journal.TaskEnded{In: in, Status: status})
 		if err != nil {
 			t.Fatal(err)
 		}

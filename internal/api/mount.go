@@ -78,12 +78,12 @@ func ApprovalID(agent, call string) string { return approvalID(agent, call) }
 // Permit reports what a caller lacks for an access, nil if nothing.
 func Permit(ctx context.Context, a Access) error { return a.allows(callerOf(ctx)) }
 
-// Desk takes commands from packages that speak another wire, and carries them out exactly as
+// Commander takes commands from packages that speak another wire, and carries them out exactly as
 // the server's own routes do. The caller is the one of the context.
-type Desk struct{ server *Server }
+type Commander struct{ server *Server }
 
-// Desk is where mounted routes bring commands.
-func (s *Server) Desk() Desk { return Desk{server: s} }
+// Commander is where mounted routes bring commands.
+func (s *Server) Commander() Commander { return Commander{server: s} }
 
 // The limits of what the document describes, for those that it does not bind.
 const (
@@ -105,14 +105,14 @@ func tooLong(what, text string, most int) error {
 }
 
 // Place is where a conversation is, for the caller of the context.
-func (d Desk) Place(ctx context.Context, conversation string) (journal.Place, error) {
-	return journal.Place{Tenant: callerOf(ctx).Tenant, Conversation: conversation},
+func (d Commander) Place(ctx context.Context, conversation string) (journal.Ref, error) {
+	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: conversation},
 		tooLong("the id of the conversation", conversation, maxConversation)
 }
 
 // Admit takes a place among the commands that are carried out, or says why there is none. It is left when the
 // command is recorded, and before the answer is waited for. The context ends when a command is given up.
-func (d Desk) Admit(ctx context.Context) (inner context.Context, leave func(), err error) {
+func (d Commander) Admit(ctx context.Context) (inner context.Context, leave func(), err error) {
 	left, err := d.server.gate.command()
 	if err != nil {
 		return ctx, func() {}, err
@@ -125,28 +125,28 @@ func (d Desk) Admit(ctx context.Context) (inner context.Context, leave func(), e
 }
 
 // Begin opens a conversation. The same key opens the same one.
-func (d Desk) Begin(ctx context.Context, key string, t Talk) (journal.Place, error) {
+func (d Commander) Begin(ctx context.Context, key string, t NewConversation) (journal.Ref, error) {
 	in := &createInput{Keyed: Keyed{Key: "begin/" + key}} // the key itself stands for the message that follows
 	in.Body.Title, in.Body.Workspace, in.Body.Role, in.Body.Model = t.Title, t.Workspace, t.Role, t.Model
 	in.Body.Headless, in.Body.MaxCost = t.Headless, t.Cost
 	out, err := d.server.create(ctx, in)
 	if err != nil {
-		return journal.Place{}, err
+		return journal.Ref{}, err
 	}
-	return journal.Place{Tenant: callerOf(ctx).Tenant, Conversation: out.Body.ID}, nil
+	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: out.Body.ID}, nil
 }
 
 // MessageID is the id of the message that a key stands for in a conversation.
-func (d Desk) MessageID(ctx context.Context, place journal.Place, key string) string {
-	return "m" + Keyed{Key: key}.id(callerOf(ctx), place.Conversation)
+func (d Commander) MessageID(ctx context.Context, ref journal.Ref, key string) string {
+	return "m" + Keyed{Key: key}.id(callerOf(ctx), ref.Conversation)
 }
 
 // Say posts a message under the id of its key. InReplyTo names the question that it answers.
-func (d Desk) Say(ctx context.Context, place journal.Place, key, text, inReplyTo string) error {
+func (d Commander) Say(ctx context.Context, ref journal.Ref, key, text, inReplyTo string) error {
 	if err := cmp.Or(tooLong("the text", text, maxText), tooLong("the question's id", inReplyTo, maxReference)); err != nil {
 		return err
 	}
-	in := &postInput{InConversation: InConversation{Conversation: place.Conversation}, Keyed: Keyed{Key: key}}
+	in := &postInput{InConversation: InConversation{Conversation: ref.Conversation}, Keyed: Keyed{Key: key}}
 	in.Body.Text, in.Body.InReplyTo = text, inReplyTo
 	_, err := d.server.post(ctx, in)
 	return err
@@ -159,7 +159,7 @@ type Verdict struct {
 }
 
 // Decide allows or denies a call.
-func (d Desk) Decide(ctx context.Context, place journal.Place, key string, v Verdict) error {
+func (d Commander) Decide(ctx context.Context, ref journal.Ref, key string, v Verdict) error {
 	if _, ok := scopes[v.Scope]; !ok {
 		return &Problem{Code: "invalid", Detail: "scope is none of once, task and conversation"}
 	}
@@ -167,15 +167,15 @@ func (d Desk) Decide(ctx context.Context, place journal.Place, key string, v Ver
 		return err
 	}
 	in := &decideInput{Keyed: Keyed{Key: key}}
-	in.Conversation, in.Approval = place.Conversation, v.Approval
+	in.Conversation, in.Approval = ref.Conversation, v.Approval
 	in.Body.Allow, in.Body.Hash, in.Body.Scope, in.Body.Note = v.Allow, v.Hash, v.Scope, v.Note
 	_, err := d.server.decide(ctx, in)
 	return err
 }
 
 // Cancel stops everything in a conversation.
-func (d Desk) Cancel(ctx context.Context, place journal.Place, key string) error {
-	in := &cancelInput{InConversation: InConversation{Conversation: place.Conversation}, Keyed: Keyed{Key: key}}
+func (d Commander) Cancel(ctx context.Context, ref journal.Ref, key string) error {
+	in := &cancelInput{InConversation: InConversation{Conversation: ref.Conversation}, Keyed: Keyed{Key: key}}
 	_, err := d.server.cancel(ctx, in)
 	return err
 }

@@ -27,58 +27,58 @@ type clerk struct {
 
 var mainTask = journal.In{Agent: "main", Task: "main"}
 
-func (s clerk) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
-		journal.Assigned{In: mainTask, Role: "main"})
+func (s clerk) Open(ctx context.Context, ref journal.Ref, t api.NewConversation) error {
+	_, err := s.log.Append(ctx, ref, s.now(), journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command},
+		journal.TaskAssigned{In: mainTask, Role: "main"})
 	return err
 }
 
-func (s clerk) Say(ctx context.Context, place journal.Place, m api.Said) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Said{
+func (s clerk) Say(ctx context.Context, ref journal.Ref, m api.Said) error {
+	_, err := s.log.Append(ctx, ref, s.now(), journal.MessageReceived{
 		ID: m.ID, By: m.By, Parts: []chat.Part{{Kind: chat.PartText, Text: m.Text}}, InReplyTo: m.InReplyTo, Decline: m.Decline,
-	}, journal.Posted{ID: "said:" + m.ID, Topic: "said"})
+	}, journal.MailPosted{ID: "said:" + m.ID, Topic: "said"})
 	return err
 }
 
-func (s clerk) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+func (s clerk) Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error {
 	if _, code, found := strings.Cut(d.Args, `{"refuse":"`); found {
 		return &chat.Error{Code: chat.Code(strings.TrimSuffix(code, `"}`)), Message: "these arguments will not do"}
 	}
-	written, err := s.log.Append(ctx, place, s.now(), d, journal.Posted{ID: "decided:" + d.Agent + "#" + d.Call, Topic: "decided"})
+	written, err := s.log.Append(ctx, ref, s.now(), d, journal.MailPosted{ID: "decided:" + d.Agent + "#" + d.Call, Topic: "decided"})
 	if err != nil || !written[0].Existed {
 		return err
 	}
-	entries, err := s.log.Find(ctx, place, d.Key())
+	entries, err := s.log.Find(ctx, ref, d.Key())
 	if err != nil {
 		return err
 	}
-	if first, _ := entries[0].Row.(journal.Decided); first.Allow != d.Allow || first.Hash != d.Hash || first.Args != d.Args {
+	if first, _ := entries[0].Row.(journal.ApprovalDecided); first.Allow != d.Allow || first.Hash != d.Hash || first.Args != d.Args {
 		return &chat.Error{Code: chat.CodeConflict, Message: "it was decided otherwise before"}
 	}
 	return nil
 }
 
-func (s clerk) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Stop(id, by, task))
+func (s clerk) Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error {
+	_, err := s.log.Append(ctx, ref, s.now(), journal.Stop(id, by, task))
 	return err
 }
 
-func (s clerk) Share(ctx context.Context, place journal.Place, by string) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Shared{By: by})
+func (s clerk) Share(ctx context.Context, ref journal.Ref, by string) error {
+	_, err := s.log.Append(ctx, ref, s.now(), journal.Shared{By: by})
 	return err
 }
 
-func (s clerk) Archive(ctx context.Context, place journal.Place, by string) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Archived{By: by})
+func (s clerk) Archive(ctx context.Context, ref journal.Ref, by string) error {
+	_, err := s.log.Append(ctx, ref, s.now(), journal.Archived{By: by})
 	return err
 }
 
-func (s clerk) Delete(ctx context.Context, place journal.Place, id, _ string) error {
-	_, err := s.log.Append(ctx, place, s.now(), journal.Posted{ID: journal.Erasure, Topic: "erase", Command: id})
+func (s clerk) Delete(ctx context.Context, ref journal.Ref, id, _ string) error {
+	_, err := s.log.Append(ctx, ref, s.now(), journal.MailPosted{ID: journal.Erasure, Topic: "erase", Command: id})
 	if err != nil {
 		return err
 	}
-	return s.log.Erase(ctx, place)
+	return s.log.Erase(ctx, ref)
 }
 
 // Roles implements api.Catalogue.
@@ -117,7 +117,7 @@ func newOfficeOn(t *testing.T, log journal.Log) *office {
 	bus := live.NewLocal(0)
 	s := clerk{log: o.log, now: now}
 	server := api.New(api.Options{
-		Log: o.log, Bus: bus, Door: api.Local{Tenant: "t", User: "ann", Token: officeToken}, Commands: s, Roles: s,
+		Log: o.log, Bus: bus, Authenticator: api.Local{Tenant: "t", User: "ann", Token: officeToken}, Commands: s, Roles: s,
 		Poll: 20 * time.Millisecond,
 	})
 	o.Server = httptest.NewServer(server)
@@ -178,18 +178,18 @@ func (r reply) into(t *testing.T, status int, out any) {
 }
 
 // begin opens a conversation and returns its address.
-func (o *office) begin(t *testing.T, key string) (path string, place journal.Place) {
+func (o *office) begin(t *testing.T, key string) (path string, ref journal.Ref) {
 	t.Helper()
 	var c api.Conversation
 	o.send(t, http.MethodPost, "/v1/conversations", key, `{"title":"a talk"}`).into(t, http.StatusCreated, &c)
-	return "/v1/conversations/" + c.ID, journal.Place{Tenant: "t", Conversation: c.ID}
+	return "/v1/conversations/" + c.ID, journal.Ref{Tenant: "t", Conversation: c.ID}
 }
 
 // write has agents do something.
-func (o *office) write(t *testing.T, place journal.Place, rows ...journal.Row) {
+func (o *office) write(t *testing.T, ref journal.Ref, rows ...journal.Row) {
 	t.Helper()
 	o.clock = o.clock.Add(time.Millisecond)
-	if _, err := o.log.Append(t.Context(), place, o.clock, rows...); err != nil {
+	if _, err := o.log.Append(t.Context(), ref, o.clock, rows...); err != nil {
 		t.Fatal(err)
 	}
 }

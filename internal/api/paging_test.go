@@ -18,7 +18,7 @@ import (
 func TestPagesOfMessages(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
+	path, ref := o.begin(t, "key-begin")
 	var want []string
 	for i := range 25 {
 		o.send(t, http.MethodPost, path+"/messages", fmt.Sprint("key-message-", i), fmt.Sprintf(`{"text":"m%d"}`, i))
@@ -46,7 +46,7 @@ func TestPagesOfMessages(t *testing.T) {
 	// What is written between two pages moves nothing.
 	var last, before api.Page[api.Message]
 	o.send(t, http.MethodGet, path+"/messages?limit=5", "", "").into(t, 200, &last)
-	o.write(t, place, journal.Said{ID: "late", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "late"}}})
+	o.write(t, ref, journal.MessageReceived{ID: "late", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "late"}}})
 	o.send(t, http.MethodGet, fmt.Sprintf("%s/messages?limit=5&before=%d", path, last.Before), "", "").into(t, 200, &before)
 	if before.Items[4].Parts[0].Text != "m19" || last.Items[0].Parts[0].Text != "m20" {
 		t.Errorf("the pages are %+v and %+v", before.Items, last.Items)
@@ -84,15 +84,15 @@ func TestPagesOfConversations(t *testing.T) {
 func TestReadsOfAgents(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
-	o.write(t, place,
-		journal.Requested{In: hand, Call: "1", Type: journal.RequestDelegation, Turn: 1, Model: "m"},
-		journal.Responded{In: hand, Call: "1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 5, Cost: 7}},
-		journal.Spoke{In: hand, Turn: 1, Message: chat.Message{ID: "s1", Speaker: chat.Assistant, Parts: []chat.Part{
+	path, ref := o.busyTalk(t)
+	o.write(t, ref,
+		journal.ModelCalled{In: hand, Call: "1", Type: journal.RequestDelegation, Turn: 1, Model: "m"},
+		journal.ModelReplied{In: hand, Call: "1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 5, Cost: 7}},
+		journal.MessageAdded{In: hand, Turn: 1, Message: chat.Message{ID: "s1", Speaker: chat.Assistant, Parts: []chat.Part{
 			{Kind: chat.PartToolUse, Call: "1.0", Tool: "shell", Args: `{"command":"ls"}`},
 		}}},
-		journal.Resulted{In: hand, Call: "1.0", Status: journal.CallCompleted, Text: "a file"},
-		journal.Finished{In: hand, Status: chat.StatusCompleted, Summary: "done"})
+		journal.ToolReturned{In: hand, Call: "1.0", Status: journal.CallCompleted, Text: "a file"},
+		journal.TaskEnded{In: hand, Status: chat.StatusCompleted, Summary: "done"})
 	var agent api.AgentView
 	o.send(t, http.MethodGet, path+"/agents/main~1.0.0", "", "").into(t, 200, &agent)
 	if agent.ID != "main/1.0.0" || agent.Role != "coder" || agent.Own.Cost != 7 || len(agent.Tasks) != 1 || agent.Tasks[0].Status != "completed" {
@@ -140,8 +140,8 @@ func TestReadsOfAgents(t *testing.T) {
 func TestApprovalsSayWhatWasRead(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
-	o.write(t, place, journal.Wanted{
+	path, ref := o.busyTalk(t)
+	o.write(t, ref, journal.ApprovalRequested{
 		In: hand, Call: "2.0", Tool: "write_file", Hash: "h2", Show: json.RawMessage(`{"path":"a","content":"b"}`),
 		Sources: []journal.Source{{Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"}},
 	})
@@ -187,12 +187,12 @@ func TestApprovalsSayWhatWasRead(t *testing.T) {
 func TestInboxHasWhatWaits(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.busyTalk(t)
+	path, ref := o.busyTalk(t)
 	type inbox struct{ Items []api.Waiting }
 	var got inbox
 	o.send(t, http.MethodGet, "/v1/inbox", "", "").into(t, 200, &got)
 	if len(got.Items) != 2 || got.Items[0].Approval == nil || got.Items[1].Question == nil || got.Items[0].Role != "coder" ||
-		got.Items[0].Conversation != place.Conversation {
+		got.Items[0].Conversation != ref.Conversation {
 		t.Fatalf("the inbox has %+v", got)
 	}
 	var a api.Approval
@@ -201,8 +201,8 @@ func TestInboxHasWhatWaits(t *testing.T) {
 	if a.Status != "decided" || !a.Allow || a.By != "ann" || string(a.Show) != `{"command":"ls"}` {
 		t.Errorf("the approval is %+v", a)
 	}
-	o.write(t, place, journal.Closed{In: hand, Call: "1.0", Status: "approved", By: "ann"},
-		journal.Answered{In: mainTask, Question: "main/1.0.0#1.1", By: "user", Text: "b"})
+	o.write(t, ref, journal.ApprovalClosed{In: hand, Call: "1.0", Status: "approved", By: "ann"},
+		journal.QuestionAnswered{In: mainTask, Question: "main/1.0.0#1.1", By: "user", Text: "b"})
 	got = inbox{}
 	o.send(t, http.MethodGet, "/v1/inbox", "", "").into(t, 200, &got)
 	if len(got.Items) != 0 {

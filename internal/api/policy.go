@@ -84,7 +84,7 @@ func (s *Server) setPolicy(ctx context.Context, in *policyInput) (*policyOutput,
 
 // secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. Whoever has said something
 // in the conversation has asked.
-func (s *Server) secondPair(ctx context.Context, place journal.Place) error {
+func (s *Server) secondPair(ctx context.Context, ref journal.Ref) error {
 	caller := callerOf(ctx)
 	if s.options.People == nil {
 		return nil
@@ -95,7 +95,7 @@ func (s *Server) secondPair(ctx context.Context, place journal.Place) error {
 	}
 	page := journal.Page{Limit: journal.PageMaxLimit, Bytes: askedBytes}
 	for {
-		said, err := s.options.Log.Chat(ctx, place, page)
+		said, err := s.options.Log.Chat(ctx, ref, page)
 		if err != nil || len(said) == 0 {
 			return err
 		}

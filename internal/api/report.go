@@ -91,7 +91,7 @@ func (s *Server) takeReport(w http.ResponseWriter, r *http.Request) error {
 		return &Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Detail: "this is no report of a browser"}
 	}
 	now := s.options.Now()
-	if wait := s.reports.take(s.guesses.address(r), now); wait > 0 {
+	if wait := s.reports.take(s.loginLimiter.address(r), now); wait > 0 {
 		return s.gate.refuse(RefusedReports, &Problem{Code: "limit", Detail: "there are too many reports", Wait: wait})
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))

@@ -22,21 +22,21 @@ const wanted = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"frame-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'; report-uri /csp-report; report-to csp"
 
-// desk is a server that browsers report to.
-type desk struct {
+// reportServer is a server that browsers report to.
+type reportServer struct {
 	*api.Server
 	now    time.Time
 	log    bytes.Buffer
 	counts map[string]int
 }
 
-func newDesk(t *testing.T) *desk {
+func newReported(t *testing.T) *reportServer {
 	t.Helper()
 	bus := live.NewLocal(0)
 	t.Cleanup(bus.Close)
-	d := &desk{now: time.Unix(1_900_000_000, 0), counts: map[string]int{}}
+	d := &reportServer{now: time.Unix(1_900_000_000, 0), counts: map[string]int{}}
 	d.Server = api.New(api.Options{
-		Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: "local", Token: "right"},
+		Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: "local", Token: "right"},
 		Logger: slog.New(slog.NewTextHandler(&d.log, nil)), Now: func() time.Time { return d.now },
 		Reported: func(directive string) { d.counts[directive]++ },
 	})
@@ -44,7 +44,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) report(kind, from, body string) *httptest.ResponseRecorder {
+func (d *reportServer) report(kind, from, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/csp-report", strings.NewReader(body))
 	r.RemoteAddr = from + ":1"
 	if kind != "" {
@@ -64,7 +64,7 @@ const (
 // TestReportsAreCounted sends reports as browsers do, full of things that must not be written down.
 func TestReportsAreCounted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newReported(t)
 	if got := d.report("", "192.0.2.1", `{}`).Header(); got.Get("Content-Security-Policy") != wanted || got.Get("Reporting-Endpoints") != `csp="/csp-report"` {
 		t.Errorf("the policy is %s, told to %s", got.Get("Content-Security-Policy"), got.Get("Reporting-Endpoints"))
 	}
@@ -99,7 +99,7 @@ func TestReportsAreCounted(t *testing.T) {
 // TestReportsAreBounded sends what is no report, too much of it, and too often.
 func TestReportsAreBounded(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newReported(t)
 	for what, c := range map[string]struct {
 		kind, body string
 		want       int

@@ -15,7 +15,7 @@ import (
 // refused. What is shown from the same address is counted by itself.
 func TestReturnsAreLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *api.Options) { o.Guesses = api.Guesses{Burst: 3, Every: time.Minute} })
+	w := newWorld(t, func(o *api.Options) { o.Guesses = api.LoginLimits{Burst: 3, Every: time.Minute} })
 	get := func(path, name, value string) int {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+path, nil)

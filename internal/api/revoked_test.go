@@ -19,7 +19,7 @@ import (
 // deaf is people of whom no change is heard.
 type deaf struct{ people.Store }
 
-// Changes implements people.Doors.
+// Changes implements people.Credentials.
 func (deaf) Changes(context.Context) (int64, error) { return 0, errors.New("nobody tells") }
 
 // ending is when a stream ended, and all that it said.
@@ -110,7 +110,7 @@ func TestRevokedOnEveryNode(t *testing.T) {
 func revokeOnNodes(t *testing.T, most time.Duration, change func(*api.Options)) {
 	t.Helper()
 	w := newWorld(t, func(o *api.Options) {
-		o.Guesses = api.Guesses{Burst: 3, Every: time.Hour}
+		o.Guesses = api.LoginLimits{Burst: 3, Every: time.Hour}
 		if change != nil {
 			change(o)
 		}

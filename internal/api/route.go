@@ -161,7 +161,7 @@ func (s *Server) enter(access Access, k kind, r *http.Request) (Caller, func(), 
 	if access.Public {
 		return caller, func() {}, nil
 	}
-	leave, err := s.gate.enter(k, caller, s.guesses.address(r))
+	leave, err := s.gate.enter(k, caller, s.loginLimiter.address(r))
 	return caller, leave, err
 }
 
@@ -178,7 +178,7 @@ func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 }
 
 func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
-	seen := s.leashes.seen.Load()
+	seen := s.revocations.seen.Load()
 	caller, err := s.lookUp(r)
 	if err != nil {
 		return Caller{}, err
@@ -190,17 +190,17 @@ func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
 	if err := access.allows(caller); err != nil {
 		return caller, err
 	}
-	s.leashes.hold(r, leash{access: access, caller: caller, seen: seen, looked: s.options.Now()})
+	s.revocations.hold(r, revocation{access: access, caller: caller, seen: seen, looked: s.options.Now()})
 	return caller, nil
 }
 
 // lookUp finds out who asks. An address that has guessed too often learns nothing from guessing on and
 // waits in line with its like, but who shows something valid from there is let in.
 func (s *Server) lookUp(r *http.Request) (Caller, error) {
-	address, now := s.guesses.address(r), s.options.Now()
-	refusal := s.guesses.check(address, now)
+	address, now := s.loginLimiter.address(r), s.options.Now()
+	refusal := s.loginLimiter.check(address, now)
 	if refusal != nil {
-		leave, ok := s.guesses.line(r.Context())
+		leave, ok := s.loginLimiter.line(r.Context())
 		if !ok {
 			return Caller{}, refusal
 		}
@@ -214,16 +214,16 @@ func (s *Server) lookUp(r *http.Request) (Caller, error) {
 		return Caller{}, refusal
 	}
 	if shown := r.Header.Get("Authorization") + r.Header.Get("Cookie"); shown != "" {
-		s.guesses.failed(address, shown, now)
+		s.loginLimiter.failed(address, shown, now)
 	}
 	return Caller{}, err
 }
 
-// whoIs asks the doorkeeper, who may take lookTime.
+// whoIs asks the authenticator, which may take lookTime.
 func (s *Server) whoIs(r *http.Request) (Caller, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
 	defer cancel()
-	return s.options.Door.Identify(r.WithContext(ctx))
+	return s.options.Authenticator.Identify(r.WithContext(ctx))
 }
 
 // commandHeader is a header that no page of another origin can make a browser send.

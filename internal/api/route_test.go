@@ -38,7 +38,7 @@ func TestRouteAccess(t *testing.T) {
 	t.Parallel()
 	bus := live.NewLocal(0)
 	t.Cleanup(bus.Close)
-	server := api.New(api.Options{Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: "local", Token: "right"}})
+	server := api.New(api.Options{Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: "local", Token: "right"}})
 	t.Cleanup(server.Close)
 	var described []string
 	for _, r := range server.Routes() {

@@ -18,10 +18,10 @@ import (
 
 // Options are what a server is made of.
 type Options struct {
-	Log  journal.Log
-	Bus  live.Bus
-	Door Doorkeeper
-	// Local is the same doorkeeper where everything belongs to one person; nil where people log in.
+	Log           journal.Log
+	Bus           live.Bus
+	Authenticator Authenticator
+	// Local is the same authenticator where everything belongs to one person; nil where people log in.
 	Local    *Local
 	Commands Commands
 	Roles    Catalogue
@@ -31,8 +31,8 @@ type Options struct {
 	// is how many of its agents a worker runs at the same time; zero means any number.
 	Storage     func(tenant string) int64
 	TenantSlots int
-	// Surroundings is nil where a server tells nothing of itself.
-	Surroundings Surroundings
+	// Installation is nil where a server tells nothing of itself.
+	Installation Installation
 	// People are those who share an installation, and Login is how they log in; on one person's machine
 	// there is neither.
 	People people.Store
@@ -40,7 +40,7 @@ type Options struct {
 	// RetentionDays is after how many days the installation deletes what nobody touches; zero means never.
 	RetentionDays int
 	// Guesses limits credentials that are not valid.
-	Guesses Guesses
+	Guesses LoginLimits
 	// Audit is nil where nothing leaves a trace.
 	Audit Audit
 	// Webhooks is nil where nobody else is told what happens.
@@ -85,18 +85,18 @@ type Server struct {
 	// operations are the names of routes by their patterns.
 	operations map[string]string
 	// shapes are how mounted routes refuse, by their pattern.
-	shapes  map[string]func(http.ResponseWriter, *http.Request, *Problem)
-	handler http.Handler
-	hub     *hub
-	gate    *gate
-	guesses *guesses
+	shapes       map[string]func(http.ResponseWriter, *http.Request, *Problem)
+	handler      http.Handler
+	hub          *hub
+	gate         *gate
+	loginLimiter *loginLimiter
 	// knocks are the requests of each address.
 	knocks  *allowance
 	reports *reports
 	// logins and returns count what an address costs that logs in: those it begins, and those it comes
 	// back from that nobody began.
-	logins, returns *guesses
-	leashes         leashes
+	logins, returns *loginLimiter
+	revocations     revocations
 	storage         storage
 	imports         chan struct{}
 	cuts            atomic.Int64
@@ -142,8 +142,8 @@ func New(o Options) *Server {
 			limits: o.Limits, now: o.Now, pressed: o.Pressed, refused: o.Refused, buckets: map[string]*bucket{},
 			held: map[string]int{},
 		},
-		guesses: newGuesses(o.Guesses), logins: newGuesses(o.Guesses), returns: newGuesses(o.Guesses),
-		knocks: newAllowance(o.Limits.AddressRate, burstSeconds), reports: newReports(), leashes: leashes{held: map[*leash]struct{}{}},
+		loginLimiter: newGuesses(o.Guesses), logins: newGuesses(o.Guesses), returns: newGuesses(o.Guesses),
+		knocks: newAllowance(o.Limits.AddressRate, burstSeconds), reports: newReports(), revocations: revocations{held: map[*revocation]struct{}{}},
 		imports: make(chan struct{}, max(importsAtOnce, o.Limits.TenantUploads+1)),
 	}
 	s.huma = humago.New(s.mux, config)

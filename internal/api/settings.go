@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Surroundings is what a server can tell of the machine and the settings that it runs with.
-type Surroundings interface {
+// Installation is what a server can tell of the machine and the settings that it runs with.
+type Installation interface {
 	// Settings are those in force, as the caller may see them. There is no secret among them.
 	Settings(ctx context.Context, caller Caller) (SettingsInfo, error)
 	// Workspaces are those that the caller's tenant has.
@@ -79,10 +79,10 @@ func (s *Server) settingsRoutes() {
 }
 
 func (s *Server) settingsInfo(ctx context.Context, _ *noInput) (*settingsOutput, error) {
-	if s.options.Surroundings == nil {
+	if s.options.Installation == nil {
 		return nil, &chat.Error{Code: chat.CodeNotFound, Message: "this server does not tell its settings"}
 	}
-	out, err := s.options.Surroundings.Settings(ctx, callerOf(ctx))
+	out, err := s.options.Installation.Settings(ctx, callerOf(ctx))
 	out.Version = s.options.Version
 	out.Providers, out.Tiers, out.Items = append([]ProviderInfo{}, out.Providers...), append([]TierInfo{}, out.Tiers...), append([]SettingInfo{}, out.Items...)
 	return &settingsOutput{Body: out}, err
@@ -90,9 +90,9 @@ func (s *Server) settingsInfo(ctx context.Context, _ *noInput) (*settingsOutput,
 
 func (s *Server) files(ctx context.Context, in *filesInput) (*filesOutput, error) {
 	out := FileList{Reason: "the server does not have the workspace"}
-	if s.options.Surroundings != nil {
+	if s.options.Installation != nil {
 		var err error
-		if out, err = s.options.Surroundings.Files(ctx, in.Workspace, in.Text, filesMost); err != nil {
+		if out, err = s.options.Installation.Files(ctx, in.Workspace, in.Text, filesMost); err != nil {
 			return nil, err
 		}
 	}

@@ -56,23 +56,23 @@ func (s *Server) stored(ctx context.Context, tenant string) (int64, error) {
 
 // room refuses so many bytes more for a tenant that would hold more than it may, unless they are on record under a key
 // already. What it lets in counts until the next measurement.
-func (s *Server) room(ctx context.Context, place journal.Place, key string, more int64) error {
+func (s *Server) room(ctx context.Context, ref journal.Ref, key string, more int64) error {
 	if s.options.Storage == nil {
 		return nil
 	}
-	most := s.options.Storage(place.Tenant)
+	most := s.options.Storage(ref.Tenant)
 	if most <= 0 {
 		return nil
 	}
-	bytes, err := s.stored(ctx, place.Tenant)
+	bytes, err := s.stored(ctx, ref.Tenant)
 	if err != nil {
 		return err
 	}
 	if bytes+more <= most {
-		s.storage.add(place.Tenant, more)
+		s.storage.add(ref.Tenant, more)
 		return nil
 	}
-	if there, err := s.options.Log.Find(ctx, place, key); err == nil && len(there) > 0 {
+	if there, err := s.options.Log.Find(ctx, ref, key); err == nil && len(there) > 0 {
 		return nil
 	}
 	const megabyte = 1e6

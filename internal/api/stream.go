@@ -114,15 +114,15 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
-	place := in.place(ctx)
-	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
+	ref := in.place(ctx)
+	if err := s.exists(ctx, ref, journal.Opened{}.Key()); err != nil {
 		return nil, err // who watches for others sees everything
 	}
-	reader, leave, err := s.hub.join(ctx, place, in.wants())
+	reader, leave, err := s.hub.join(ctx, ref, in.wants())
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.reachable(ctx, place, after, reader.from)
+	known, err := s.reachable(ctx, ref, after, reader.from)
 	if err != nil {
 		leave()
 		return nil, err
@@ -131,7 +131,7 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 		r, w := unwrap(h)
 		outlast(r, func() {
 			defer leave()
-			s.send(r, w, sitting{place: place, reader: reader, after: after, known: known})
+			s.send(r, w, sitting{ref: ref, reader: reader, after: after, known: known})
 		})
 	}}, nil
 }
@@ -139,7 +139,7 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 // sitting is one who has joined: after is the last event they saw, and known whether what came since
 // can be sent.
 type sitting struct {
-	place  journal.Place
+	ref    journal.Ref
 	reader *reader
 	after  int64
 	known  bool
@@ -153,7 +153,7 @@ func (s *Server) send(r *http.Request, w http.ResponseWriter, in sitting) {
 	}
 	seen := max(in.after, in.reader.from)
 	if in.known {
-		err = s.backfill(r.Context(), out, in.place, in.after, in.reader.from)
+		err = s.backfill(r.Context(), out, in.ref, in.after, in.reader.from)
 	} else {
 		s.resyncs.Add(1)
 		seen = in.reader.from
@@ -169,12 +169,12 @@ func (s *Server) send(r *http.Request, w http.ResponseWriter, in sitting) {
 
 // reachable reports whether what came after an event can be sent. An event that this server has not got to
 // yet may have come from another, which is ahead.
-func (s *Server) reachable(ctx context.Context, place journal.Place, after, from int64) (bool, error) {
+func (s *Server) reachable(ctx context.Context, ref journal.Ref, after, from int64) (bool, error) {
 	if after <= from {
 		return from-after <= mostBehind, nil
 	}
-	tails, err := s.options.Log.Tails(ctx, place.Tenant, place.Conversation)
-	return after <= tails[place.Conversation].Seq, err
+	tails, err := s.options.Log.Tails(ctx, ref.Tenant, ref.Conversation)
+	return after <= tails[ref.Conversation].Seq, err
 }
 
 // resync sends a reader to the snapshot. From there on its place is seq.
@@ -187,16 +187,16 @@ func resync(out *pipe, seq int64) error {
 }
 
 // backfill sends what is recorded after the last event that was seen, up to seq.
-func (s *Server) backfill(ctx context.Context, out *pipe, place journal.Place, after, seq int64) error {
+func (s *Server) backfill(ctx context.Context, out *pipe, ref journal.Ref, after, seq int64) error {
 	for after < seq {
-		entries, err := s.options.Log.Entries(ctx, place, after, int(min(seq-after, tapPage)))
+		entries, err := s.options.Log.Entries(ctx, ref, after, int(min(seq-after, tapPage)))
 		if err != nil {
 			return err
 		}
 		if len(entries) == 0 {
 			return errors.New("the journal ends before its last entry")
 		}
-		frames, err := framesOf(place.Conversation, entries)
+		frames, err := framesOf(ref.Conversation, entries)
 		if err != nil {
 			return err
 		}

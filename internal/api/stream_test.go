@@ -46,27 +46,27 @@ type wired struct {
 	tails  atomic.Int64
 }
 
-func (w *wired) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
-	written, err := w.Memory.Append(ctx, place, at, rows...)
+func (w *wired) Append(ctx context.Context, ref journal.Ref, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+	written, err := w.Memory.Append(ctx, ref, at, rows...)
 	if len(written) > 0 && !w.silent.Load() {
-		w.bus.Poke(live.Poke{Topic: live.Topic(place), Seq: written[len(written)-1].Seq})
+		w.bus.Announce(live.Appended{Topic: live.Topic(ref), Seq: written[len(written)-1].Seq})
 	}
 	return written, err
 }
 
-func (w *wired) Erase(ctx context.Context, place journal.Place) error {
-	err := w.Memory.Erase(ctx, place)
+func (w *wired) Erase(ctx context.Context, ref journal.Ref) error {
+	err := w.Memory.Erase(ctx, ref)
 	if !w.silent.Load() {
-		w.bus.Poke(live.Poke{Topic: live.Topic(place)})
+		w.bus.Announce(live.Appended{Topic: live.Topic(ref)})
 	}
 	return err
 }
 
-func (w *wired) Entries(ctx context.Context, place journal.Place, after int64, limit int) ([]journal.Entry, error) {
+func (w *wired) Entries(ctx context.Context, ref journal.Ref, after int64, limit int) ([]journal.Entry, error) {
 	if w.broken.Load() {
 		return nil, errors.New("the disk is on fire")
 	}
-	return w.Memory.Entries(ctx, place, after, limit)
+	return w.Memory.Entries(ctx, ref, after, limit)
 }
 
 func (w *wired) Tails(ctx context.Context, tenant string, ids ...string) (map[string]journal.Tail, error) {
@@ -94,7 +94,7 @@ func newStation(t *testing.T, poll time.Duration, limit ...func(*http.Server)) *
 	t.Helper()
 	bus := live.NewLocal(0)
 	s := &station{log: &wired{Memory: journaltest.NewMemory(), bus: bus}, bus: bus}
-	s.api = api.New(api.Options{Log: s.log, Bus: bus, Door: &byHeader{}, Poll: poll})
+	s.api = api.New(api.Options{Log: s.log, Bus: bus, Authenticator: &byHeader{}, Poll: poll})
 	s.Server = httptest.NewUnstartedServer(s.api)
 	for _, set := range limit {
 		set(s.Config)
@@ -112,24 +112,24 @@ func newStation(t *testing.T, poll time.Duration, limit ...func(*http.Server)) *
 }
 
 var (
-	place = journal.Place{Tenant: "acme", Conversation: "c1"}
-	root  = journal.In{Agent: "main", Task: "main"}
+	ref  = journal.Ref{Tenant: "acme", Conversation: "c1"}
+	root = journal.In{Agent: "main", Task: "main"}
 )
 
 // open begins a conversation.
-func (s *station) open(t *testing.T, place journal.Place) {
+func (s *station) open(t *testing.T, ref journal.Ref) {
 	t.Helper()
-	s.write(t, place, journal.Opened{By: "ann", Title: "talk"}, journal.Assigned{In: root, Role: "main"})
+	s.write(t, ref, journal.Opened{By: "ann", Title: "talk"}, journal.TaskAssigned{In: root, Role: "main"})
 }
 
-func (s *station) write(t *testing.T, place journal.Place, rows ...journal.Row) {
+func (s *station) write(t *testing.T, ref journal.Ref, rows ...journal.Row) {
 	t.Helper()
-	if _, err := s.log.Append(t.Context(), place, time.Now(), rows...); err != nil {
+	if _, err := s.log.Append(t.Context(), ref, time.Now(), rows...); err != nil {
 		t.Error(err)
 	}
 }
 
-func note(n int) journal.Row { return journal.Noted{In: root, Serial: n, Note: "kept", Text: "x"} }
+func note(n int) journal.Row { return journal.NoteAdded{In: root, Serial: n, Note: "kept", Text: "x"} }
 
 // line is one event of a stream.
 type line struct {
@@ -254,12 +254,12 @@ func TestStreamJoins(t *testing.T) {
 	t.Parallel()
 	seed := measure.Seed(t, 0)
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	const total = 1500
 	var all sync.WaitGroup
 	all.Go(func() {
 		for n := 3; n <= total; n++ {
-			s.write(t, place, note(n))
+			s.write(t, ref, note(n))
 		}
 	})
 	for i := range 8 {
@@ -294,10 +294,10 @@ func TestStreamOutlivesRequestLimits(t *testing.T) {
 	t.Parallel()
 	const most = 5 * time.Second
 	s := newStation(t, time.Hour, func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = most, most })
-	s.open(t, place)
+	s.open(t, ref)
 	l := s.listen(t, "acme", events, "2")
 	time.Sleep(most + time.Second)
-	s.write(t, place, note(3))
+	s.write(t, ref, note(3))
 	if got := l.next(t); got.ID != "3" {
 		t.Errorf("got %v, want event 3", got)
 	}
@@ -307,18 +307,18 @@ func TestStreamOutlivesRequestLimits(t *testing.T) {
 func TestStreamBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	first := s.listen(t, "acme", events, "")
 	first.ids(t, "2")
 	s.log.silent.Store(true) // the node does not hear of it
-	s.write(t, place, note(3), note(4))
+	s.write(t, ref, note(3), note(4))
 	ahead := s.listen(t, "acme", events, "4")
 	lost := s.listen(t, "acme", events, "99")
 	if got := lost.next(t); got.Type != "resync" || got.ID != "2" {
 		t.Errorf("got %v, want a resync that goes on after 2", got)
 	}
 	s.log.silent.Store(false)
-	s.write(t, place, note(5))
+	s.write(t, ref, note(5))
 	if got := ahead.next(t); got.ID != "5" {
 		t.Errorf("who had seen 4 gets %v, want 5", got)
 	}
@@ -335,12 +335,12 @@ func TestStreamBeyondTheEnd(t *testing.T) {
 func TestStreamTooFarBehind(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	rows := make([]journal.Row, 10_100)
 	for i := range rows {
 		rows[i] = note(i)
 	}
-	s.write(t, place, rows...)
+	s.write(t, ref, rows...)
 	if got := s.listen(t, "acme", events, "1").next(t); got.Type != "resync" || got.ID != "10102" {
 		t.Errorf("got %v, want a resync at the end", got)
 	}
@@ -354,10 +354,10 @@ func TestStreamOfErased(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
 		s := newStation(t, 50*time.Millisecond)
-		s.open(t, place)
+		s.open(t, ref)
 		l := s.listen(t, "acme", events, "2")
 		s.log.silent.Store(silent)
-		if err := s.log.Erase(t.Context(), place); err != nil {
+		if err := s.log.Erase(t.Context(), ref); err != nil {
 			t.Fatal(err)
 		}
 		want := line{Type: "stream.cut", Data: map[string]any{"type": "stream.cut", "reason": "deleted"}}
@@ -375,14 +375,14 @@ func TestStreamOfErased(t *testing.T) {
 func TestStreamOfReborn(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, 50*time.Millisecond)
-	s.open(t, place)
-	s.write(t, place, note(3))
+	s.open(t, ref)
+	s.write(t, ref, note(3))
 	l := s.listen(t, "acme", events, "3")
 	s.log.silent.Store(true)
-	if err := s.log.Erase(t.Context(), place); err != nil {
+	if err := s.log.Erase(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
-	s.open(t, place)
+	s.open(t, ref)
 	if got := l.next(t); got.Type != "stream.cut" {
 		t.Errorf("got %v, want a cut", got)
 	}
@@ -396,10 +396,10 @@ func TestStreamOfReborn(t *testing.T) {
 func TestStreamThroughBrokenJournal(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, 50*time.Millisecond)
-	s.open(t, place)
+	s.open(t, ref)
 	l := s.listen(t, "acme", events, "2")
 	s.log.broken.Store(true)
-	s.write(t, place, note(3), note(4))
+	s.write(t, ref, note(3), note(4))
 	time.Sleep(100 * time.Millisecond)
 	s.log.broken.Store(false)
 	if diff := cmp.Diff(span(3, 4), l.ids(t, "4")); diff != "" {
@@ -414,7 +414,7 @@ func TestLookIsOneStatement(t *testing.T) {
 	s := newStation(t, 50*time.Millisecond)
 	s.log.silent.Store(true)
 	var all []*listener
-	at := func(i int) journal.Place { return journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", i)} }
+	at := func(i int) journal.Ref { return journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", i)} }
 	for i := range many {
 		s.open(t, at(i))
 		all = append(all, s.listen(t, "acme", "/v1/conversations/"+at(i).Conversation+"/events", "2"))
@@ -436,13 +436,13 @@ func TestLookIsOneStatement(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	quick := s.listen(t, "acme", events, "2")
 	text := strings.Repeat("x", 100_000)
 	const total = 150 // more than waits in the connection and in the server
 	stuck := s.stuck(t)
 	for n := 3; n <= total; n++ {
-		s.write(t, place, journal.Noted{In: root, Serial: n, Note: "kept", Text: text})
+		s.write(t, ref, journal.NoteAdded{In: root, Serial: n, Note: "kept", Text: text})
 		if got := quick.next(t); got.ID != strconv.Itoa(n) {
 			t.Fatalf("the quick reader got %s, want %d", got.ID, n)
 		}
@@ -498,19 +498,19 @@ func (s *station) stuck(t *testing.T) *http.Response {
 func TestDeltas(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	none, one, all := s.listen(t, "acme", events+"?after=2", ""), s.listen(t, "acme", events+"?after=2&deltas=main~1.0.0", ""),
 		s.listen(t, "acme", events+"?after=2&deltas=all", "")
 	eventually(t, func() bool {
-		s.bus.Publish(live.Delta{Topic: live.Topic(place), Agent: "main", Message: "m", Kind: chat.PartText, Text: "?"})
+		s.bus.Publish(live.Delta{Topic: live.Topic(ref), Agent: "main", Message: "m", Kind: chat.PartText, Text: "?"})
 		return len(all.lines) > 0
 	})
-	s.bus.Publish(live.Delta{Topic: live.Topic(place), Agent: "main/1.0.0", Message: "m", Kind: chat.PartText, Text: "hi"})
+	s.bus.Publish(live.Delta{Topic: live.Topic(ref), Agent: "main/1.0.0", Message: "m", Kind: chat.PartText, Text: "hi"})
 	got := one.next(t)
 	if got.ID != "" || got.Type != "message.delta" || got.Data["text"] != "hi" || got.Data["type"] != "message.delta" {
 		t.Errorf("got %v, want the delta", got)
 	}
-	s.write(t, place, note(3))
+	s.write(t, ref, note(3))
 	if got := none.next(t); got.ID != "3" {
 		t.Errorf("who wants no deltas got %v", got)
 	}
@@ -529,7 +529,7 @@ func eventually(t *testing.T, yes func() bool) {
 func TestStreamHeadAndOldHTTP(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, s.URL+events, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -563,7 +563,7 @@ func TestStreamHeadAndOldHTTP(t *testing.T) {
 func TestStreamOfAnother(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	s.listen(t, "acme", events, "2")
 	for _, path := range []string{events, "/v1/conversations/none/events"} {
 		if got := s.listen(t, "zeta", path, "").body.StatusCode; got != http.StatusNotFound {
@@ -576,7 +576,7 @@ func TestStreamOfAnother(t *testing.T) {
 func TestStreamsEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
-	s.open(t, place)
+	s.open(t, ref)
 	l := s.listen(t, "acme", events, "2")
 	s.api.Close()
 	if got := l.next(t); got.Type != "stream.cut" || got.Data["reason"] != "closing" {

@@ -11,8 +11,8 @@ import (
 func TestStrictBodies(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
-	before := o.seq(t, place)
+	path, ref := o.begin(t, "key-begin")
+	before := o.seq(t, ref)
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for what, c := range map[string]struct {
 		body   string
@@ -46,7 +46,7 @@ func TestStrictBodies(t *testing.T) {
 			t.Errorf("%s is answered %d, want %d: %.300s", what, r.Status, c.status, r.Body)
 		}
 	}
-	if after := o.seq(t, place); after != before {
+	if after := o.seq(t, ref); after != before {
 		t.Errorf("refused bodies wrote %d rows", after-before)
 	}
 }
@@ -54,8 +54,8 @@ func TestStrictBodies(t *testing.T) {
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
-	before := o.seq(t, place)
+	path, ref := o.begin(t, "key-begin")
+	before := o.seq(t, ref)
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/cbor"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.URL+path+"/messages", strings.NewReader(`{"text":"a"}`))
 		if err != nil {
@@ -70,7 +70,7 @@ func TestContentTypes(t *testing.T) {
 			t.Errorf("a body of type %q is answered %d: %s", kind, got.Status, got.Body)
 		}
 	}
-	if after := o.seq(t, place); after != before {
+	if after := o.seq(t, ref); after != before {
 		t.Errorf("refused bodies wrote %d rows", after-before)
 	}
 	var m api.Message

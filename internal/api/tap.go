@@ -39,7 +39,7 @@ type hub struct {
 	soon chan struct{}
 
 	mu     sync.Mutex
-	taps   map[journal.Place]*tap
+	taps   map[journal.Ref]*tap
 	boards map[string]*board
 
 	looking bool
@@ -47,14 +47,14 @@ type hub struct {
 
 func newHub(log watched, bus live.Bus, poll time.Duration, logger *slog.Logger) *hub {
 	return &hub{
-		log: log, bus: bus, poll: poll, logger: logger, soon: make(chan struct{}, 1), taps: map[journal.Place]*tap{}, boards: map[string]*board{},
+		log: log, bus: bus, poll: poll, logger: logger, soon: make(chan struct{}, 1), taps: map[journal.Ref]*tap{}, boards: map[string]*board{},
 	}
 }
 
 // tap reads one conversation for all who watch it.
 type tap struct {
 	hub   *hub
-	place journal.Place
+	ref   journal.Ref
 	stop  context.CancelFunc
 	woken chan struct{}
 	// begun is closed when it is known how far the conversation goes, or why not.
@@ -69,9 +69,9 @@ type tap struct {
 
 // join begins to watch a conversation: what comes after the reader's from comes through the reader,
 // and what came before is the caller's to read. No lock is held while the journal is asked.
-func (h *hub) join(ctx context.Context, place journal.Place, deltas func(string) bool) (*reader, func(), error) {
+func (h *hub) join(ctx context.Context, ref journal.Ref, deltas func(string) bool) (*reader, func(), error) {
 	r := newReader(deltas)
-	t := h.tapOf(place, r)
+	t := h.tapOf(ref, r)
 	leave := func() { h.leave(t, r) }
 	select {
 	case <-t.begun:
@@ -90,16 +90,16 @@ func (h *hub) join(ctx context.Context, place journal.Place, deltas func(string)
 }
 
 // tapOf adds a reader to the tap of a conversation, which it makes if there is none.
-func (h *hub) tapOf(place journal.Place, r *reader) *tap {
+func (h *hub) tapOf(ref journal.Ref, r *reader) *tap {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t, ok := h.taps[place]
+	t, ok := h.taps[ref]
 	if !ok {
 		run, stop := context.WithCancel(journal.ForReading(context.Background()))
 		t = &tap{
-			hub: h, place: place, stop: stop, woken: make(chan struct{}, 1), begun: make(chan struct{}), readers: readers{},
+			hub: h, ref: ref, stop: stop, woken: make(chan struct{}, 1), begun: make(chan struct{}), readers: readers{},
 		}
-		h.taps[place] = t
+		h.taps[ref] = t
 		if !h.looking {
 			h.looking = true
 			go h.watch()
@@ -137,8 +137,8 @@ func (h *hub) end(t *tap, why string) {
 
 // forget stops a tap. The caller holds the locks.
 func (h *hub) forget(t *tap) {
-	if h.taps[t.place] == t {
-		delete(h.taps, t.place)
+	if h.taps[t.ref] == t {
+		delete(h.taps, t.ref)
 	}
 	t.stop()
 }
@@ -146,7 +146,7 @@ func (h *hub) forget(t *tap) {
 // begin subscribes and finds out how far the conversation goes, in this order so that nothing is
 // missed in between. What reads on is a goroutine of its own, because it lasts and its stack is small.
 func (t *tap) begin(ctx context.Context) {
-	notices, failed := t.hub.bus.Subscribe(ctx, live.Topic(t.place))
+	notices, failed := t.hub.bus.Subscribe(ctx, live.Topic(t.ref))
 	seq, err := t.tail(ctx)
 	h := t.hub
 	h.mu.Lock()
@@ -173,8 +173,8 @@ func (t *tap) begin(ctx context.Context) {
 func (t *tap) tail(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	tails, err := t.hub.log.Tails(ctx, t.place.Tenant, t.place.Conversation)
-	tail, ok := tails[t.place.Conversation]
+	tails, err := t.hub.log.Tails(ctx, t.ref.Tenant, t.ref.Conversation)
+	tail, ok := tails[t.ref.Conversation]
 	if err == nil && !ok {
 		err = journal.NotFound()
 	}
@@ -183,7 +183,7 @@ func (t *tap) tail(ctx context.Context) (int64, error) {
 
 // run reads until nobody watches any more.
 func (t *tap) run(ctx context.Context, notices *live.Reader) {
-	t.hub.keep(ctx, live.Topic(t.place), notices, t.follow, func(ctx context.Context) { t.catchUp(ctx, 0) })
+	t.hub.keep(ctx, live.Topic(t.ref), notices, t.follow, func(ctx context.Context) { t.catchUp(ctx, 0) })
 }
 
 // keep follows a topic until ctx ends: when its notices do, it subscribes again and looks at what was missed
@@ -252,7 +252,7 @@ func (t *tap) follow(ctx context.Context, notices *live.Reader) {
 
 func (t *tap) notice(ctx context.Context, notice live.Notice) {
 	switch n := notice.(type) {
-	case live.Poke:
+	case live.Appended:
 		if n.Seq == 0 || n.Seq > t.seq { // only this goroutine moves it
 			t.catchUp(ctx, n.Seq)
 		}
@@ -270,7 +270,7 @@ func (t *tap) notice(ctx context.Context, notice live.Notice) {
 func (t *tap) catchUp(ctx context.Context, seq int64) {
 	for ctx.Err() == nil {
 		read, cancel := context.WithTimeout(ctx, readTime)
-		entries, err := t.hub.log.Entries(read, t.place, t.seq, tapPage)
+		entries, err := t.hub.log.Entries(read, t.ref, t.seq, tapPage)
 		cancel()
 		if chat.CodeOf(err) == chat.CodeNotFound {
 			t.hub.end(t, cutDeleted)
@@ -278,10 +278,10 @@ func (t *tap) catchUp(ctx context.Context, seq int64) {
 		}
 		var frames []*frame
 		if err == nil {
-			frames, err = framesOf(t.place.Conversation, entries)
+			frames, err = framesOf(t.ref.Conversation, entries)
 		}
 		if err != nil && ctx.Err() == nil {
-			t.hub.logger.WarnContext(ctx, "a stream waits for the journal", "conversation", t.place.Conversation, "error", err)
+			t.hub.logger.WarnContext(ctx, "a stream waits for the journal", "conversation", t.ref.Conversation, "error", err)
 		}
 		if err != nil || len(entries) == 0 {
 			return

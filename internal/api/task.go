@@ -60,9 +60,9 @@ func taskOf(t journal.Task) Task {
 // learn takes what a row says of the task.
 func (t *Task) learn(row journal.Row) {
 	switch r := row.(type) {
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		t.Title, t.MaxIterations, t.MaxDuration = start(r.Instruction, titleMost), r.MaxIterations, r.MaxDuration
-	case journal.Finished:
+	case journal.TaskEnded:
 		t.Summary, t.Message = start(r.Summary, summaryMost), start(r.Message, summaryMost)
 		t.Changed, t.ChangedCount = r.Files[:min(len(r.Files), changedMost)], len(r.Files)
 		t.Verdict, t.Iterations = verdict(r.Receipt), r.Iterations
@@ -105,28 +105,28 @@ func start(text string, most int) string {
 }
 
 // digested fills in what lines show of tasks, in one query however many they are.
-func (s *Server) digested(ctx context.Context, place journal.Place, tasks []journal.Task) ([]Task, error) {
+func (s *Server) digested(ctx context.Context, ref journal.Ref, tasks []journal.Task) ([]Task, error) {
 	out := each(tasks, taskOf)
-	err := s.rowsOf(ctx, place, tasks, func(i int, row journal.Row) { out[i].learn(row) })
+	err := s.rowsOf(ctx, ref, tasks, func(i int, row journal.Row) { out[i].learn(row) })
 	return out, err
 }
 
 // whole fills in all that is known of tasks.
-func (s *Server) whole(ctx context.Context, place journal.Place, tasks []journal.Task) ([]TaskView, error) {
+func (s *Server) whole(ctx context.Context, ref journal.Ref, tasks []journal.Task) ([]TaskView, error) {
 	out := each(tasks, func(t journal.Task) TaskView { return TaskView{Task: taskOf(t)} })
-	err := s.rowsOf(ctx, place, tasks, func(i int, row journal.Row) { out[i].learn(row) })
+	err := s.rowsOf(ctx, ref, tasks, func(i int, row journal.Row) { out[i].learn(row) })
 	return out, err
 }
 
 // rowsOf finds the rows that began and ended tasks. The end of one that has not ended in the state that
 // was read is left to the events after it.
-func (s *Server) rowsOf(ctx context.Context, place journal.Place, tasks []journal.Task, learn func(int, journal.Row)) error {
+func (s *Server) rowsOf(ctx context.Context, ref journal.Ref, tasks []journal.Task, learn func(int, journal.Row)) error {
 	keys, at := make([]string, 0, 2*len(tasks)), make(map[string]int, 2*len(tasks))
 	for i, t := range tasks {
 		in := journal.In{Task: t.ID}
-		rows := []journal.Row{journal.Assigned{In: in}}
+		rows := []journal.Row{journal.TaskAssigned{In: in}}
 		if t.Status.Terminal() {
-			rows = append(rows, journal.Finished{In: in})
+			rows = append(rows, journal.TaskEnded{In: in})
 		}
 		for _, row := range rows {
 			at[row.Key()] = i
@@ -136,7 +136,7 @@ func (s *Server) rowsOf(ctx context.Context, place journal.Place, tasks []journa
 	if len(keys) == 0 {
 		return nil
 	}
-	entries, err := s.options.Log.Find(ctx, place, keys...)
+	entries, err := s.options.Log.Find(ctx, ref, keys...)
 	for _, e := range entries {
 		learn(at[e.Row.Key()], e.Row)
 	}
@@ -168,9 +168,9 @@ type TaskView struct {
 func (t *TaskView) learn(row journal.Row) {
 	t.Task.learn(row)
 	switch r := row.(type) {
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		t.Instruction, t.Criteria, t.Files, t.ContextMode, t.Brief = r.Instruction, r.Criteria, r.Files, r.ContextMode, r.Brief
-	case journal.Finished:
+	case journal.TaskEnded:
 		t.Message, t.Summary, t.Result, t.Receipt, t.Changed = r.Message, r.Summary, r.Result, r.Receipt, r.Files
 	default: // nothing else was asked for
 	}
@@ -196,8 +196,8 @@ func (s *Server) tasks(ctx context.Context, in *conversationInput) (*tasksOutput
 }
 
 func (s *Server) task(ctx context.Context, in *taskInput) (*taskOutput, error) {
-	place, id := in.place(ctx), slashed(in.Task)
-	state, err := s.options.Log.Snapshot(ctx, place)
+	ref, id := in.place(ctx), slashed(in.Task)
+	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (s *Server) task(ctx context.Context, in *taskInput) (*taskOutput, error) {
 	if i < 0 {
 		return nil, journal.NotFound()
 	}
-	list, err := s.whole(ctx, place, state.Tasks[i:i+1])
+	list, err := s.whole(ctx, ref, state.Tasks[i:i+1])
 	if err != nil {
 		return nil, err
 	}

@@ -31,13 +31,13 @@ func TestLimitOfConversation(t *testing.T) {
 	if got := o.snapshot(t, path).MaxCost; got != 0 {
 		t.Errorf("a conversation without a limit may cost %d", got)
 	}
-	place := journal.Place{Tenant: "t", Conversation: "climited"}
+	ref := journal.Ref{Tenant: "t", Conversation: "climited"}
 	child := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
-	o.write(t, place, journal.Opened{By: "ada"},
-		journal.Assigned{
+	o.write(t, ref, journal.Opened{By: "ada"},
+		journal.TaskAssigned{
 			In: journal.In{Agent: "main", Task: "main"}, Role: "main", Brief: json.RawMessage(`{"limits":{"cost":5000000}}`),
 		},
-		journal.Assigned{In: child, Parent: "main", Role: "coder", Depth: 1, Brief: json.RawMessage(`{"limits":{"cost":7}}`)})
+		journal.TaskAssigned{In: child, Parent: "main", Role: "coder", Depth: 1, Brief: json.RawMessage(`{"limits":{"cost":7}}`)})
 	if got := o.snapshot(t, "/v1/conversations/climited").MaxCost; got != 5_000_000 {
 		t.Errorf("a conversation that may cost 5000000 says %d", got)
 	}
@@ -48,19 +48,19 @@ func TestLimitOfConversation(t *testing.T) {
 func TestLinesOfTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
+	path, ref := o.begin(t, "key-begin")
 	in := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	long := strings.Repeat("über ", 300)
 	files := make([]string, 30)
 	for i := range files {
 		files[i] = fmt.Sprint("f", i)
 	}
-	o.write(t, place,
-		journal.Assigned{
+	o.write(t, ref,
+		journal.TaskAssigned{
 			In: in, Parent: "main", Role: "coder", Depth: 1, Instruction: "Fix\n\nthe " + long, Criteria: "green",
 			Files: []string{"start.go"}, MaxIterations: 20, MaxDuration: 90_000,
 		},
-		journal.Finished{
+		journal.TaskEnded{
 			In: in, Status: chat.StatusFailed, ErrorKind: chat.KindAuth, Message: "no " + long, Summary: long, Files: files, Iterations: 7,
 			Receipt: json.RawMessage(`{"verdict":"contradicted","claims":[{"verdict":"verified"}]}`),
 		})
@@ -94,11 +94,11 @@ func TestLinesOfTasks(t *testing.T) {
 func TestMarksOfShownMessages(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	path, place := o.begin(t, "key-begin")
+	path, ref := o.begin(t, "key-begin")
 	for i := range 150 {
-		o.write(t, place,
-			journal.Said{ID: fmt.Sprint("m", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "x"}}},
-			journal.Noted{In: mainTask, Serial: i + 1, Note: "steered", Number: int64(i + 1)},
+		o.write(t, ref,
+			journal.MessageReceived{ID: fmt.Sprint("m", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "x"}}},
+			journal.NoteAdded{In: mainTask, Serial: i + 1, Note: "steered", Number: int64(i + 1)},
 			journal.TurnEnded{In: mainTask, Serial: i + 1, Turn: i + 1, Status: chat.StatusCompleted})
 	}
 	state := o.snapshot(t, path)
@@ -120,18 +120,18 @@ func TestSnapshotOfAThousand(t *testing.T) {
 	t.Cleanup(func() { _ = log.Close() })
 	counted := &finding{Log: log}
 	o := newOfficeOn(t, counted)
-	path, place := o.begin(t, "key-begin")
+	path, ref := o.begin(t, "key-begin")
 	brief, _ := json.Marshal(map[string]string{"all": strings.Repeat("b", 2000)})
 	receipt, _ := json.Marshal(map[string]any{"verdict": "verified", "facts": map[string]string{"files": strings.Repeat("f", 2000)}})
 	for i := range 1000 {
 		in := journal.In{Agent: fmt.Sprintf("main/%d.0.%d", i/100+1, i%100)}
 		in.Task = in.Agent
-		o.write(t, place,
-			journal.Assigned{
+		o.write(t, ref,
+			journal.TaskAssigned{
 				In: in, Parent: "main", Role: "coder", Depth: 1, Instruction: strings.Repeat("Do this. ", 100), Brief: brief, MaxIterations: 20,
 			},
-			journal.Moved{In: in, Serial: 1, Status: chat.StatusRunning},
-			journal.Finished{
+			journal.StatusChanged{In: in, Serial: 1, Status: chat.StatusRunning},
+			journal.TaskEnded{
 				In: in, Status: chat.StatusCompleted, Summary: strings.Repeat("Done. ", 100), Files: []string{"a.go"}, Iterations: 3,
 				Receipt: receipt, Outcome: brief,
 			})
@@ -168,9 +168,9 @@ type finding struct {
 	times atomic.Int64
 }
 
-func (f *finding) Find(ctx context.Context, place journal.Place, keys ...string) ([]journal.Entry, error) {
+func (f *finding) Find(ctx context.Context, ref journal.Ref, keys ...string) ([]journal.Entry, error) {
 	f.times.Add(1)
-	return f.Log.Find(ctx, place, keys...)
+	return f.Log.Find(ctx, ref, keys...)
 }
 
 // busy is how long the process has kept processors busy: what time has passed would say more of its
@@ -189,13 +189,13 @@ func TestAllTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	for i := range 3 {
-		_, place := o.begin(t, fmt.Sprint("key-begin-", i))
+		_, ref := o.begin(t, fmt.Sprint("key-begin-", i))
 		in := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
-		o.write(t, place,
-			journal.Assigned{In: in, Parent: "main", Role: "coder", Depth: 1, Instruction: fmt.Sprint("do ", i)},
-			journal.Requested{In: in, Call: "1.1", Turn: 1},
-			journal.Responded{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Cost: int64(i)}},
-			journal.Finished{In: in, Status: chat.StatusCompleted, Summary: fmt.Sprint("did ", i)})
+		o.write(t, ref,
+			journal.TaskAssigned{In: in, Parent: "main", Role: "coder", Depth: 1, Instruction: fmt.Sprint("do ", i)},
+			journal.ModelCalled{In: in, Call: "1.1", Turn: 1},
+			journal.ModelReplied{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Cost: int64(i)}},
+			journal.TaskEnded{In: in, Status: chat.StatusCompleted, Summary: fmt.Sprint("did ", i)})
 	}
 	var got []string
 	for cursor := ""; ; {

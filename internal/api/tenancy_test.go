@@ -104,21 +104,21 @@ var bodies = map[string][]string{
 	"POST /a2a": {
 		rpc("SendMessage", `{"message":{"messageId":"{unique}","role":"ROLE_USER","parts":[{"text":"hello!"}]}}`),
 		rpc("SendMessage", `{"message":{"messageId":"{unique}","role":"ROLE_USER","contextId":"{conversation}","parts":[{"text":"hello!"}]}}`),
-		rpc("SendMessage", `{"message":{"messageId":"{unique}","role":"ROLE_USER","taskId":"{errand}","parts":[{"text":"hello!"}]}}`),
-		rpc("SendStreamingMessage", `{"message":{"messageId":"{unique}","role":"ROLE_USER","taskId":"{errand}","parts":[{"text":"hello!"}]}}`),
-		rpc("GetTask", `{"id":"{errand}"}`),
-		rpc("CancelTask", `{"id":"{errand}"}`),
-		rpc("SubscribeToTask", `{"id":"{errand}"}`),
+		rpc("SendMessage", `{"message":{"messageId":"{unique}","role":"ROLE_USER","taskId":"{turn}","parts":[{"text":"hello!"}]}}`),
+		rpc("SendStreamingMessage", `{"message":{"messageId":"{unique}","role":"ROLE_USER","taskId":"{turn}","parts":[{"text":"hello!"}]}}`),
+		rpc("GetTask", `{"id":"{turn}"}`),
+		rpc("CancelTask", `{"id":"{turn}"}`),
+		rpc("SubscribeToTask", `{"id":"{turn}"}`),
 		rpc("ListTasks", `{"contextId":"{conversation}"}`),
 	},
 	"POST /a2a/v0.3": {
 		rpc("message/send", `{"message":{"kind":"message","messageId":"{unique}","role":"user","contextId":"{conversation}",`+
 			`"parts":[{"kind":"text","text":"hello!"}]}}`),
-		rpc("message/stream", `{"message":{"kind":"message","messageId":"{unique}","role":"user","taskId":"{errand}",`+
+		rpc("message/stream", `{"message":{"kind":"message","messageId":"{unique}","role":"user","taskId":"{turn}",`+
 			`"parts":[{"kind":"text","text":"hello!"}]}}`),
-		rpc("tasks/get", `{"id":"{errand}"}`),
-		rpc("tasks/cancel", `{"id":"{errand}"}`),
-		rpc("tasks/resubscribe", `{"id":"{errand}"}`),
+		rpc("tasks/get", `{"id":"{turn}"}`),
+		rpc("tasks/cancel", `{"id":"{turn}"}`),
+		rpc("tasks/resubscribe", `{"id":"{turn}"}`),
 	},
 }
 
@@ -247,12 +247,12 @@ func TestTenancyNotices(t *testing.T) {
 			o.Log = chatty{o.Log, m}
 		}, nil, "can be told apart"},
 		{"a door that makes everybody an owner", "viewer", func(_ *matrix, o *api.Options) {
-			o.Door = generous{o.Door}
+			o.Authenticator = generous{o.Authenticator}
 		}, nil, "want a refusal"},
 		{"a door that forgets to look at the time", "expired key", func(_ *matrix, o *api.Options) {
-			door, _ := o.Door.(api.Hosted)
-			door.Now = func() time.Time { return time.Now().Add(-30 * time.Minute) }
-			o.Door = door
+			authenticator, _ := o.Authenticator.(api.Hosted)
+			authenticator.Now = func() time.Time { return time.Now().Add(-30 * time.Minute) }
+			o.Authenticator = authenticator
 		}, nil, "without a credential"},
 		{"a journal that shows everybody's private conversations", "member", func(_ *matrix, o *api.Options) {
 			o.Log = indiscreet{o.Log}
@@ -270,7 +270,7 @@ func TestTenancyNotices(t *testing.T) {
 			o.Log = spender{o.Log, m}
 		}, nil, "GET /v1/quotas"},
 		{"the workspaces of another tenant", "read key", func(m *matrix, o *api.Options) {
-			o.Surroundings = elsewhere{places{}, m}
+			o.Installation = elsewhere{places{}, m}
 		}, nil, "GET /v1/workspaces"},
 		{"bridges that look into the other tenant", "admin key", nil, func(m *matrix, o *api.Options) {
 			o.Log = leakyEntries{leaky{o.Log, m}}
@@ -428,7 +428,7 @@ func unknown(of ids) ids {
 		"hash": strings.Repeat("0123", 16), "patch": strings.Repeat("89ab", 16), "picture": strings.Repeat("cdef", 16), "decision": strings.Repeat("4567", 16), "words": strings.Repeat("z", len(canary)),
 		"role": strings.Repeat("y", len(canary)),
 	})
-	out["errand"], out["response"] = out["conversation"]+".m1", "resp_"+out["conversation"]+".m1"
+	out["turn"], out["response"] = out["conversation"]+".m1", "resp_"+out["conversation"]+".m1"
 	for _, name := range []string{"member", "key", "tenant", "webhook", "delivery"} {
 		out[name] = people.NewID(of[name][:1])
 	}
@@ -476,24 +476,24 @@ func (m *matrix) hidden() journal.Line {
 // noise keeps the other tenant, and another private conversation of the first, busy until it is stopped.
 func (m *matrix) noise() func() {
 	ctx, cancel := context.WithCancel(m.t.Context())
-	places := []journal.Place{{Tenant: m.other, Conversation: "noise"}, {Tenant: m.tenant, Conversation: "noise"}}
+	places := []journal.Ref{{Tenant: m.other, Conversation: "noise"}, {Tenant: m.tenant, Conversation: "noise"}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := 0; ctx.Err() == nil; n++ {
-			place := places[n%2]
+			ref := places[n%2]
 			rows := []journal.Row{
 				journal.Opened{By: canary, Title: canary, PrivateTo: m.hermit.ID()},
-				journal.Said{ID: fmt.Sprint(n), By: canary, Parts: text(canary)},
-				journal.Assigned{In: mainTask, Role: "main"},
-				journal.Wanted{In: mainTask, Call: fmt.Sprint(n), Tool: canary, Hash: "h", Pattern: canary},
-				journal.Closed{In: mainTask, Call: fmt.Sprint(n - 20), Status: "denied"},
+				journal.MessageReceived{ID: fmt.Sprint(n), By: canary, Parts: text(canary)},
+				journal.TaskAssigned{In: mainTask, Role: "main"},
+				journal.ApprovalRequested{In: mainTask, Call: fmt.Sprint(n), Tool: canary, Hash: "h", Pattern: canary},
+				journal.ApprovalClosed{In: mainTask, Call: fmt.Sprint(n - 20), Status: "denied"},
 			}
-			if _, err := m.log.Append(ctx, place, time.Now(), rows...); err != nil && ctx.Err() == nil {
+			if _, err := m.log.Append(ctx, ref, time.Now(), rows...); err != nil && ctx.Err() == nil {
 				m.t.Error(err)
 			}
-			m.bus.Poke(live.Poke{Topic: live.Topic(place), Seq: int64(3*n + 2)})
-			m.bus.Publish(live.Delta{Topic: live.Topic(place), Agent: "main", Message: "r", Began: 1, Kind: chat.PartText, Text: canary})
+			m.bus.Announce(live.Appended{Topic: live.Topic(ref), Seq: int64(3*n + 2)})
+			m.bus.Publish(live.Delta{Topic: live.Topic(ref), Agent: "main", Message: "r", Began: 1, Kind: chat.PartText, Text: canary})
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()

@@ -49,13 +49,13 @@ func (w *world) rows(tenant string) map[string]string {
 // furnish puts a row of a tenant into every table that has a tenant.
 func (m *matrix) furnish(tenant string) {
 	m.t.Helper()
-	ctx, at := m.t.Context(), journal.Place{Tenant: tenant, Conversation: "c" + m.unique()}
-	gone := journal.Place{Tenant: tenant, Conversation: "c" + m.unique()}
+	ctx, at := m.t.Context(), journal.Ref{Tenant: tenant, Conversation: "c" + m.unique()}
+	gone := journal.Ref{Tenant: tenant, Conversation: "c" + m.unique()}
 	_, err := m.log.Append(ctx, at, time.Now(),
-		journal.Opened{By: "ann", PrivateTo: m.hermit.ID()}, journal.Assigned{In: mainTask, Role: "main"},
+		journal.Opened{By: "ann", PrivateTo: m.hermit.ID()}, journal.TaskAssigned{In: mainTask, Role: "main"},
 		journal.Granted{In: mainTask, Call: "1.0", Tool: "shell", Pattern: "ls"},
-		journal.Requested{In: mainTask, Call: "1.1", Type: journal.RequestDelegation, Turn: 1, Model: "m"},
-		journal.Posted{ID: "said:m", Topic: "said"})
+		journal.ModelCalled{In: mainTask, Call: "1.1", Type: journal.RequestDelegation, Turn: 1, Model: "m"},
+		journal.MailPosted{ID: "said:m", Topic: "said"})
 	if err == nil {
 		_, err = m.log.Append(ctx, gone, time.Now(), journal.Opened{By: "ann"})
 	}
@@ -63,7 +63,7 @@ func (m *matrix) furnish(tenant string) {
 		err = m.log.Erase(ctx, gone)
 	}
 	if err == nil {
-		err = m.log.Keep(ctx, journal.Place{Tenant: tenant, Conversation: "c" + m.unique()}, "a text before its conversation begins")
+		err = m.log.Keep(ctx, journal.Ref{Tenant: tenant, Conversation: "c" + m.unique()}, "a text before its conversation begins")
 	}
 	if err == nil {
 		_, err = m.log.Reserve(ctx, tenant, journal.MonthOf(time.Now()), 1, 1000)
@@ -152,7 +152,7 @@ func TestTenantIsDeleted(t *testing.T) {
 // closed tries to begin something in a tenant that is being deleted, past the server.
 func (m *matrix) closed() {
 	m.t.Helper()
-	late := journal.Place{Tenant: m.tenant, Conversation: "clate"}
+	late := journal.Ref{Tenant: m.tenant, Conversation: "clate"}
 	if _, err := m.log.Append(m.t.Context(), late, time.Now(), journal.Opened{By: "ann"}); chat.CodeOf(err) != chat.CodeConflict {
 		m.t.Errorf("a conversation begins late: %v", err)
 	}

@@ -58,9 +58,9 @@ var journaled = []audit.Action{
 
 // writing are the requests that change something, or take everything along: each route, with the first
 // thing that it is sent.
-func (m *matrix) writing() map[string]errand {
+func (m *matrix) writing() map[string]probe {
 	m.t.Helper()
-	out := map[string]errand{}
+	out := map[string]probe{}
 	for _, r := range m.api.Routes() {
 		name := stdcmp.Or(r.Operation, r.Method+" "+r.Path)
 		// There is nothing at other addresses, and reports of browsers are only counted.
@@ -71,7 +71,7 @@ func (m *matrix) writing() map[string]errand {
 		if _, traced := traces[name]; (reads || links) && !traced {
 			continue
 		}
-		out[name] = errand{path: r.Path, verb: r.Method, body: m.bodiesOf(&r, r.Method)[0], route: &r}
+		out[name] = probe{path: r.Path, verb: r.Method, body: m.bodiesOf(&r, r.Method)[0], route: &r}
 	}
 	e := out["importConversation"]
 	e.body = m.exported()
@@ -83,13 +83,13 @@ func (m *matrix) writing() map[string]errand {
 func (m *matrix) exported() string {
 	m.t.Helper()
 	id := "c" + m.unique()
-	rows := []journal.Row{journal.Opened{By: "ours"}, journal.Assigned{In: mainTask, Role: "main"}}
-	if _, err := m.log.Append(m.t.Context(), journal.Place{Tenant: m.tenant, Conversation: id}, time.Now(), rows...); err != nil {
+	rows := []journal.Row{journal.Opened{By: "ours"}, journal.TaskAssigned{In: mainTask, Role: "main"}}
+	if _, err := m.log.Append(m.t.Context(), journal.Ref{Tenant: m.tenant, Conversation: id}, time.Now(), rows...); err != nil {
 		m.t.Fatal(err)
 	}
 	routes := m.api.Routes()
 	i := slices.IndexFunc(routes, func(r api.Route) bool { return r.Operation == "exportConversation" })
-	e := errand{path: routes[i].Path, verb: http.MethodGet, route: &routes[i]}
+	e := probe{path: routes[i].Path, verb: http.MethodGet, route: &routes[i]}
 	a, err := m.askFor(m.master(), e, sources[0], m.things["own"].with(ids{"conversation": id}))
 	if err != nil || a.status != http.StatusOK {
 		m.t.Fatalf("export: status %d, %v: %s", a.status, err, a.body)

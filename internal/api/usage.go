@@ -54,13 +54,13 @@ func (s *Server) usageRoutes() {
 }
 
 func (s *Server) conversationUsage(ctx context.Context, in *conversationUsageInput) (*usageOutput, error) {
-	place := in.place(ctx)
-	state, err := s.options.Log.Snapshot(ctx, place)
+	ref := in.place(ctx)
+	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	by := journal.UsageBy(in.By)
-	list, err := s.options.Log.Usage(ctx, place.Tenant, journal.UsageQuery{Conversation: place.Conversation, By: by})
+	list, err := s.options.Log.Usage(ctx, ref.Tenant, journal.UsageQuery{Conversation: ref.Conversation, By: by})
 	if err != nil {
 		return nil, err
 	}

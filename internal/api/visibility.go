@@ -35,14 +35,14 @@ func (s *Server) visibilityRoutes() {
 }
 
 func (s *Server) share(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	caller, place := callerOf(ctx), in.place(ctx)
-	if err := s.exists(ctx, place, journal.Opened{}.Key()); err != nil {
+	caller, ref := callerOf(ctx), in.place(ctx)
+	if err := s.exists(ctx, ref, journal.Opened{}.Key()); err != nil {
 		return nil, err
 	}
-	if err := s.options.Commands.Share(ctx, place, caller.Name); err != nil {
+	if err := s.options.Commands.Share(ctx, ref, caller.Name); err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, place.Conversation)}}, nil
+	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
 }
 
 // owner is whom a new conversation is private to, empty if it is not to be private. Where a second pair of eyes is

@@ -31,7 +31,7 @@ func appServer(t *testing.T, app fstest.MapFS) func(path string, header ...strin
 	t.Helper()
 	bus := live.NewLocal(0)
 	t.Cleanup(bus.Close)
-	options := api.Options{Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: "local", Token: "right"}}
+	options := api.Options{Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: "local", Token: "right"}}
 	if app != nil {
 		options.App = app
 	}

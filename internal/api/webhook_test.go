@@ -68,7 +68,7 @@ func newToldWith(t *testing.T, change func(*api.Options)) *told {
 	s := &told{t: t, log: journaltest.NewMemory(), hooks: hooks, recorder: audit.NewRecorder(audit.NewTrail(trails, time.Now), time.Now)}
 	bus := live.NewLocal(0)
 	o := api.Options{
-		Log: s.log, Bus: bus, Door: api.Local{Tenant: "acme", User: "ann", Token: localKey}, Audit: s.recorder, Webhooks: anywhere{hooks},
+		Log: s.log, Bus: bus, Authenticator: api.Local{Tenant: "acme", User: "ann", Token: localKey}, Audit: s.recorder, Webhooks: anywhere{hooks},
 		Logger: slog.New(slog.DiscardHandler), Version: "test",
 	}
 	change(&o)
@@ -170,9 +170,9 @@ func TestWebhookRoutes(t *testing.T) {
 // deliver puts an event into the outbox and returns its delivery.
 func (s *told) deliver(hook string) api.Delivery {
 	s.t.Helper()
-	place, main := journal.Place{Tenant: "acme", Conversation: "c1"}, journal.In{Agent: "main", Task: "main"}
-	_, err := s.log.Append(s.t.Context(), place, time.Now().Add(time.Second), journal.Opened{By: "ann"},
-		journal.Assigned{In: main, Role: "main"},
+	ref, main := journal.Ref{Tenant: "acme", Conversation: "c1"}, journal.In{Agent: "main", Task: "main"}
+	_, err := s.log.Append(s.t.Context(), ref, time.Now().Add(time.Second), journal.Opened{By: "ann"},
+		journal.TaskAssigned{In: main, Role: "main"},
 		journal.TurnEnded{In: main, Serial: 1, Turn: 1, Status: chat.StatusCompleted})
 	if err != nil {
 		s.t.Fatal(err)

@@ -30,10 +30,10 @@ func (s *Server) workspaceRoutes() {
 func (s *Server) workspaces(ctx context.Context, _ *struct{}) (*workspacesOutput, error) {
 	out := &workspacesOutput{}
 	out.Body.Items = []WorkspaceInfo{}
-	if s.options.Surroundings == nil {
+	if s.options.Installation == nil {
 		return out, nil
 	}
-	list, err := s.options.Surroundings.Workspaces(ctx, callerOf(ctx))
+	list, err := s.options.Installation.Workspaces(ctx, callerOf(ctx))
 	out.Body.Items = append(out.Body.Items, list...)
 	return out, err
 }

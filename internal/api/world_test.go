@@ -91,10 +91,10 @@ func newWorld(t *testing.T, change func(*api.Options), bridged ...func(*api.Opti
 	log := audit.NewLog(w.log, trail, "test")
 	login := api.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
 	o := api.Options{
-		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Surroundings: places{people: w.people}, Budget: w.budget, People: w.people, Login: login,
+		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Installation: places{people: w.people}, Budget: w.budget, People: w.people, Login: login,
 		Audit: recorder, Webhooks: anywhere{w.hooks},
-		Door:    api.Hosted{Doors: w.people, Cookie: login.Cookie(), Now: time.Now},
-		Guesses: api.Guesses{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
+		Authenticator: api.Hosted{Credentials: w.people, Cookie: login.Cookie(), Now: time.Now},
+		Guesses:       api.LoginLimits{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
 	}
 	if change != nil {
 		change(&o)
@@ -124,50 +124,50 @@ const unanswered = "wait"
 // at once, so that nobody who came over a bridge waits.
 type scribe struct{ log journal.Log }
 
-func (s scribe) write(ctx context.Context, place journal.Place, rows ...journal.Row) error {
-	_, err := s.log.Append(ctx, place, time.Now(), rows...)
+func (s scribe) write(ctx context.Context, ref journal.Ref, rows ...journal.Row) error {
+	_, err := s.log.Append(ctx, ref, time.Now(), rows...)
 	return err
 }
 
-func (s scribe) Open(ctx context.Context, place journal.Place, t api.Talk) error {
-	return s.write(ctx, place, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo},
-		journal.Assigned{In: mainTask, Role: "main"})
+func (s scribe) Open(ctx context.Context, ref journal.Ref, t api.NewConversation) error {
+	return s.write(ctx, ref, journal.Opened{By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo},
+		journal.TaskAssigned{In: mainTask, Role: "main"})
 }
 
-func (s scribe) Say(ctx context.Context, place journal.Place, d api.Said) error {
-	said := journal.Said{ID: d.ID, By: d.By, Parts: text(d.Text), InReplyTo: d.InReplyTo, Decline: d.Decline}
+func (s scribe) Say(ctx context.Context, ref journal.Ref, d api.Said) error {
+	said := journal.MessageReceived{ID: d.ID, By: d.By, Parts: text(d.Text), InReplyTo: d.InReplyTo, Decline: d.Decline}
 	if d.Text == unanswered {
-		return s.write(ctx, place, said)
+		return s.write(ctx, ref, said)
 	}
 	turn := int(crc32.ChecksumIEEE([]byte(d.ID)) >> 1) // what is sent again is the same rows
-	return s.write(ctx, place, said,
-		journal.Spoke{In: mainTask, Turn: turn, Message: chat.Message{ID: "u" + d.ID, Speaker: chat.User, Parts: text(d.Text)}},
-		journal.Spoke{In: mainTask, Turn: turn, Message: chat.Message{ID: "a" + d.ID, Speaker: chat.Assistant, Parts: text("Yes.")}},
+	return s.write(ctx, ref, said,
+		journal.MessageAdded{In: mainTask, Turn: turn, Message: chat.Message{ID: "u" + d.ID, Speaker: chat.User, Parts: text(d.Text)}},
+		journal.MessageAdded{In: mainTask, Turn: turn, Message: chat.Message{ID: "a" + d.ID, Speaker: chat.Assistant, Parts: text("Yes.")}},
 		journal.TurnEnded{In: mainTask, Serial: turn, Turn: turn, Status: chat.StatusCompleted})
 }
 
-func (s scribe) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
-	return s.write(ctx, place, d)
+func (s scribe) Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error {
+	return s.write(ctx, ref, d)
 }
 
-func (s scribe) Cancel(ctx context.Context, place journal.Place, id, _, _ string) error {
-	return s.write(ctx, place, journal.Posted{ID: id, Topic: "cancel"})
+func (s scribe) Cancel(ctx context.Context, ref journal.Ref, id, _, _ string) error {
+	return s.write(ctx, ref, journal.MailPosted{ID: id, Topic: "cancel"})
 }
 
-func (s scribe) Share(ctx context.Context, place journal.Place, by string) error {
-	return s.write(ctx, place, journal.Shared{By: by})
+func (s scribe) Share(ctx context.Context, ref journal.Ref, by string) error {
+	return s.write(ctx, ref, journal.Shared{By: by})
 }
 
-func (s scribe) Archive(ctx context.Context, place journal.Place, by string) error {
-	return s.write(ctx, place, journal.Archived{By: by})
+func (s scribe) Archive(ctx context.Context, ref journal.Ref, by string) error {
+	return s.write(ctx, ref, journal.Archived{By: by})
 }
 
-func (s scribe) Delete(ctx context.Context, place journal.Place, id, _ string) error {
-	_, err := s.log.Append(ctx, place, time.Now(), journal.Posted{ID: journal.Erasure, Topic: "erase", Command: id})
+func (s scribe) Delete(ctx context.Context, ref journal.Ref, id, _ string) error {
+	_, err := s.log.Append(ctx, ref, time.Now(), journal.MailPosted{ID: journal.Erasure, Topic: "erase", Command: id})
 	if err != nil {
 		return err
 	}
-	return s.log.Erase(ctx, place)
+	return s.log.Erase(ctx, ref)
 }
 
 // cast is the roles that talk to people, which are everybody's.
@@ -188,12 +188,12 @@ func (noRoles) Role(_ context.Context, _, name string) (api.RoleInfo, error) {
 	return api.RoleInfo{Name: name}, nil
 }
 
-// Settings implements api.Surroundings.
+// Settings implements api.Installation.
 func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
 	return api.SettingsInfo{Mode: "hosted"}, nil
 }
 
-// Workspaces implements api.Surroundings.
+// Workspaces implements api.Installation.
 func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) { return nil, nil }
 
 // places are the workspaces that workers have.
@@ -202,7 +202,7 @@ type places struct {
 	people *store.Store
 }
 
-// Workspaces implements api.Surroundings.
+// Workspaces implements api.Installation.
 func (p places) Workspaces(ctx context.Context, caller api.Caller) (out []api.WorkspaceInfo, err error) {
 	list, err := p.people.Workspaces(ctx, caller.Tenant)
 	for _, w := range list {
@@ -218,7 +218,7 @@ func (w *world) budget(tenant string) int64 {
 	return amount
 }
 
-// Files implements api.Surroundings.
+// Files implements api.Installation.
 func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
 	return api.FileList{Reason: "it is elsewhere"}, nil
 }
@@ -254,7 +254,7 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 	at, task, question := journal.In{Agent: sub, Task: sub}, sub, sub+"?"+place
 	turn := int(place[0] - '0')
 	whole, patch, picture := word+" whole output", "--- a/"+word+"\n+++ b/"+word+"\n", "data:image/png;base64,"+word
-	if err := w.log.Keep(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, whole, patch, picture); err != nil {
+	if err := w.log.Keep(w.t.Context(), journal.Ref{Tenant: tenant, Conversation: conversation}, whole, patch, picture); err != nil {
 		w.t.Fatal(err)
 	}
 	show, _ := json.Marshal(map[string]string{"line": word})
@@ -262,26 +262,26 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 	main := journal.In{Agent: "main", Task: "main"}
 	rows := []journal.Row{
 		journal.Opened{By: word, Title: word + " title", Workspace: word, PrivateTo: owner},
-		journal.Said{ID: "m1", By: word, Parts: text(word + " asked")},
-		journal.Assigned{In: main, Role: word, Instruction: word},
-		journal.Spoke{In: main, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: text(word + " asked")}},
-		journal.Assigned{In: at, Parent: "main", Call: "1.0", Depth: 1, Role: word, Instruction: word, Criteria: word},
-		journal.Moved{In: at, Serial: 1, Status: chat.StatusRunning},
-		journal.Requested{In: at, Call: place, Type: journal.RequestDelegation, Turn: turn, Model: word},
-		journal.Responded{In: at, Call: place, Status: chat.StatusCompleted, Model: word},
-		journal.Spoke{In: at, Turn: turn, Message: chat.Message{ID: "r1", Speaker: "assistant", Parts: []chat.Part{
+		journal.MessageReceived{ID: "m1", By: word, Parts: text(word + " asked")},
+		journal.TaskAssigned{In: main, Role: word, Instruction: word},
+		journal.MessageAdded{In: main, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: text(word + " asked")}},
+		journal.TaskAssigned{In: at, Parent: "main", Call: "1.0", Depth: 1, Role: word, Instruction: word, Criteria: word},
+		journal.StatusChanged{In: at, Serial: 1, Status: chat.StatusRunning},
+		journal.ModelCalled{In: at, Call: place, Type: journal.RequestDelegation, Turn: turn, Model: word},
+		journal.ModelReplied{In: at, Call: place, Status: chat.StatusCompleted, Model: word},
+		journal.MessageAdded{In: at, Turn: turn, Message: chat.Message{ID: "r1", Speaker: "assistant", Parts: []chat.Part{
 			{Kind: chat.PartText, Text: word}, {Kind: chat.PartToolUse, Call: place, Tool: word, Args: `{"a":"` + word + `"}`},
 		}}},
-		journal.Resulted{In: at, Call: place, Status: journal.CallCompleted, Text: word, Whole: journal.HashOf(whole), Images: []string{journal.HashOf(picture)}},
-		journal.Asked{In: at, Question: question, Text: word, Options: []string{word}},
-		journal.Relayed{In: at, Question: question},
-		journal.Wanted{In: at, Call: place, Tool: word, Hash: hex.EncodeToString(approval[:]), Pattern: word, Show: show},
-		journal.Noted{In: at, Serial: 1, Note: word, Text: word},
-		journal.Patched{In: at, Text: journal.HashOf(patch), Bytes: len(patch), Files: []journal.PatchFile{{Path: "trees/" + word, Change: "added", Added: 1}}},
-		journal.Finished{In: main, Status: chat.StatusCompleted, Summary: word, Message: word},
-		journal.Moved{In: main, Serial: 1, Status: chat.StatusWaiting}, // for the approval
+		journal.ToolReturned{In: at, Call: place, Status: journal.CallCompleted, Text: word, Whole: journal.HashOf(whole), Images: []string{journal.HashOf(picture)}},
+		journal.QuestionAsked{In: at, Question: question, Text: word, Options: []string{word}},
+		journal.QuestionRelayed{In: at, Question: question},
+		journal.ApprovalRequested{In: at, Call: place, Tool: word, Hash: hex.EncodeToString(approval[:]), Pattern: word, Show: show},
+		journal.NoteAdded{In: at, Serial: 1, Note: word, Text: word},
+		journal.PatchKept{In: at, Text: journal.HashOf(patch), Bytes: len(patch), Files: []journal.PatchFile{{Path: "trees/" + word, Change: "added", Added: 1}}},
+		journal.TaskEnded{In: main, Status: chat.StatusCompleted, Summary: word, Message: word},
+		journal.StatusChanged{In: main, Serial: 1, Status: chat.StatusWaiting}, // for the approval
 	}
-	if _, err := w.log.Append(w.t.Context(), journal.Place{Tenant: tenant, Conversation: conversation}, time.Now(), rows...); err != nil {
+	if _, err := w.log.Append(w.t.Context(), journal.Ref{Tenant: tenant, Conversation: conversation}, time.Now(), rows...); err != nil {
 		w.t.Fatal(err)
 	}
 	model := "retinue/guide" // roles are everybody's: there is no other tenant's
@@ -292,7 +292,7 @@ func (w *world) fillFor(owner, tenant, conversation, word, place string) ids {
 		"conversation": conversation, "agent": strings.ReplaceAll(sub, "/", "~"), "task": strings.ReplaceAll(task, "/", "~"),
 		"call": place, "approval": strings.ReplaceAll(sub, "/", "~") + ":" + place, "question": question,
 		"decision": hex.EncodeToString(approval[:]), "hash": journal.HashOf(whole), "patch": journal.HashOf(patch), "picture": journal.HashOf(picture), "words": word, "plain-task": task, "role": word,
-		"errand": conversation + ".m1", "response": "resp_" + conversation + ".m1", "model": model,
+		"turn": conversation + ".m1", "response": "resp_" + conversation + ".m1", "model": model,
 	}
 }
 

@@ -248,7 +248,7 @@ func (a *Auditor) Verify(ctx context.Context, tenant string, heads []string) (Au
 		return report, err
 	}
 	for id := range cover.Conversations {
-		checked, gaps, err := cover.Gaps(ctx, a.log, journal.Place{Tenant: tenant, Conversation: id})
+		checked, gaps, err := cover.Gaps(ctx, a.log, journal.Ref{Tenant: tenant, Conversation: id})
 		if err != nil {
 			return report, err
 		}

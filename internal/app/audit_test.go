@@ -115,7 +115,7 @@ func TestEveryTenantIsVerified(t *testing.T) {
 func TestArchivedConversationsAreLookedThrough(t *testing.T) {
 	dir, log := installation(t)
 	for _, id := range []string{"archived", journal.ImportPrefix + "x"} {
-		decide(t.Context(), t, log, journal.Place{Tenant: "t_acme", Conversation: id})
+		decide(t.Context(), t, log, journal.Ref{Tenant: "t_acme", Conversation: id})
 	}
 	r, err := openAuditor(t, dir).Verify(t.Context(), "t_acme", nil)
 	if err != nil || len(r.Gaps) != 1 || !strings.HasPrefix(r.Gaps[0], "archived, ") {
@@ -124,12 +124,12 @@ func TestArchivedConversationsAreLookedThrough(t *testing.T) {
 }
 
 // decide writes a decision past the trail, and takes the conversation off the list.
-func decide(ctx context.Context, t *testing.T, log journal.Log, place journal.Place) {
+func decide(ctx context.Context, t *testing.T, log journal.Log, ref journal.Ref) {
 	t.Helper()
 	in := journal.In{Agent: "main", Task: "main"}
-	_, err := log.Append(ctx, place, time.Now(), journal.Opened{By: "ann"}, journal.Assigned{In: in, Role: "main"},
-		journal.Wanted{In: in, Call: "1.0", Tool: "shell", Hash: "h"},
-		journal.Decided{In: in, Call: "1.0", Hash: "h", Allow: true, By: "ann"}, journal.Archived{By: "ann"})
+	_, err := log.Append(ctx, ref, time.Now(), journal.Opened{By: "ann"}, journal.TaskAssigned{In: in, Role: "main"},
+		journal.ApprovalRequested{In: in, Call: "1.0", Tool: "shell", Hash: "h"},
+		journal.ApprovalDecided{In: in, Call: "1.0", Hash: "h", Allow: true, By: "ann"}, journal.Archived{By: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}

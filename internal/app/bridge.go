@@ -17,12 +17,12 @@ func (n *Node) Bridge(server *api.Server, o api.Options) { Bridges(server, o, n.
 
 // Bridges mounts all bridges there are. Whoever tests what a server serves mounts them the same way, so
 // that none is left out.
-func Bridges(server *api.Server, o api.Options, cast bridge.Cast) {
-	hall := bridge.New(bridge.Options{
+func Bridges(server *api.Server, o api.Options, cast bridge.Speakers) {
+	service := bridge.New(bridge.Options{
 		Server: server, Log: o.Log, Bus: o.Bus, Cast: cast, Poll: o.Poll, Now: o.Now,
 	})
-	openai.Mount(hall)
-	a2a.Mount(hall, a2a.Options{URL: o.Origin, Version: o.Version})
+	openai.Mount(service)
+	a2a.Mount(service, a2a.Options{URL: o.Origin, Version: o.Version})
 }
 
 // Commands is where a server's commands lead to. Workspace is what conversations get that name none.
@@ -33,7 +33,7 @@ func (n *Node) Commands(workspace string) api.Commands {
 // Catalogue are the roles that a server tells of.
 func (n *Node) Catalogue() api.Catalogue { return n.catalog }
 
-// Speakers implements bridge.Cast.
+// Speakers implements bridge.Speakers.
 func (c *catalog) Speakers(ctx context.Context, workspace string) ([]bridge.Speaker, error) {
 	roles, err := c.roles(within(ctx, workspace))
 	if err != nil {

@@ -29,8 +29,8 @@ type catalog struct {
 	// folder is where a workspace is on this machine.
 	folder func(host.Workspace) string
 	// vault takes secrets out of what roles and instructions say: it is kept, and sent to models.
-	vault *secret.Vault
-	grove *grove
+	vault     *secret.Vault
+	worktrees *worktrees
 
 	mu sync.Mutex
 	// known is by folder, of which there are as many as this machine serves. What a caller calls a
@@ -50,7 +50,7 @@ type registry struct {
 	read    time.Time
 }
 
-func newCatalog(loaded config.Loaded, folder func(host.Workspace) string, g *grove, vault *secret.Vault) (*catalog, error) {
+func newCatalog(loaded config.Loaded, folder func(host.Workspace) string, g *worktrees, vault *secret.Vault) (*catalog, error) {
 	prices, err := model.NewPrices(model.PriceOptions{Override: overrides(loaded.Settings.Models)})
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func newCatalog(loaded config.Loaded, folder func(host.Workspace) string, g *gro
 		return nil, err
 	}
 	return &catalog{
-		loaded: loaded, prices: prices, folder: folder, grove: g, vault: vault, known: map[string]registry{}, sinks: config.Role{Rules: sinks},
+		loaded: loaded, prices: prices, folder: folder, worktrees: g, vault: vault, known: map[string]registry{}, sinks: config.Role{Rules: sinks},
 	}, nil
 }
 
@@ -88,31 +88,31 @@ func (c *catalog) roles(at host.Workspace) (registry, error) {
 	return r, nil
 }
 
-// Cast implements host.Catalog.
-func (c *catalog) Cast(at host.Workspace, name string) (host.Casting, error) {
+// ResolveRole implements host.Catalog.
+func (c *catalog) ResolveRole(at host.Workspace, name string) (host.ResolvedRole, error) {
 	roles, err := c.roles(at)
 	if err != nil {
-		return host.Casting{}, err
+		return host.ResolvedRole{}, err
 	}
 	role, err := roles.Role(name)
 	if err != nil {
-		return host.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: err.Error()}
+		return host.ResolvedRole{}, &chat.Error{Code: chat.CodeNotFound, Message: err.Error()}
 	}
 	snapshot, err := role.Snapshot()
 	if err != nil {
-		return host.Casting{}, err
+		return host.ResolvedRole{}, err
 	}
 	spec := role.Spec()
 	if spec.Model.Name != "" {
 		if spec.Model, err = c.model(spec.Model.Name); err != nil {
-			return host.Casting{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+			return host.ResolvedRole{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 		}
 	}
-	casting := host.Casting{Spec: spec, Snapshot: c.vault.RedactJSON(string(snapshot))}
+	resolved := host.ResolvedRole{Spec: spec, Snapshot: c.vault.RedactJSON(string(snapshot))}
 	if role.ExposeAsTool {
-		casting.Exposed = &model.Tool{Name: role.Name, Description: role.Description, Schema: role.Input}
+		resolved.Exposed = &model.Tool{Name: role.Name, Description: role.Description, Schema: role.Input}
 	}
-	return casting, nil
+	return resolved, nil
 }
 
 // model is what is known of a model by a role's name for it.
@@ -160,21 +160,21 @@ func (c *catalog) price(t config.Target, u chat.Usage) int64 {
 }
 
 // Script implements host.Catalog.
-func (c *catalog) Script(s host.Scene) (host.Script, error) {
+func (c *catalog) Script(s host.PromptInput) (host.Prompt, error) {
 	roles, err := c.roles(s.Workspace)
 	if err != nil {
-		return host.Script{}, err
+		return host.Prompt{}, err
 	}
 	role, err := config.Thaw([]byte(s.Snapshot))
 	if err != nil {
-		return host.Script{}, err
+		return host.Prompt{}, err
 	}
 	folder := c.folder(s.Workspace)
 	guides, _ := config.Guides(roles.sources, folder) // what is wrong with them, doctor says
 	cwd := folder
 	if s.Tree != "" {
 		// Where the tree cannot be found the workspace will do: its paths mean the tree's files too.
-		if path, err := c.grove.path(s.Workspace, s.Tree); err == nil {
+		if path, err := c.worktrees.path(s.Workspace, s.Tree); err == nil {
 			cwd = path
 		}
 	}
@@ -184,9 +184,9 @@ func (c *catalog) Script(s host.Scene) (host.Script, error) {
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: s.Began.Format(time.DateOnly),
 	})
 	if err != nil {
-		return host.Script{}, err
+		return host.Prompt{}, err
 	}
-	out := host.Script{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
+	out := host.Prompt{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
 	for _, p := range stretches {
 		out.System = append(out.System, model.Instruction{Text: c.vault.Redact(p.Text), Cache: p.Cache})
 	}
@@ -264,7 +264,7 @@ func (c *catalog) Compaction(pins []string) (string, error) {
 }
 
 // Resolution implements host.Catalog.
-func (c *catalog) Resolution(q host.Inquiry) (string, error) {
+func (c *catalog) Resolution(q host.OpenQuestion) (string, error) {
 	roles, err := c.roles(host.Workspace{})
 	if err != nil {
 		return "", err
@@ -275,7 +275,7 @@ func (c *catalog) Resolution(q host.Inquiry) (string, error) {
 }
 
 // Routing implements host.Catalog.
-func (c *catalog) Routing(message string, open []host.Inquiry) (string, error) {
+func (c *catalog) Routing(message string, open []host.OpenQuestion) (string, error) {
 	roles, err := c.roles(host.Workspace{})
 	if err != nil {
 		return "", err

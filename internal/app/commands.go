@@ -19,64 +19,64 @@ type commands struct {
 
 // leave is called before a conversation goes off the list: webhooks are told what happens in it
 // nevertheless.
-func (c commands) leave(ctx context.Context, place journal.Place) error {
+func (c commands) leave(ctx context.Context, ref journal.Ref) error {
 	if c.hooks == nil {
 		return nil
 	}
-	return c.hooks.feeder.Watch(ctx, place)
+	return c.hooks.feeder.Watch(ctx, ref)
 }
 
 // Open implements api.Commands.
-func (c commands) Open(ctx context.Context, place journal.Place, t api.Talk) error {
+func (c commands) Open(ctx context.Context, ref journal.Ref, t api.NewConversation) error {
 	if t.Workspace == "" {
 		t.Workspace = c.workspace
 	}
-	if err := c.node.resolve(ctx, Workspace{Tenant: place.Tenant, Name: t.Workspace}); err != nil {
+	if err := c.node.resolve(ctx, Workspace{Tenant: ref.Tenant, Name: t.Workspace}); err != nil {
 		return err
 	}
-	return c.node.Open(ctx, place, Talk{
+	return c.node.Open(ctx, ref, NewConversation{
 		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
 		Time: t.Time, Command: t.Command, PrivateTo: t.PrivateTo,
 	})
 }
 
 // Say implements api.Commands.
-func (c commands) Say(ctx context.Context, place journal.Place, s api.Said) error {
-	_, err := c.node.Client.Say(ctx, place, durable.Message{
+func (c commands) Say(ctx context.Context, ref journal.Ref, s api.Said) error {
+	_, err := c.node.Client.Say(ctx, ref, durable.Message{
 		ID: s.ID, By: s.By, Parts: words(s.Text), InReplyTo: s.InReplyTo, Decline: s.Decline,
 	})
 	return err
 }
 
 // Decide implements api.Commands.
-func (c commands) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
-	return c.node.Client.Decide(ctx, place, d)
+func (c commands) Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error {
+	return c.node.Client.Decide(ctx, ref, d)
 }
 
 // Cancel implements api.Commands.
-func (c commands) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
-	return c.node.Client.Cancel(ctx, place, id, by, task)
+func (c commands) Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error {
+	return c.node.Client.Cancel(ctx, ref, id, by, task)
 }
 
 // Share implements api.Commands.
-func (c commands) Share(ctx context.Context, place journal.Place, by string) error {
-	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Shared{By: by})
+func (c commands) Share(ctx context.Context, ref journal.Ref, by string) error {
+	_, err := c.node.Log.Append(ctx, ref, time.Now(), journal.Shared{By: by})
 	return err
 }
 
 // Archive implements api.Commands.
-func (c commands) Archive(ctx context.Context, place journal.Place, by string) error {
-	if err := c.leave(ctx, place); err != nil {
+func (c commands) Archive(ctx context.Context, ref journal.Ref, by string) error {
+	if err := c.leave(ctx, ref); err != nil {
 		return err
 	}
-	_, err := c.node.Log.Append(ctx, place, time.Now(), journal.Archived{By: by})
+	_, err := c.node.Log.Append(ctx, ref, time.Now(), journal.Archived{By: by})
 	return err
 }
 
 // Delete implements api.Commands.
-func (c commands) Delete(ctx context.Context, place journal.Place, id, by string) error {
-	if err := c.leave(ctx, place); err != nil {
+func (c commands) Delete(ctx context.Context, ref journal.Ref, id, by string) error {
+	if err := c.leave(ctx, ref); err != nil {
 		return err
 	}
-	return c.node.Client.Delete(ctx, place, id, by)
+	return c.node.Client.Delete(ctx, ref, id, by)
 }

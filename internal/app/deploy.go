@@ -23,7 +23,7 @@ func (n *Node) Promote(ctx context.Context, deployment, build string, report fun
 	roused, last := map[string]bool{}, -1
 	// The engine's list may be a little behind, so that nobody must be on it twice.
 	for quiet := 0; quiet < 2; {
-		behind, err := n.Client.Behind(ctx, deployment, build)
+		behind, err := n.Client.OnOtherBuilds(ctx, deployment, build)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (n *Node) Promote(ctx context.Context, deployment, build string, report fun
 				continue
 			}
 			roused[run] = true
-			if err := n.Client.Rouse(ctx, run); err != nil {
+			if err := n.Client.Wake(ctx, run); err != nil {
 				return err
 			}
 		}

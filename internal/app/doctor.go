@@ -386,7 +386,7 @@ func (d *doctor) checkPrograms() {
 // checkSandbox opens the sandbox, which tests itself.
 func (d *doctor) checkSandbox(ctx context.Context) {
 	const check = "sandbox"
-	e := newEnclosure(d.settings.Sandbox)
+	e := newSandboxes(d.settings.Sandbox)
 	_, err := e.Enter(ctx)
 	err = errors.Join(err, e.Close())
 	switch warning := e.options.Warning(); {

@@ -42,7 +42,7 @@ func (n *Node) share(ctx context.Context, o *api.Options) error {
 			Redirect: strings.TrimSuffix(s.Serve.URL, "/") + "/login/callback", Domains: s.Serve.OIDC.Domains,
 		}),
 	}
-	o.Door = api.Hosted{Doors: kept, Cookie: o.Login.Cookie(), Now: time.Now}
+	o.Authenticator = api.Hosted{Credentials: kept, Cookie: o.Login.Cookie(), Now: time.Now}
 	return nil
 }
 

@@ -53,7 +53,7 @@ func TestSharedServerIsWired(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	o := api.Options{Log: journaltest.NewMemory(), Bus: bus, Door: api.Local{Tenant: LocalTenant, Token: "local"}}
+	o := api.Options{Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: LocalTenant, Token: "local"}}
 	if err := n.share(t.Context(), &o); err != nil {
 		t.Fatal(err)
 	}

@@ -60,9 +60,9 @@ func localFront(t *testing.T, set ...string) (*Front, *Node) {
 		options: NodeOptions{Loaded: loaded, Logger: logger, Vault: secret.New(nil)}, Bus: live.NewLocal(0),
 		pressure: newPressure(loaded.Settings.Serve.Limits),
 	}
-	n.Log = poking{Log: journaltest.NewMemory(), bus: n.Bus, pressure: n.pressure}
-	n.grove = newGrove(n.folder, loaded.Settings.DataDir)
-	if n.catalog, err = newCatalog(loaded, n.folder, n.grove, n.options.Vault); err != nil {
+	n.Log = notifyingLog{Log: journaltest.NewMemory(), bus: n.Bus, pressure: n.pressure}
+	n.worktrees = newWorktrees(n.folder, loaded.Settings.DataDir)
+	if n.catalog, err = newCatalog(loaded, n.folder, n.worktrees, n.options.Vault); err != nil {
 		t.Fatal(err)
 	}
 	n.Client = &durable.Client{Log: n.Log, Logger: logger}

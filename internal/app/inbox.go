@@ -43,7 +43,7 @@ func (n *Node) Inbox(ctx context.Context) ([]InboxItem, error) {
 		if w.Until > 0 {
 			item.Until = time.UnixMilli(w.Until)
 		}
-		entries, err := n.Log.Find(ctx, here(w.Conversation), w.Key, journal.Assigned{In: journal.In{Task: w.Task}}.Key())
+		entries, err := n.Log.Find(ctx, here(w.Conversation), w.Key, journal.TaskAssigned{In: journal.In{Task: w.Task}}.Key())
 		if err != nil {
 			return nil, err
 		}
@@ -58,11 +58,11 @@ func (n *Node) Inbox(ctx context.Context) ([]InboxItem, error) {
 // learn takes what a row says of the item.
 func (i *InboxItem) learn(row journal.Row) {
 	switch r := row.(type) {
-	case journal.Asked:
+	case journal.QuestionAsked:
 		i.Question, i.Text, i.Options = r.Question, r.Text, r.Options
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		i.Call, i.Hash, i.Tool, i.Text, i.Pattern, i.Sources = r.Call, r.Hash, r.Tool, progress.Literal(r.Show), r.Pattern, r.Sources
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		i.Role = r.Role
 	default: // nothing else was asked for
 	}

@@ -166,7 +166,7 @@ func (p peers) Accept() (net.Conn, error) {
 // peer is a connection of the same user.
 type peer struct{ net.Conn }
 
-// markPeer lets the doorkeeper know of such a connection.
+// markPeer lets the authenticator know of such a connection.
 func markPeer(ctx context.Context, conn net.Conn) context.Context {
 	if _, ok := conn.(peer); ok {
 		return api.WithPeer(ctx)

@@ -15,12 +15,12 @@ import (
 
 // toolServers has the MCP servers of each workspace.
 type toolServers struct {
-	loaded config.Loaded
-	lookup func(string) (string, bool)
-	pins   *mcp.Pins
-	logger *slog.Logger
-	room   *enclosure
-	vault  *secret.Vault
+	loaded    config.Loaded
+	lookup    func(string) (string, bool)
+	pins      *mcp.Pins
+	logger    *slog.Logger
+	sandboxes *sandboxes
+	vault     *secret.Vault
 
 	mu    sync.Mutex
 	known map[string]*knownServers
@@ -35,17 +35,17 @@ type knownServers struct {
 const pinsName = "mcp.lock.json"
 
 func newToolServers(
-	loaded config.Loaded, lookup func(string) (string, bool), logger *slog.Logger, room *enclosure, vault *secret.Vault,
+	loaded config.Loaded, lookup func(string) (string, bool), logger *slog.Logger, room *sandboxes, vault *secret.Vault,
 ) *toolServers {
 	return &toolServers{
-		loaded: loaded, lookup: lookup, logger: logger, room: room, vault: vault, known: map[string]*knownServers{},
+		loaded: loaded, lookup: lookup, logger: logger, sandboxes: room, vault: vault, known: map[string]*knownServers{},
 		pins: mcp.OpenPins(filepath.Join(loaded.Settings.DataDir, pinsName)),
 	}
 }
 
 // box is the sandbox that servers run in.
 func (t *toolServers) box(ctx context.Context) (*sandbox.Box, error) {
-	room, err := t.room.Enter(ctx)
+	room, err := t.sandboxes.Enter(ctx)
 	return room.Box, err
 }
 

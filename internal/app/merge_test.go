@@ -16,11 +16,11 @@ import (
 
 // site is a node's tools on a workspace, and what agents left beside it.
 type site struct {
-	t       *testing.T
-	folder  string
-	grove   *grove
-	tools   *workshop
-	patches map[string]tool.Patch
+	t         *testing.T
+	folder    string
+	worktrees *worktrees
+	tools     *toolsets
+	patches   map[string]tool.Patch
 }
 
 func newSite(t *testing.T, files map[string]string) *site {
@@ -28,8 +28,8 @@ func newSite(t *testing.T, files map[string]string) *site {
 	s := &site{t: t, folder: t.TempDir(), patches: map[string]tool.Patch{}}
 	s.lay(s.folder, files)
 	where := func(Workspace) string { return s.folder }
-	s.grove = newGrove(where, t.TempDir())
-	s.tools = newWorkshop(where, s.grove, newEnclosure(config.Sandbox{}), noServers(t), secret.New(nil))
+	s.worktrees = newWorktrees(where, t.TempDir())
+	s.tools = newToolsets(where, s.worktrees, newSandboxes(config.Sandbox{}), noServers(t), secret.New(nil))
 	return s
 }
 
@@ -77,7 +77,7 @@ func (s *site) run(tree, name string, args map[string]any) tool.Result {
 // work lets an agent write files in a tree of its own, and takes its patch.
 func (s *site) work(tree, from string, files map[string]string) {
 	s.t.Helper()
-	if err := s.grove.Plant(s.t.Context(), LocalWorkspace("w"), tree, from); err != nil {
+	if err := s.worktrees.Create(s.t.Context(), LocalWorkspace("w"), tree, from); err != nil {
 		s.t.Fatal(err)
 	}
 	for name, text := range files {
@@ -85,7 +85,7 @@ func (s *site) work(tree, from string, files map[string]string) {
 			s.t.Fatalf("write %s: %s", name, r.Text)
 		}
 	}
-	text, list, err := s.grove.Patch(s.t.Context(), LocalWorkspace("w"), tree)
+	text, list, err := s.worktrees.Patch(s.t.Context(), LocalWorkspace("w"), tree)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestAMergeThatWasCutShortIsFinished(t *testing.T) {
 func TestAMergeObeysTheRulesForWriters(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "1\n", ".envrc": "safe\n"})
 	s.work("one", "", map[string]string{"a.txt": "2\n"})
-	tree, err := s.grove.where(t.Context(), LocalWorkspace("w"), "one")
+	tree, err := s.worktrees.where(t.Context(), LocalWorkspace("w"), "one")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestToolsOfATreeStayInIt(t *testing.T) {
 	if diff := cmp.Diff([]string{"c.txt"}, s.patches["two"].Files); diff != "" {
 		t.Errorf("a tree below a tree: %s", diff)
 	}
-	if err := s.grove.Remove(t.Context(), LocalWorkspace("w"), "one"); err != nil {
+	if err := s.worktrees.Remove(t.Context(), LocalWorkspace("w"), "one"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.tools.Tools(LocalWorkspace("w"), "one"); err == nil {

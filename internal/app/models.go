@@ -13,7 +13,7 @@ import (
 )
 
 // Models builds the way to all configured models: a router over one client for each provider, which
-// a governor keeps within the key's limits and a price table adds the cost to.
+// a rate limiter keeps within the key's limits and a price table adds the cost to.
 //
 // A provider whose key cannot be found is left out. That is an error only if something is to be
 // asked of it; lookup finds environment variables.
@@ -34,12 +34,12 @@ func Models(s config.Settings, lookup func(string) (string, bool)) (*model.Route
 		if err != nil {
 			return nil, fmt.Errorf("provider %s: %w", name, err)
 		}
-		clients[name] = model.NewGovernor(model.NewPriced(client, name, prices), model.GovernorOptions{
+		clients[name] = model.NewRateLimiter(model.NewPriced(client, name, prices), model.RateLimiterOptions{
 			Concurrency: p.Concurrency, Shared: s.Shared(), Rate: float64(p.RequestsPerMinute) / 60,
 		})
 	}
 	options := model.RouterOptions{
-		Clients: clients, Tiers: map[model.Tier][]model.Route{}, Standins: map[model.Route][]model.Route{},
+		Clients: clients, Tiers: map[model.Tier][]model.Route{}, Fallbacks: map[model.Route][]model.Route{},
 	}
 	options.TextOnly = map[model.Route]bool{}
 	for name, m := range s.Models {
@@ -61,7 +61,7 @@ func Models(s config.Settings, lookup func(string) (string, bool)) (*model.Route
 		if err != nil {
 			return nil, fmt.Errorf("fallbacks of %s: %w", name, err)
 		}
-		options.Standins[named] = routes(targets[1:])
+		options.Fallbacks[named] = routes(targets[1:])
 	}
 	for _, route := range wanted(options) {
 		if err := missing[route.Provider]; err != nil {
@@ -109,7 +109,7 @@ func wanted(options model.RouterOptions) (all []model.Route) {
 	for _, list := range options.Tiers {
 		all = append(all, list...)
 	}
-	for named, list := range options.Standins {
+	for named, list := range options.Fallbacks {
 		all = append(append(all, named), list...)
 	}
 	slices.SortFunc(all, func(a, b model.Route) int { return strings.Compare(a.String(), b.String()) })

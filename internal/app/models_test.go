@@ -37,7 +37,7 @@ func play(t *testing.T, text string) *scripted.Server {
 }
 
 // TestModels asks tiers and named models of a scripted server over both wires, through everything
-// that stands between a caller and a provider: router, governor, prices, adapter.
+// that stands between a caller and a provider: router, rate limiter, prices, adapter.
 func TestModels(t *testing.T) {
 	server := play(t, `
 rules:

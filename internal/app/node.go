@@ -94,8 +94,8 @@ type Node struct {
 	people    people.Store
 	options   NodeOptions
 	catalog   *catalog
-	enclosure *enclosure
-	grove     *grove
+	sandboxes *sandboxes
+	worktrees *worktrees
 	engine    durable.Engine
 	worker    *durable.Worker
 	pressure  *pressure
@@ -119,8 +119,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	Hide(o.Vault, o.Loaded.Settings, o.Lookup)
 	o.Logger = slog.New(o.Vault.Handler(o.Logger.Handler()))
-	n = &Node{options: o, enclosure: newEnclosure(o.Loaded.Settings.Sandbox), pressure: newPressure(o.Loaded.Settings.Serve.Limits)}
-	n.closers = append(n.closers, n.enclosure.Close)
+	n = &Node{options: o, sandboxes: newSandboxes(o.Loaded.Settings.Sandbox), pressure: newPressure(o.Loaded.Settings.Serve.Limits)}
+	n.closers = append(n.closers, n.sandboxes.Close)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -129,8 +129,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if names := o.Vault.Withhold(o.Loaded.Settings.Sandbox.Pass, o.Lookup); len(names) > 0 {
 		return n, fmt.Errorf("sandbox.pass: %s is a secret, which programs that agents start never get: take it out", names[0])
 	}
-	n.grove = newGrove(n.folder, o.Loaded.Settings.DataDir)
-	if n.catalog, err = newCatalog(o.Loaded, n.folder, n.grove, o.Vault); err != nil {
+	n.worktrees = newWorktrees(n.folder, o.Loaded.Settings.DataDir)
+	if n.catalog, err = newCatalog(o.Loaded, n.folder, n.worktrees, o.Vault); err != nil {
 		return n, err
 	}
 	if err = n.openLog(ctx); err != nil {
@@ -139,7 +139,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if err = n.openBus(); err != nil {
 		return n, err
 	}
-	n.Log = poking{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus, pressure: n.pressure}
+	n.Log = notifyingLog{Log: journal.NewRedacted(n.Log, o.Vault), bus: n.Bus, pressure: n.pressure}
 	if n.engine, err = n.connect(ctx); err != nil {
 		return n, err
 	}
@@ -255,13 +255,13 @@ func (n *Node) Work() error {
 	}
 	tools := n.options.Tools
 	if tools == nil {
-		servers := newToolServers(n.options.Loaded, n.options.Lookup, n.options.Logger, n.enclosure, n.options.Vault)
+		servers := newToolServers(n.options.Loaded, n.options.Lookup, n.options.Logger, n.sandboxes, n.options.Vault)
 		n.closers = append(n.closers, servers.close)
-		shop := newWorkshop(n.folder, n.grove, n.enclosure, servers, n.options.Vault)
-		if shop.pages, err = pages(n.options.Loaded.Settings.Web, n.options.Lookup); err != nil {
+		sets := newToolsets(n.folder, n.worktrees, n.sandboxes, servers, n.options.Vault)
+		if sets.pages, err = pages(n.options.Loaded.Settings.Web, n.options.Lookup); err != nil {
 			return err
 		}
-		tools = shop
+		tools = sets
 	}
 	tracer, err := telemetry.Open(context.Background(), telemetry.Options{
 		Content: n.options.Loaded.Settings.Telemetry.Content, Lookup: n.options.Lookup,
@@ -272,7 +272,7 @@ func (n *Node) Work() error {
 	n.closers = append(n.closers, func() error { return closeTracer(tracer) })
 	carrier := leg.New(leg.Options{
 		Host: host.Options{
-			Log: n.Log, Witness: n.witness, Catalog: n.catalog, Tools: tools, Serves: n.serves, Trees: n.grove,
+			Log: n.Log, Witness: n.witness, Catalog: n.catalog, Tools: tools, Serves: n.serves, Worktrees: n.worktrees,
 			Name: fmt.Sprintf("%s/%d", name, os.Getpid()), Logger: n.options.Logger, Fault: n.options.Fault,
 			Redact: n.options.Vault.Redact, Observer: observer{tracer: tracer, redact: n.options.Vault.Redact},
 		},
@@ -343,8 +343,8 @@ func (n *Node) Close() error {
 	return errs
 }
 
-// Talk is a conversation to be begun.
-type Talk struct {
+// NewConversation is a conversation to be begun.
+type NewConversation struct {
 	By        string
 	Title     string
 	Workspace string
@@ -363,15 +363,15 @@ type Talk struct {
 }
 
 // Open begins a conversation under an id.
-func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
+func (n *Node) Open(ctx context.Context, ref journal.Ref, t NewConversation) error {
 	if t.Role == "" {
 		t.Role = "main"
 	}
-	casting, err := n.catalog.Cast(host.Workspace{Tenant: place.Tenant, Name: t.Workspace}, t.Role)
+	resolved, err := n.catalog.ResolveRole(host.Workspace{Tenant: ref.Tenant, Name: t.Workspace}, t.Role)
 	if err != nil {
 		return err
 	}
-	spec := casting.Spec
+	spec := resolved.Spec
 	if t.Model != "" || spec.Model.Name == "" {
 		if t.Model == "" {
 			t.Model = config.TierBalanced
@@ -388,7 +388,7 @@ func (n *Node) Open(ctx context.Context, place journal.Place, t Talk) error {
 	if t.Time > 0 {
 		brief.Limits.Time = t.Time.Milliseconds()
 	}
-	return n.Client.Open(ctx, place, durable.New{
-		By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo, Brief: brief, Snapshot: casting.Snapshot,
+	return n.Client.Open(ctx, ref, durable.New{
+		By: t.By, Title: t.Title, Workspace: t.Workspace, Command: t.Command, PrivateTo: t.PrivateTo, Brief: brief, Snapshot: resolved.Snapshot,
 	})
 }

@@ -35,16 +35,16 @@ type observer struct {
 	redact func(string) string
 }
 
-func subject(whose host.Whose) telemetry.Agent {
+func subject(run host.RunRef) telemetry.Agent {
 	return telemetry.Agent{
-		Tenant: whose.Place.Tenant, Conversation: whose.Place.Conversation, Path: whose.Agent, Task: whose.Task,
-		Depth: journal.Depth(whose.Agent),
+		Tenant: run.Ref.Tenant, Conversation: run.Ref.Conversation, Path: run.Agent, Task: run.Task,
+		Depth: journal.Depth(run.Agent),
 	}
 }
 
 // Leg implements host.Observer.
-func (o observer) Leg(ctx context.Context, whose host.Whose, stage host.Stage) (context.Context, func(string, error)) {
-	a := subject(whose)
+func (o observer) Leg(ctx context.Context, run host.RunRef, stage host.Stage) (context.Context, func(string, error)) {
+	a := subject(run)
 	a.First = stage == host.StageFirst
 	ctx, end := o.tracer.Agent(ctx, a)
 	return ctx, func(role string, err error) {
@@ -58,13 +58,13 @@ func (o observer) Leg(ctx context.Context, whose host.Whose, stage host.Stage) (
 
 // Model implements host.Observer.
 func (o observer) Model(
-	ctx context.Context, whose host.Whose, req model.Request,
+	ctx context.Context, run host.RunRef, req model.Request,
 ) (context.Context, func(model.Reply, *model.Error)) {
 	provider, name, found := strings.Cut(req.Model, "/")
 	if !found {
 		provider, name = "", req.Model
 	}
-	ctx, end := o.tracer.Chat(ctx, subject(whose), telemetry.Chat{
+	ctx, end := o.tracer.Chat(ctx, subject(run), telemetry.Chat{
 		Provider: provider, Model: name, MaxTokens: int(req.MaxOutput), Temperature: req.Temperature,
 		Input: func() string { return o.spoken(req.Transcript) },
 	})
@@ -81,9 +81,9 @@ func (o observer) Model(
 
 // Tool implements host.Observer.
 func (o observer) Tool(
-	ctx context.Context, whose host.Whose, run agent.RunTool, part chat.Part,
+	ctx context.Context, run host.RunRef, call agent.RunTool, part chat.Part,
 ) (context.Context, func(tool.Result, error)) {
-	ctx, end := o.tracer.Call(ctx, subject(whose), telemetry.Call{Tool: run.Tool, ID: run.Call, Arguments: o.redact(part.Args)})
+	ctx, end := o.tracer.Call(ctx, subject(run), telemetry.Call{Tool: call.Tool, ID: call.Call, Arguments: o.redact(part.Args)})
 	return ctx, func(r tool.Result, err error) {
 		e := telemetry.CallEnd{Result: o.redact(r.Text)}
 		switch {

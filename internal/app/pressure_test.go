@@ -40,7 +40,7 @@ func TestATenantsPressureIsItsOwn(t *testing.T) {
 		posts := func(of map[string]int) (out []journal.Post) {
 			for tenant, n := range of {
 				for range n {
-					out = append(out, journal.Post{Place: journal.Place{Tenant: tenant}})
+					out = append(out, journal.Post{Ref: journal.Ref{Tenant: tenant}})
 				}
 			}
 			return out

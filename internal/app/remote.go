@@ -89,7 +89,7 @@ func (r *Remote) Link(ctx context.Context) (string, error) {
 
 // Begin opens a conversation and returns its id, which is the server's. The same id here means the same
 // conversation there.
-func (r *Remote) Begin(ctx context.Context, id string, t Talk) (string, error) {
+func (r *Remote) Begin(ctx context.Context, id string, t NewConversation) (string, error) {
 	c, err := r.client.Keyed(id).Create(ctx, wire.NewConversation{
 		Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, MaxCost: t.Cost,
 		MaxDuration: t.Time.Milliseconds(),
@@ -98,12 +98,12 @@ func (r *Remote) Begin(ctx context.Context, id string, t Talk) (string, error) {
 }
 
 // Find looks a conversation up.
-func (r *Remote) Find(ctx context.Context, conversation string) (Standing, error) {
+func (r *Remote) Find(ctx context.Context, conversation string) (ConversationInfo, error) {
 	s, err := r.client.Conversation(ctx, conversation)
 	if wire.IsNotFound(err) {
-		return Standing{}, journal.NotFound()
+		return ConversationInfo{}, journal.NotFound()
 	}
-	return Standing{By: s.Conversation.By, Workspace: s.Conversation.Workspace, Seq: s.Conversation.Seq}, r.plain(err)
+	return ConversationInfo{By: s.Conversation.By, Workspace: s.Conversation.Workspace, Seq: s.Conversation.Seq}, r.plain(err)
 }
 
 // Say says something in a conversation and returns the message's id, which is the server's.
@@ -167,11 +167,11 @@ func (r *Remote) Inbox(ctx context.Context) ([]InboxItem, error) {
 		case w.Question != nil:
 			q := w.Question
 			item.Agent, item.Task, until = q.Agent, q.Task, q.Until
-			asks = journal.Asked{Question: q.ID, Text: q.Text, Options: q.Options}
+			asks = journal.QuestionAsked{Question: q.ID, Text: q.Text, Options: q.Options}
 		case w.Approval != nil:
 			a := w.Approval
 			item.Agent, item.Task, until = a.Agent, a.Task, a.Until
-			wanted := journal.Wanted{
+			wanted := journal.ApprovalRequested{
 				In: journal.In{Agent: a.Agent}, Call: a.Call, Tool: a.Tool, Hash: a.Hash, Pattern: a.Pattern, Show: a.Show,
 			}
 			for _, s := range a.Sources {

@@ -47,8 +47,8 @@ func TestRolesForPeople(t *testing.T) {
 	}); diff != "" {
 		t.Errorf("the role (+) against the wanted (-):\n%s", diff)
 	}
-	casting, err := c.Cast(LocalWorkspace(project), "mender")
-	if err != nil || got.Hash != journal.HashOf(casting.Snapshot) {
+	resolved, err := c.ResolveRole(LocalWorkspace(project), "mender")
+	if err != nil || got.Hash != journal.HashOf(resolved.Snapshot) {
 		t.Errorf("the role's hash is not that of what a run keeps: %v", err)
 	}
 	list, err := c.Roles(t.Context(), project)

@@ -158,12 +158,12 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 	f.browsers = &api.Browsers{Address: f.URL}
 	local := api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token, Browsers: f.browsers}
 	options := api.Options{
-		Log: n.Log, Bus: n.Bus, Door: local, Local: &local,
+		Log: n.Log, Bus: n.Bus, Authenticator: local, Local: &local,
 		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
-		RetentionDays: settings.Retention.Days, Surroundings: surroundings{node: n, workspace: o.Workspace}, Budget: settings.Quotas.Month,
+		RetentionDays: settings.Retention.Days, Installation: installationView{node: n, workspace: o.Workspace}, Budget: settings.Quotas.Month,
 		Storage: settings.Quotas.Storage, TenantSlots: tenantSlots(settings),
 		Redact: n.options.Vault.Redact,
-		App:    web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.Guesses{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
+		App:    web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.LoginLimits{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
 		Limits: limitsOf(settings), Pressed: n.pressure.pressed, Answered: metrics.Answered,
 		Refused: func(why api.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
 	}

@@ -150,13 +150,13 @@ func TestASlowJournalIsGivenTime(t *testing.T) {
 func TestAnEngineThatIsBehindIsGivenTime(t *testing.T) {
 	f, n := localFront(t, "serve.limits.backlog", "3")
 	v := newVisitor(t, f)
-	place := journal.Place{Tenant: LocalTenant, Conversation: "waits"}
+	ref := journal.Ref{Tenant: LocalTenant, Conversation: "waits"}
 	long := time.Now().Add(-time.Minute)
-	if _, err := n.Log.Append(t.Context(), place, long, journaltest.Opening()...); err != nil {
+	if _, err := n.Log.Append(t.Context(), ref, long, journaltest.Opening()...); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if _, err := n.Log.Append(t.Context(), place, long, journal.Posted{ID: fmt.Sprint("said:", i), Topic: "said"}); err != nil {
+		if _, err := n.Log.Append(t.Context(), ref, long, journal.MailPosted{ID: fmt.Sprint("said:", i), Topic: "said"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,7 +174,7 @@ func TestAnEngineThatIsBehindIsGivenTime(t *testing.T) {
 	if posts, age := n.pressure.waiting(); posts != 3 || age < time.Minute {
 		t.Errorf("%d posts wait, the oldest for %v", posts, age)
 	}
-	if _, err := n.Log.Append(t.Context(), place, time.Now(), journal.Delivered{ID: "said:0"}); err != nil {
+	if _, err := n.Log.Append(t.Context(), ref, time.Now(), journal.MailDelivered{ID: "said:0"}); err != nil {
 		t.Fatal(err)
 	}
 	await(http.StatusCreated)

@@ -16,8 +16,8 @@ import (
 // ServerReport is what a server says of itself.
 type ServerReport = mcp.Report
 
-// ToolStanding is a server's tool and how it stands to what was approved.
-type ToolStanding = mcp.Standing
+// ToolStatus is a server's tool and how it stands to what was approved.
+type ToolStatus = mcp.ToolStatus
 
 // ToolState is how a tool stands to what was approved.
 type ToolState = mcp.State
@@ -31,12 +31,12 @@ const (
 	ToolUnusable = mcp.StateUnusable
 )
 
-// ServerDesk is where a person looks after the MCP servers of a project.
-type ServerDesk struct {
-	loaded  config.Loaded
-	project string
-	room    *enclosure
-	servers *toolServers
+// MCPManager is where a person looks after the MCP servers of a project.
+type MCPManager struct {
+	loaded    config.Loaded
+	project   string
+	sandboxes *sandboxes
+	servers   *toolServers
 }
 
 // ListedServer is a server of a list, with what it says or why it says nothing.
@@ -46,24 +46,24 @@ type ListedServer struct {
 	Err    error
 }
 
-// OpenServerDesk starts no server.
-func OpenServerDesk(loaded config.Loaded) *ServerDesk {
+// OpenMCPManager starts no server.
+func OpenMCPManager(loaded config.Loaded) *MCPManager {
 	quiet := slog.New(slog.DiscardHandler) // whoever sits here is told otherwise
-	room := newEnclosure(loaded.Settings.Sandbox)
-	return &ServerDesk{
-		loaded: loaded, project: loaded.Project(), room: room,
+	room := newSandboxes(loaded.Settings.Sandbox)
+	return &MCPManager{
+		loaded: loaded, project: loaded.Project(), sandboxes: room,
 		servers: newToolServers(loaded, os.LookupEnv, quiet, room, secret.New(os.Environ())),
 	}
 }
 
 // Close ends the servers that were looked at.
-func (d *ServerDesk) Close() error { return errors.Join(d.servers.close(), d.room.Close()) }
+func (d *MCPManager) Close() error { return errors.Join(d.servers.close(), d.sandboxes.Close()) }
 
 // Servers reads the files.
-func (d *ServerDesk) Servers() config.Servers { return d.loaded.Servers(d.project) }
+func (d *MCPManager) Servers() config.Servers { return d.loaded.Servers(d.project) }
 
 // List asks every server what it offers, all at once.
-func (d *ServerDesk) List(ctx context.Context) []ListedServer {
+func (d *MCPManager) List(ctx context.Context) []ListedServer {
 	var out []ListedServer
 	for _, s := range d.Servers().List {
 		out = append(out, ListedServer{Config: s})
@@ -80,7 +80,7 @@ func (d *ServerDesk) List(ctx context.Context) []ListedServer {
 }
 
 // Look asks one server what it offers.
-func (d *ServerDesk) Look(ctx context.Context, name string) (ListedServer, error) {
+func (d *MCPManager) Look(ctx context.Context, name string) (ListedServer, error) {
 	for _, s := range d.Servers().List {
 		if s.Name != name {
 			continue
@@ -96,15 +96,15 @@ func (d *ServerDesk) Look(ctx context.Context, name string) (ListedServer, error
 }
 
 // Approve pins the tools of a server as the report shows them.
-func (d *ServerDesk) Approve(s ListedServer) error { return d.servers.in(d.project).Approve(s.Report) }
+func (d *MCPManager) Approve(s ListedServer) error { return d.servers.in(d.project).Approve(s.Report) }
 
 // Add writes a server into the file of a scope and says where that is.
-func (d *ServerDesk) Add(scope config.ServerScope, name string, e config.ServerEntry) (string, error) {
+func (d *MCPManager) Add(scope config.ServerScope, name string, e config.ServerEntry) (string, error) {
 	return d.loaded.AddServer(scope, d.project, name, e)
 }
 
 // Remove takes a server out of its file, and back what was approved of it.
-func (d *ServerDesk) Remove(scope config.ServerScope, name string) (string, error) {
+func (d *MCPManager) Remove(scope config.ServerScope, name string) (string, error) {
 	file, err := d.loaded.RemoveServer(scope, d.project, name)
 	if err != nil {
 		return file, err

@@ -17,8 +17,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
 )
 
-// surroundings tells people of the settings and the files that a node has.
-type surroundings struct {
+// installationView tells people of the settings and the files that a node has.
+type installationView struct {
 	node      *Node
 	workspace string
 }
@@ -27,9 +27,9 @@ type surroundings struct {
 // not named stays with whoever runs the server.
 var shownSettings = []string{"fallbacks.", "models.", "permissions.", "retention.", "roles.", "serve.limits.", "worker."}
 
-// Settings implements api.Surroundings. On a server that several share nobody is told where files and
+// Settings implements api.Installation. On a server that several share nobody is told where files and
 // providers are.
-func (s surroundings) Settings(_ context.Context, _ api.Caller) (api.SettingsInfo, error) {
+func (s installationView) Settings(_ context.Context, _ api.Caller) (api.SettingsInfo, error) {
 	loaded, redact := s.node.options.Loaded, s.node.options.Vault.Redact
 	shared := loaded.Settings.Shared()
 	layer := func(key string) string {
@@ -73,7 +73,7 @@ func mode(loaded config.Loaded) string {
 }
 
 // hasKey reports whether a provider's key can be found. The key goes no further.
-func (s surroundings) hasKey(p config.Provider) bool {
+func (s installationView) hasKey(p config.Provider) bool {
 	if p.Key.IsZero() || s.node.options.Lookup == nil {
 		return false
 	}
@@ -100,9 +100,9 @@ const (
 // errEnough ends a walk.
 var errEnough = errors.New("enough was found")
 
-// Files implements api.Surroundings. Only a server on the person's own machine shows its files, and only
+// Files implements api.Installation. Only a server on the person's own machine shows its files, and only
 // those of the workspaces that it works for.
-func (s surroundings) Files(ctx context.Context, workspace, text string, most int) (api.FileList, error) {
+func (s installationView) Files(ctx context.Context, workspace, text string, most int) (api.FileList, error) {
 	if s.node.options.Loaded.Settings.Shared() {
 		return api.FileList{Reason: "a server that several share shows no files"}, nil
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // roomWith is what a node with these settings tells.
-func roomWith(t *testing.T, file string, workspace string) surroundings {
+func roomWith(t *testing.T, file string, workspace string) installationView {
 	t.Helper()
 	managed := t.TempDir()
 	if err := os.WriteFile(filepath.Join(managed, "retinue.yaml"), []byte(file), 0o600); err != nil {
@@ -27,7 +27,7 @@ func roomWith(t *testing.T, file string, workspace string) surroundings {
 		t.Fatal(err)
 	}
 	lookup := func(name string) (string, bool) { return "kanarienvogel-key", name == "THERE" }
-	return surroundings{workspace: workspace, node: &Node{options: NodeOptions{
+	return installationView{workspace: workspace, node: &Node{options: NodeOptions{
 		Loaded: loaded, Vault: secret.New(nil), Lookup: lookup, Workspaces: map[Workspace]string{LocalWorkspace(workspace): workspace},
 	}}}
 }

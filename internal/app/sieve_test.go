@@ -39,7 +39,7 @@ func TestNoPageIsAskedForWithASecret(t *testing.T) {
 	vault := secret.New([]string{"MODEL_KEY=sk-hidden-4455"})
 	servers := noServers(t)
 	servers.loaded, servers.vault = loaded, vault
-	shop := newWorkshop(where, newGrove(where, t.TempDir()), newEnclosure(loaded.Settings.Sandbox), servers, vault)
+	shop := newToolsets(where, newWorktrees(where, t.TempDir()), newSandboxes(loaded.Settings.Sandbox), servers, vault)
 	if shop.pages, err = pages(loaded.Settings.Web, func(string) (string, bool) { return "", false }); err != nil {
 		t.Fatal(err)
 	}

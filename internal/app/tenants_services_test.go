@@ -41,8 +41,8 @@ type neighbour struct {
 // shared is a worker that two tenants use. Their workspaces and trees have the same names.
 type shared struct {
 	t          *testing.T
-	shop       *workshop
-	grove      *grove
+	shop       *toolsets
+	worktrees  *worktrees
 	ours, them neighbour
 }
 
@@ -78,7 +78,7 @@ func TestTenantsShareNoWorker(t *testing.T) {
 			t.Errorf("a tool of another tenant's MCP server is offered: %.200s", what)
 		}
 	}
-	if patch, files, err := s.grove.Patch(t.Context(), s.ours.at, treeOf); err != nil || strings.Contains(patch+fmt.Sprint(files), birds) {
+	if patch, files, err := s.worktrees.Patch(t.Context(), s.ours.at, treeOf); err != nil || strings.Contains(patch+fmt.Sprint(files), birds) {
 		found++
 		t.Errorf("the patch of one tenant's tree is %q, %v", patch, err)
 	}
@@ -110,11 +110,11 @@ func newShared(t *testing.T) *shared {
 	if err != nil {
 		t.Fatal(err)
 	}
-	room := newEnclosure(loaded.Settings.Sandbox)
+	room := newSandboxes(loaded.Settings.Sandbox)
 	servers := newToolServers(loaded, os.LookupEnv, slog.New(slog.DiscardHandler), room, secret.New(nil))
 	t.Cleanup(func() { _ = servers.close() })
-	s.grove = newGrove(where, filepath.Join(base, "data"))
-	s.shop = newWorkshop(where, s.grove, room, servers, secret.New(nil))
+	s.worktrees = newWorktrees(where, filepath.Join(base, "data"))
+	s.shop = newToolsets(where, s.worktrees, room, servers, secret.New(nil))
 	for _, n := range []*neighbour{&s.ours, &s.them} {
 		word := "ours"
 		if n == &s.them {
@@ -149,11 +149,11 @@ func (s *shared) settle(n *neighbour, word string, servers *toolServers) {
 			t.Fatal(err)
 		}
 	}
-	store, err := s.grove.store(t.Context(), n.at)
+	store, err := s.worktrees.store(t.Context(), n.at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Plant(t.Context(), treeOf, ""); err != nil {
+	if err := store.Create(t.Context(), treeOf, ""); err != nil {
 		t.Fatal(err)
 	}
 	n.tree = store.Folder(treeOf)
@@ -162,7 +162,7 @@ func (s *shared) settle(n *neighbour, word string, servers *toolServers) {
 		name = "theirs.txt"
 	}
 	lay(filepath.Join(n.tree, name), word+" of an agent\n")
-	if n.patch, _, err = s.grove.Patch(t.Context(), n.at, treeOf); err != nil {
+	if n.patch, _, err = s.worktrees.Patch(t.Context(), n.at, treeOf); err != nil {
 		t.Fatal(err)
 	}
 	if n.cache, err = s.shop.cache(n.at); err != nil {

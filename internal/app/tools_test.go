@@ -29,7 +29,7 @@ func everyTool(t *testing.T) []tool.Definition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shop := newWorkshop(where, newGrove(where, t.TempDir()), newEnclosure(loaded.Settings.Sandbox), noServers(t), secret.New(nil))
+	shop := newToolsets(where, newWorktrees(where, t.TempDir()), newSandboxes(loaded.Settings.Sandbox), noServers(t), secret.New(nil))
 	key := func(string) (string, bool) { return "a key", true }
 	if shop.pages, err = pages(loaded.Settings.Web, key); err != nil {
 		t.Fatal(err)
@@ -116,5 +116,5 @@ func noServers(t *testing.T) *toolServers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newToolServers(loaded, os.LookupEnv, slog.New(slog.DiscardHandler), newEnclosure(loaded.Settings.Sandbox), secret.New(nil))
+	return newToolServers(loaded, os.LookupEnv, slog.New(slog.DiscardHandler), newSandboxes(loaded.Settings.Sandbox), secret.New(nil))
 }

@@ -23,7 +23,7 @@ func readPages(t *testing.T, text string, environ map[string]string) *tool.Set {
 		t.Fatal(err)
 	}
 	nowhere := func(Workspace) string { return "" }
-	shop := newWorkshop(nowhere, newGrove(nowhere, t.TempDir()), newEnclosure(loaded.Settings.Sandbox), noServers(t), secret.New(nil))
+	shop := newToolsets(nowhere, newWorktrees(nowhere, t.TempDir()), newSandboxes(loaded.Settings.Sandbox), noServers(t), secret.New(nil))
 	shop.pages, err = pages(loaded.Settings.Web, func(name string) (string, bool) {
 		value, ok := environ[name]
 		return value, ok

@@ -72,8 +72,8 @@ func (n *Node) resolve(ctx context.Context, at Workspace) error {
 	return &chat.Error{Code: chat.CodeInvalid, Message: "there is no workspace " + at.Name + "; " + known}
 }
 
-// Workspaces implements api.Surroundings.
-func (s surroundings) Workspaces(ctx context.Context, caller api.Caller) (out []api.WorkspaceInfo, err error) {
+// Workspaces implements api.Installation.
+func (s installationView) Workspaces(ctx context.Context, caller api.Caller) (out []api.WorkspaceInfo, err error) {
 	if s.node.people == nil {
 		for at := range s.node.options.Workspaces {
 			if at.Tenant == caller.Tenant {

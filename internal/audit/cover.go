@@ -56,12 +56,12 @@ func (c *Cover) Add(e Entry) {
 // Gaps are what the journal of a conversation has and the trail does not: decisions on approvals, by
 // call and digest, approvals that nobody gave, calls that must not happen twice, and hosts that calls reached. A conversation that was removed has none, nor has
 // one that was imported: what it tells of happened elsewhere, and is on a trail there.
-func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Place) (checked int, gaps []string, err error) {
-	if journal.Imported(place.Conversation) {
+func (c *Cover) Gaps(ctx context.Context, log journal.Reader, ref journal.Ref) (checked int, gaps []string, err error) {
+	if journal.Imported(ref.Conversation) {
 		return 0, nil, nil
 	}
 	for seq := int64(0); ; {
-		entries, err := log.Entries(ctx, place, seq, journal.PageMaxLimit)
+		entries, err := log.Entries(ctx, ref, seq, journal.PageMaxLimit)
 		if chat.CodeOf(err) == chat.CodeNotFound {
 			return checked, gaps, nil
 		}
@@ -74,32 +74,32 @@ func (c *Cover) Gaps(ctx context.Context, log journal.Reader, place journal.Plac
 				continue
 			}
 			switch r := e.Row.(type) {
-			case journal.Decided:
+			case journal.ApprovalDecided:
 				checked++
-				if !c.decided[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+digestOf(r)] {
-					gaps = append(gaps, fmt.Sprintf("%s, event %d: a decision on %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
+				if !c.decided[ref.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+digestOf(r)] {
+					gaps = append(gaps, fmt.Sprintf("%s, event %d: a decision on %s", ref.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
 				}
-			case journal.Closed:
+			case journal.ApprovalClosed:
 				if r.Status != "approved" {
 					continue
 				}
 				checked++
-				if !c.allowed[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+r.Scope] {
-					gaps = append(gaps, fmt.Sprintf("%s, event %d: nobody allowed the call %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
+				if !c.allowed[ref.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)+"\x00"+r.Scope] {
+					gaps = append(gaps, fmt.Sprintf("%s, event %d: nobody allowed the call %s", ref.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
 				}
-			case journal.Started:
+			case journal.ToolStarted:
 				if _, audited := recordOf(r); !audited {
 					continue
 				}
 				checked++
-				if !c.effects[place.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)] {
-					gaps = append(gaps, fmt.Sprintf("%s, event %d: the call %s", place.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
+				if !c.effects[ref.Conversation+"\x00"+ObjectOf(r.Agent, r.Call)] {
+					gaps = append(gaps, fmt.Sprintf("%s, event %d: the call %s", ref.Conversation, e.Seq, ObjectOf(r.Agent, r.Call)))
 				}
-			case journal.Reached:
+			case journal.HostReached:
 				record, _ := recordOf(r)
 				checked++
-				if !c.reached[place.Conversation+"\x00"+record.Object+"\x00"+record.Detail] {
-					gaps = append(gaps, fmt.Sprintf("%s, event %d: the call %s and %s", place.Conversation, e.Seq, record.Object, record.Detail))
+				if !c.reached[ref.Conversation+"\x00"+record.Object+"\x00"+record.Detail] {
+					gaps = append(gaps, fmt.Sprintf("%s, event %d: the call %s and %s", ref.Conversation, e.Seq, record.Object, record.Detail))
 				}
 			default: // nothing that needs an entry
 			}

@@ -30,68 +30,68 @@ func NewLog(log journal.Log, trail *Trail, source string) *Log {
 }
 
 // Append implements journal.Writer.
-func (l *Log) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+func (l *Log) Append(ctx context.Context, ref journal.Ref, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
 	var records []Record
 	rows = slices.Clone(rows)
 	for i, row := range rows {
 		r, ok := recordOf(row)
-		if !ok || !happens(place, r) {
+		if !ok || !happens(ref, r) {
 			continue
 		}
-		r = l.fill(ctx, place, row.Key(), r)
+		r = l.fill(ctx, ref, row.Key(), r)
 		records = append(records, r)
-		if d, ok := row.(journal.Decided); ok {
+		if d, ok := row.(journal.ApprovalDecided); ok {
 			d.Audit = r.Key
 			rows[i] = d
 		}
 	}
 	for _, r := range records {
-		if err := l.trail.Write(ctx, place.Tenant, r); err != nil {
+		if err := l.trail.Write(ctx, ref.Tenant, r); err != nil {
 			return nil, err
 		}
 	}
-	written, err := l.Log.Append(ctx, place, at, rows...)
+	written, err := l.Log.Append(ctx, ref, at, rows...)
 	if err != nil {
-		l.failed(ctx, place.Tenant, records, err)
+		l.failed(ctx, ref.Tenant, records, err)
 	}
 	return written, err
 }
 
 // Witnessed reports whether the trail has the decision as the journal has it: on the same call, about what was shown
 // and with the same arguments, yes or no, and as far.
-func (l *Log) Witnessed(ctx context.Context, place journal.Place, d journal.Decided) (bool, error) {
+func (l *Log) Witnessed(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (bool, error) {
 	if d.Audit == "" {
 		return false, nil
 	}
-	got, found, err := l.trail.Find(ctx, place.Tenant, d.Audit)
+	got, found, err := l.trail.Find(ctx, ref.Tenant, d.Audit)
 	if err != nil || !found {
 		return false, err
 	}
 	want, _ := recordOf(d)
-	return got.Action == want.Action && got.Outcome == Accepted && got.Conversation == place.Conversation &&
+	return got.Action == want.Action && got.Outcome == Accepted && got.Conversation == ref.Conversation &&
 		got.Object == want.Object && got.Digest == want.Digest && got.Detail == want.Detail, nil
 }
 
 // happens reports whether a row that means something to the trail means it here and now. In an imported
 // conversation only its removal does: all else in it was done elsewhere, and that it was brought here has an
 // entry of its own.
-func happens(place journal.Place, r Record) bool {
-	return r.Action == ActionDelete || !journal.Imported(place.Conversation)
+func happens(ref journal.Ref, r Record) bool {
+	return r.Action == ActionDelete || !journal.Imported(ref.Conversation)
 }
 
 // Erase implements journal.Writer. The entry says how much goes.
-func (l *Log) Erase(ctx context.Context, place journal.Place) error {
-	w, err := l.Weight(ctx, place)
+func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
+	w, err := l.Weight(ctx, ref)
 	if err != nil {
 		return err
 	}
-	r := l.fill(ctx, place, "erase", Record{Action: ActionErase, Detail: weighed(w)})
-	if err := l.trail.Write(ctx, place.Tenant, r); err != nil {
+	r := l.fill(ctx, ref, "erase", Record{Action: ActionErase, Detail: weighed(w)})
+	if err := l.trail.Write(ctx, ref.Tenant, r); err != nil {
 		return err
 	}
-	err = l.Log.Erase(ctx, place)
+	err = l.Log.Erase(ctx, ref)
 	if err != nil {
-		l.failed(ctx, place.Tenant, []Record{r}, err)
+		l.failed(ctx, ref.Tenant, []Record{r}, err)
 	}
 	return err
 }
@@ -107,14 +107,14 @@ func (l *Log) failed(ctx context.Context, tenant string, records []Record, err e
 
 // fill completes a record of a row. Its key is made of all it says, so that a command that is sent again
 // is one entry, and another person's is another.
-func (l *Log) fill(ctx context.Context, place journal.Place, key string, r Record) Record {
-	r.Outcome, r.Conversation = Accepted, place.Conversation
+func (l *Log) fill(ctx context.Context, ref journal.Ref, key string, r Record) Record {
+	r.Outcome, r.Conversation = Accepted, ref.Conversation
 	if by := ActorOf(ctx); by != (Actor{}) {
 		r.Actor = by
 	} else {
 		r.Actor.Source = l.source
 	}
-	r.Key = keyOf(place.Conversation, key, r)
+	r.Key = keyOf(ref.Conversation, key, r)
 	return r
 }
 
@@ -135,9 +135,9 @@ func recordOf(row journal.Row) (Record, bool) {
 		return Record{Action: ActionShare, Actor: Actor{User: r.By}}, true
 	case journal.Archived:
 		return Record{Action: ActionArchive, Actor: Actor{User: r.By}}, true
-	case journal.Said:
+	case journal.MessageReceived:
 		return Record{Action: ActionPost, Actor: Actor{User: r.By}, Object: r.ID, Detail: replyOf(r)}, true
-	case journal.Decided:
+	case journal.ApprovalDecided:
 		return Record{
 			Action: ActionDecide, Actor: Actor{User: r.By}, Object: ObjectOf(r.Agent, r.Call), Digest: digestOf(r),
 			Detail: fmt.Sprintf("allow=%t scope=%s", r.Allow, r.Scope),
@@ -146,9 +146,9 @@ func recordOf(row journal.Row) (Record, bool) {
 		return Record{
 			Action: ActionGrant, Object: ObjectOf(r.Agent, r.Call), Digest: journal.HashOf(r.Tool + "\n" + r.Pattern), Detail: "tool=" + r.Tool,
 		}, true
-	case journal.Posted:
+	case journal.MailPosted:
 		return ordered(r)
-	case journal.Started:
+	case journal.ToolStarted:
 		if r.Class != "once" && r.Class != "reconcilable" {
 			return Record{}, false
 		}
@@ -156,21 +156,21 @@ func recordOf(row journal.Row) (Record, bool) {
 			Action: ActionEffect, Object: ObjectOf(r.Agent, r.Call),
 			Detail: fmt.Sprintf("class=%s attempt=%d worker=%s", r.Class, r.Attempt, r.Worker),
 		}, true
-	case journal.Reached:
+	case journal.HostReached:
 		return Record{
 			Action: ActionReach, Object: ObjectOf(r.Agent, r.Call), Detail: "host=" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port)),
 		}, true
-	case journal.Titled, journal.Delivered, journal.Assigned, journal.Moved, journal.Finished, journal.Patched,
-		journal.TurnEnded, journal.Stepped, journal.Noted, journal.Spoke, journal.Voided, journal.Requested,
-		journal.Responded, journal.Resulted, journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed,
-		journal.Proposed, journal.Tainted, journal.Newer:
+	case journal.Titled, journal.MailDelivered, journal.TaskAssigned, journal.StatusChanged, journal.TaskEnded, journal.PatchKept,
+		journal.TurnEnded, journal.Stepped, journal.NoteAdded, journal.MessageAdded, journal.ReplyVoided, journal.ModelCalled,
+		journal.ModelReplied, journal.ToolReturned, journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered, journal.ApprovalRequested, journal.ApprovalClosed,
+		journal.EditProposed, journal.Tainted, journal.Newer:
 	}
 	return Record{}, false
 }
 
 // digestOf identifies what a person decided: what they were shown, and the arguments that they gave it
 // instead of those, if they did.
-func digestOf(r journal.Decided) string {
+func digestOf(r journal.ApprovalDecided) string {
 	if r.Args == "" {
 		return r.Hash
 	}
@@ -178,7 +178,7 @@ func digestOf(r journal.Decided) string {
 }
 
 // ordered is the record of a post that is a command by itself. The others go with a row that is.
-func ordered(r journal.Posted) (Record, bool) {
+func ordered(r journal.MailPosted) (Record, bool) {
 	_, rest, _ := strings.Cut(r.ID, ":")
 	switch r.Topic {
 	case "cancel":
@@ -189,7 +189,7 @@ func ordered(r journal.Posted) (Record, bool) {
 	return Record{}, false
 }
 
-func replyOf(r journal.Said) string {
+func replyOf(r journal.MessageReceived) string {
 	switch {
 	case r.InReplyTo == "":
 		return ""

@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	place = journal.Place{Tenant: "acme", Conversation: "c1"}
-	root  = journal.In{Agent: "main", Task: "main"}
+	ref  = journal.Ref{Tenant: "acme", Conversation: "c1"}
+	root = journal.In{Agent: "main", Task: "main"}
 )
 
 func trail(t *testing.T) *audit.Trail {
@@ -66,33 +66,33 @@ func TestCommandsLeaveTraces(t *testing.T) {
 	now := time.Now()
 	for range 2 {
 		for _, rows := range [][]journal.Row{
-			{journal.Opened{By: "ann", Workspace: "shop"}, journal.Assigned{In: root, Role: "main"}},
+			{journal.Opened{By: "ann", Workspace: "shop"}, journal.TaskAssigned{In: root, Role: "main"}},
 			{
-				journal.Said{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "the words are nobody's business"}}},
-				journal.Posted{ID: "said:m1", Topic: "said"},
+				journal.MessageReceived{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "the words are nobody's business"}}},
+				journal.MailPosted{ID: "said:m1", Topic: "said"},
 			},
-			{journal.Wanted{In: root, Call: "1.1", Tool: "shell", Hash: "d1"}},
-			{journal.Decided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
-			{journal.Proposed{In: root, Call: "1.3", Edit: "e", Args: `{"path":"a"}`, By: "ann"}},
-			{journal.Decided{In: root, Call: "1.3", Hash: "d1", Allow: true, Scope: "once", By: "ann", Args: `{"path":"a"}`}},
+			{journal.ApprovalRequested{In: root, Call: "1.1", Tool: "shell", Hash: "d1"}},
+			{journal.ApprovalDecided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
+			{journal.EditProposed{In: root, Call: "1.3", Edit: "e", Args: `{"path":"a"}`, By: "ann"}},
+			{journal.ApprovalDecided{In: root, Call: "1.3", Hash: "d1", Allow: true, Scope: "once", By: "ann", Args: `{"path":"a"}`}},
 			{journal.Stop("x1", "ann", "main")},
 		} {
-			if _, err := log.Append(ann, place, now, rows...); err != nil {
+			if _, err := log.Append(ann, ref, now, rows...); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, row := range []journal.Row{
-			journal.Started{In: root, Call: "1.1", Attempt: 1, Worker: "w", Class: "once"},
-			journal.Started{In: root, Call: "1.2", Attempt: 1, Worker: "w", Class: "pure"},
+			journal.ToolStarted{In: root, Call: "1.1", Attempt: 1, Worker: "w", Class: "once"},
+			journal.ToolStarted{In: root, Call: "1.2", Attempt: 1, Worker: "w", Class: "pure"},
 			journal.Archived{By: "ann"},
-			journal.Posted{ID: "erase:ann", Topic: "erase"},
+			journal.MailPosted{ID: "erase:ann", Topic: "erase"},
 		} {
-			if _, err := log.Append(t.Context(), place, now, row); err != nil {
+			if _, err := log.Append(t.Context(), ref, now, row); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := log.Erase(t.Context(), place); err != nil {
+	if err := log.Erase(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -118,15 +118,15 @@ func TestTheTrailComesFirst(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	opened := journal.Opened{By: "ann"}
-	if _, err := audit.NewLog(memory, gone, "node").Append(ended, place, time.Now(), opened); err == nil {
+	if _, err := audit.NewLog(memory, gone, "node").Append(ended, ref, time.Now(), opened); err == nil {
 		t.Error("a command was carried out that is not on the trail")
 	}
-	if _, err := memory.Snapshot(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+	if _, err := memory.Snapshot(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("a conversation without a trace: %v", err)
 	}
 	trail := trail(t)
 	log := audit.NewLog(memory, trail, "node")
-	if _, err := log.Append(t.Context(), place, time.Now(), journal.Archived{By: "ann"}); err == nil {
+	if _, err := log.Append(t.Context(), ref, time.Now(), journal.Archived{By: "ann"}); err == nil {
 		t.Fatal("a conversation that does not exist was archived")
 	}
 	want := []string{
@@ -143,20 +143,20 @@ func TestGapsAreFound(t *testing.T) {
 	log := audit.NewLog(memory, trail, "node")
 	put := func(to journal.Writer, row journal.Row) {
 		t.Helper()
-		if _, err := to.Append(t.Context(), place, time.Now().Add(time.Second), row); err != nil {
+		if _, err := to.Append(t.Context(), ref, time.Now().Add(time.Second), row); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put(log, journal.Opened{By: "ann"})
-	put(log, journal.Assigned{In: root, Role: "main"})
+	put(log, journal.TaskAssigned{In: root, Role: "main"})
 	for i, to := range []journal.Writer{log, memory} {
 		call := fmt.Sprintf("1.%d", i+1)
-		put(to, journal.Wanted{In: root, Call: call, Tool: "shell", Hash: "d"})
-		put(to, journal.Decided{In: root, Call: call, Hash: "d", By: "ann"})
-		put(to, journal.Started{In: root, Call: call, Attempt: 1, Class: "once"})
+		put(to, journal.ApprovalRequested{In: root, Call: call, Tool: "shell", Hash: "d"})
+		put(to, journal.ApprovalDecided{In: root, Call: call, Hash: "d", By: "ann"})
+		put(to, journal.ToolStarted{In: root, Call: call, Attempt: 1, Class: "once"})
 	}
 	// the trail tells of these arguments, the journal of others
-	edited := journal.Decided{In: root, Call: "1.3", Hash: "d", Allow: true, By: "ann", Args: `{"path":"a"}`}
+	edited := journal.ApprovalDecided{In: root, Call: "1.3", Hash: "d", Allow: true, By: "ann", Args: `{"path":"a"}`}
 	other := edited
 	other.Args = `{"path":"b"}`
 	put(memory, other)
@@ -165,7 +165,7 @@ func TestGapsAreFound(t *testing.T) {
 	if _, err := audit.Verify(t.Context(), trail, "acme", nil, cover.Add); err != nil {
 		t.Fatal(err)
 	}
-	checked, gaps, err := cover.Gaps(t.Context(), memory, place)
+	checked, gaps, err := cover.Gaps(t.Context(), memory, ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,36 +240,36 @@ func TestADecisionIsWitnessed(t *testing.T) {
 	wall := measure.NewWall(t, "1.3")
 	log := audit.NewLog(journaltest.NewMemory(), trail(t), "test")
 	ctx := t.Context()
-	given := journal.Decided{In: root, Call: "1.0", Hash: "shown", Allow: true, Scope: "once", By: "ann"}
-	if _, err := log.Append(ctx, place, time.Now(), journal.Opened{By: "ann"}, journal.Assigned{In: root, Role: "main"}, given); err != nil {
+	given := journal.ApprovalDecided{In: root, Call: "1.0", Hash: "shown", Allow: true, Scope: "once", By: "ann"}
+	if _, err := log.Append(ctx, ref, time.Now(), journal.Opened{By: "ann"}, journal.TaskAssigned{In: root, Role: "main"}, given); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := log.Find(ctx, place, given.Key())
+	entries, err := log.Find(ctx, ref, given.Key())
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	kept, _ := entries[0].Row.(journal.Decided)
-	if ok, err := log.Witnessed(ctx, place, kept); !ok || err != nil {
+	kept, _ := entries[0].Row.(journal.ApprovalDecided)
+	if ok, err := log.Witnessed(ctx, ref, kept); !ok || err != nil {
 		t.Errorf("%+v is not witnessed: %v", kept, err)
 	}
-	denied := journal.Decided{In: root, Call: "2.0", Hash: "shown", Scope: "once", By: "ann"}
-	if _, err := log.Append(ctx, place, time.Now(), denied); err != nil {
+	denied := journal.ApprovalDecided{In: root, Call: "2.0", Hash: "shown", Scope: "once", By: "ann"}
+	if _, err := log.Append(ctx, ref, time.Now(), denied); err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := journal.Place{Tenant: "acme", Conversation: "c2"}
-	for name, forge := range map[string]func(d *journal.Decided, at *journal.Place){
-		"never written":        func(d *journal.Decided, _ *journal.Place) { d.Audit = "0123456789abcdef" },
-		"without an entry":     func(d *journal.Decided, _ *journal.Place) { d.Audit = "" },
-		"another call":         func(d *journal.Decided, _ *journal.Place) { d.Call = "2.0" },
-		"another agent":        func(d *journal.Decided, _ *journal.Place) { d.Agent = "main/1.0.0" },
-		"something else shown": func(d *journal.Decided, _ *journal.Place) { d.Hash = "other" },
-		"other arguments":      func(d *journal.Decided, _ *journal.Place) { d.Args = "{}" },
-		"farther":              func(d *journal.Decided, _ *journal.Place) { d.Scope = "chat" },
-		"a no for a yes":       func(d *journal.Decided, _ *journal.Place) { d.Allow = false },
-		"another conversation": func(_ *journal.Decided, at *journal.Place) { *at = elsewhere },
-		"another tenant":       func(_ *journal.Decided, at *journal.Place) { at.Tenant = "other" },
+	elsewhere := journal.Ref{Tenant: "acme", Conversation: "c2"}
+	for name, forge := range map[string]func(d *journal.ApprovalDecided, at *journal.Ref){
+		"never written":        func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Audit = "0123456789abcdef" },
+		"without an entry":     func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Audit = "" },
+		"another call":         func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Call = "2.0" },
+		"another agent":        func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Agent = "main/1.0.0" },
+		"something else shown": func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Hash = "other" },
+		"other arguments":      func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Args = "{}" },
+		"farther":              func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Scope = "chat" },
+		"a no for a yes":       func(d *journal.ApprovalDecided, _ *journal.Ref) { d.Allow = false },
+		"another conversation": func(_ *journal.ApprovalDecided, at *journal.Ref) { *at = elsewhere },
+		"another tenant":       func(_ *journal.ApprovalDecided, at *journal.Ref) { at.Tenant = "other" },
 	} {
-		forged, at := kept, place
+		forged, at := kept, ref
 		forge(&forged, &at)
 		ok, err := log.Witnessed(ctx, at, forged)
 		wall.Try(ok || err != nil, "%s: witnessed %t, %v", name, ok, err)
@@ -284,28 +284,28 @@ func TestAnApprovalThatNobodyGaveIsFound(t *testing.T) {
 	ctx := t.Context()
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.Assigned{In: root, Role: "main"},
-		journal.Decided{In: root, Call: "1.0", Hash: "h", Allow: true, Scope: "once", By: "ann"},
-		journal.Closed{In: root, Call: "1.0", Status: "approved", Scope: "once", By: "ann"},
-		journal.Decided{In: root, Call: "2.0", Hash: "h", Allow: true, Scope: "once", By: "ann"},
-		journal.Closed{In: root, Call: "2.0", Status: "approved", Scope: "chat", By: "ann"},
-		journal.Closed{In: root, Call: "3.0", Status: "approved", Scope: "once", By: "boss"},
-		journal.Closed{In: root, Call: "4.0", Status: "denied", By: "ann"},
+		journal.TaskAssigned{In: root, Role: "main"},
+		journal.ApprovalDecided{In: root, Call: "1.0", Hash: "h", Allow: true, Scope: "once", By: "ann"},
+		journal.ApprovalClosed{In: root, Call: "1.0", Status: "approved", Scope: "once", By: "ann"},
+		journal.ApprovalDecided{In: root, Call: "2.0", Hash: "h", Allow: true, Scope: "once", By: "ann"},
+		journal.ApprovalClosed{In: root, Call: "2.0", Status: "approved", Scope: "chat", By: "ann"},
+		journal.ApprovalClosed{In: root, Call: "3.0", Status: "approved", Scope: "once", By: "boss"},
+		journal.ApprovalClosed{In: root, Call: "4.0", Status: "denied", By: "ann"},
 	}
 	for _, row := range rows {
-		if _, err := log.Append(ctx, place, time.Now(), row); err != nil {
+		if _, err := log.Append(ctx, ref, time.Now(), row); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cover := audit.NewCover()
-	entries, err := tr.Read(ctx, place.Tenant, 0, 1000)
+	entries, err := tr.Read(ctx, ref.Tenant, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		cover.Add(e)
 	}
-	_, gaps, err := cover.Gaps(ctx, memory, place)
+	_, gaps, err := cover.Gaps(ctx, memory, ref)
 	if err != nil {
 		t.Fatal(err)
 	}

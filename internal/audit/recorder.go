@@ -76,7 +76,7 @@ func (d *Recorder) Deny(tenant string, by Actor, why string) {
 	}
 	w.written++
 	d.queue = append(d.queue, refusal{tenant: tenant, record: Record{Action: ActionDeny, Outcome: Denied, Actor: by, Detail: why}})
-	d.poke()
+	d.nudge()
 }
 
 // summarise puts the refusals that got no entry of their own into one.
@@ -87,10 +87,10 @@ func (d *Recorder) summarise(tenant string, w *refusals) {
 	d.queue = append(d.queue, refusal{tenant: tenant, record: Record{
 		Action: ActionDeny, Outcome: Denied, Actor: Actor{Source: "api"}, Detail: fmt.Sprintf("and %d more within a minute", w.more),
 	}})
-	d.poke()
+	d.nudge()
 }
 
-func (d *Recorder) poke() {
+func (d *Recorder) nudge() {
 	select {
 	case d.wake <- struct{}{}:
 	default: // it is about to look

@@ -15,21 +15,21 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// newCounter is a hall whose server carries out one command at a time, and somebody who has come in.
-func newCounter(t *testing.T) (context.Context, *Hall) {
+// newCounter is a service whose server carries out one command at a time, and somebody who has come in.
+func newCounter(t *testing.T) (context.Context, *Service) {
 	t.Helper()
 	r := newRoom(t)
-	r.write(journal.Wanted{In: r.main, Call: "1", Tool: "shell", Hash: "h"})
-	return r.counter(apitest.Desk{Log: r.log})
+	r.write(journal.ApprovalRequested{In: r.main, Call: "1", Tool: "shell", Hash: "h"})
+	return r.counter(apitest.Commands{Log: r.log})
 }
 
-// counter is a hall where these commands are carried out, one at a time, and somebody who has come in.
-func (r *room) counter(commands api.Commands) (context.Context, *Hall) {
+// counter is a service where these commands are carried out, one at a time, and somebody who has come in.
+func (r *room) counter(commands api.Commands) (context.Context, *Service) {
 	t := r.t
 	t.Helper()
 	server := api.New(api.Options{
 		Log: r.log, Bus: r.bus, Commands: commands, Limits: api.Limits{Commands: 1},
-		Door: api.Local{Tenant: "t", User: "ada", Token: "rtl_bridge"},
+		Authenticator: api.Local{Tenant: "t", User: "ada", Token: "rtl_bridge"},
 	})
 	t.Cleanup(server.Close)
 	var inside context.Context
@@ -48,22 +48,22 @@ func (r *room) counter(commands api.Commands) (context.Context, *Hall) {
 
 // TestMessagesAreAdmittedLikeCommands says something while the server has its hands full, and then again.
 func TestMessagesAreAdmittedLikeCommands(t *testing.T) {
-	ctx, hall := newCounter(t)
-	inner, leave, err := hall.desk.Admit(ctx)
+	ctx, service := newCounter(t)
+	inner, leave, err := service.commander.Admit(ctx)
 	if _, bounded := inner.Deadline(); err != nil || !bounded {
 		t.Fatalf("the first is not admitted: %v", err)
 	}
 	m := Message{Key: "key-1", Text: "Hello", Conversation: "c"}
-	_, err = hall.Post(ctx, m)
+	_, err = service.Post(ctx, m)
 	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != "unavailable" || p.Wait <= 0 {
 		t.Errorf("a second one: %v", err)
 	}
 	leave()
-	x, err := hall.Post(ctx, m)
+	x, err := service.Post(ctx, m)
 	if err != nil || x.Asked != "Hello" {
 		t.Errorf("the same once there is room: %+v, %v", x, err)
 	}
-	_, leave, err = hall.desk.Admit(ctx)
+	_, leave, err = service.commander.Admit(ctx)
 	if err != nil {
 		t.Errorf("whoever waits for an answer is in the way: %v", err)
 	}
@@ -72,21 +72,21 @@ func TestMessagesAreAdmittedLikeCommands(t *testing.T) {
 
 // TestOtherWiresHaveTheLimitsOfTheDocument sends more than its routes would take.
 func TestOtherWiresHaveTheLimitsOfTheDocument(t *testing.T) {
-	ctx, hall := newCounter(t)
-	x, err := hall.Post(ctx, Message{Key: "key-1", Text: strings.Repeat("ä", 200_000), Conversation: "c"})
+	ctx, service := newCounter(t)
+	x, err := service.Post(ctx, Message{Key: "key-1", Text: strings.Repeat("ä", 200_000), Conversation: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("n", 129)
-	_, place := hall.Post(ctx, Message{Key: "key-2", Text: "Hello", Conversation: long})
-	_, named := hall.Find(ctx, Name{Conversation: long, Message: "m"})
-	_, listed := hall.Names(ctx, long, 1)
-	_, text := hall.Post(ctx, Message{Key: "key-3", Text: strings.Repeat("ä", 200_001), Conversation: "c"})
+	_, place := service.Post(ctx, Message{Key: "key-2", Text: "Hello", Conversation: long})
+	_, named := service.Find(ctx, Name{Conversation: long, Message: "m"})
+	_, listed := service.Names(ctx, long, 1)
+	_, text := service.Post(ctx, Message{Key: "key-3", Text: strings.Repeat("ä", 200_001), Conversation: "c"})
 	approval := api.ApprovalID("main", "1")
 	for what, err := range map[string]error{
 		"an id": place, "an id to find": named, "an id to list": listed, "a text": text,
-		"an answer": hall.Answer(ctx, x, "key-4", strings.Repeat("a", 200_001)),
-		"a note": hall.Decide(ctx, x, "key-5", api.Verdict{
+		"an answer": service.Answer(ctx, x, "key-4", strings.Repeat("a", 200_001)),
+		"a note": service.Decide(ctx, x, "key-5", api.Verdict{
 			Approval: approval, Hash: "h", Scope: "once", Note: strings.Repeat("n", 2_001),
 		}),
 	} {

@@ -29,8 +29,8 @@ const (
 	AskApproval = "approval"
 )
 
-// Asks are what an errand waits for.
-func (x *Errand) Asks(pending []progress.Pending) []Ask {
+// Asks are what a user turn waits for.
+func (x *UserTurn) Asks(pending []progress.Pending) []Ask {
 	out := make([]Ask, 0, len(pending))
 	for _, p := range pending {
 		a := Ask{

@@ -1,9 +1,9 @@
-// Package bridge lets programs that speak other wires talk to the orchestrator. An Errand is one
+// Package bridge lets programs that speak other wires talk to the orchestrator. A user turn is one
 // message of a person and all that comes of it, read from the journal; the packages below put it into
 // the words of one wire each.
 //
-// It keeps nothing: an errand is found again by its conversation and its message, on any server.
-// What it writes goes through the api's desk. It imports api, chat, progress and the ports journal and
+// It keeps nothing: a user turn is found again by its conversation and its message, on any server.
+// What it writes goes through the api's commander. It imports api, chat, progress and the ports journal and
 // live.
 package bridge
 
@@ -26,41 +26,41 @@ type Speaker struct {
 	Description string
 }
 
-// Cast knows the roles that talk to people.
-type Cast interface {
+// Speakers knows the roles that talk to people.
+type Speakers interface {
 	// Speakers lists them for a workspace, main first.
 	Speakers(ctx context.Context, workspace string) ([]Speaker, error)
 }
 
-// Options are what a hall is made of.
+// Options are what a service is made of.
 type Options struct {
 	Server *api.Server
 	Log    journal.Reader
 	Bus    live.Bus
-	Cast   Cast
+	Cast   Speakers
 	// Poll is how often a watched conversation is looked at without being told to.
 	Poll time.Duration
 	Now  func() time.Time
 }
 
-// Hall is where errands take place.
-type Hall struct {
+// Service is where user turns take place.
+type Service struct {
 	Options
-	desk api.Desk
+	commander api.Commander
 }
 
 // defaultPoll is how often is looked although no notice came.
 const defaultPoll = 2 * time.Second
 
-// New makes a hall.
-func New(o Options) *Hall {
+// New makes a service.
+func New(o Options) *Service {
 	if o.Poll == 0 {
 		o.Poll = defaultPoll
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Hall{Options: o, desk: o.Server.Desk()}
+	return &Service{Options: o, commander: o.Server.Commander()}
 }
 
 // Message is what a person says over another wire.
@@ -77,27 +77,27 @@ type Message struct {
 
 // Post says something and returns what comes of it, which is heard from then on until the request
 // ends. What was posted before under the same key is found again.
-func (h *Hall) Post(request context.Context, m Message) (*Errand, error) {
-	ctx, leave, err := h.desk.Admit(request)
+func (h *Service) Post(request context.Context, m Message) (*UserTurn, error) {
+	ctx, leave, err := h.commander.Admit(request)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	place, err := h.desk.Place(ctx, m.Conversation)
+	ref, err := h.commander.Place(ctx, m.Conversation)
 	if err != nil {
 		return nil, err
 	}
 	if m.Conversation == "" {
-		if place, err = h.desk.Begin(ctx, m.Key, api.Talk{Role: m.Role, Workspace: m.Workspace}); err != nil {
+		if ref, err = h.commander.Begin(ctx, m.Key, api.NewConversation{Role: m.Role, Workspace: m.Workspace}); err != nil {
 			return nil, err
 		}
 	}
-	state, err := h.Log.Snapshot(ctx, place)
+	state, err := h.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	id := h.desk.MessageID(ctx, place, m.Key)
-	said, _, err := h.said(ctx, place, id)
+	id := h.commander.MessageID(ctx, ref, m.Key)
+	said, _, err := h.said(ctx, ref, id)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +105,11 @@ func (h *Hall) Post(request context.Context, m Message) (*Errand, error) {
 	if said.ID == "" && m.Answers {
 		question = firstQuestion(state)
 	}
-	reader := h.listen(request, place)
-	if err := h.desk.Say(ctx, place, m.Key, m.Text, question); err != nil {
+	reader := h.listen(request, ref)
+	if err := h.commander.Say(ctx, ref, m.Key, m.Text, question); err != nil {
 		return nil, err
 	}
-	x, err := h.errand(ctx, place, id, state)
+	x, err := h.userTurn(ctx, ref, id, state)
 	if err != nil {
 		return nil, err
 	}
@@ -117,43 +117,43 @@ func (h *Hall) Post(request context.Context, m Message) (*Errand, error) {
 	return x, nil
 }
 
-// Find returns the errand that a message began.
-func (h *Hall) Find(ctx context.Context, name Name) (*Errand, error) {
-	place, err := h.desk.Place(ctx, name.Conversation)
+// Find returns the user turn that a message began.
+func (h *Service) Find(ctx context.Context, name Name) (*UserTurn, error) {
+	ref, err := h.commander.Place(ctx, name.Conversation)
 	if err != nil {
 		return nil, err
 	}
-	state, err := h.Log.Snapshot(ctx, place)
+	state, err := h.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return h.errand(ctx, place, name.Message, state)
+	return h.userTurn(ctx, ref, name.Message, state)
 }
 
-// Decide allows or denies a call that an errand waits for.
-func (h *Hall) Decide(request context.Context, x *Errand, key string, v api.Verdict) error {
-	ctx, leave, err := h.desk.Admit(request)
+// Decide allows or denies a call that a user turn waits for.
+func (h *Service) Decide(request context.Context, x *UserTurn, key string, v api.Verdict) error {
+	ctx, leave, err := h.commander.Admit(request)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	x.listen(request)
-	return h.desk.Decide(ctx, x.place, key, v)
+	return h.commander.Decide(ctx, x.ref, key, v)
 }
 
-// Answer says something in an errand that is under way: the answer to its oldest question, if it
+// Answer says something in a user turn that is under way: the answer to its oldest question, if it
 // has asked one.
-func (h *Hall) Answer(request context.Context, x *Errand, key, text string) error {
-	ctx, leave, err := h.desk.Admit(request)
+func (h *Service) Answer(request context.Context, x *UserTurn, key, text string) error {
+	ctx, leave, err := h.commander.Admit(request)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	state, err := h.Log.Snapshot(ctx, x.place)
+	state, err := h.Log.Snapshot(ctx, x.ref)
 	if err != nil {
 		return err
 	}
-	said, _, err := h.said(ctx, x.place, h.desk.MessageID(ctx, x.place, key))
+	said, _, err := h.said(ctx, x.ref, h.commander.MessageID(ctx, x.ref, key))
 	if err != nil {
 		return err
 	}
@@ -162,22 +162,22 @@ func (h *Hall) Answer(request context.Context, x *Errand, key, text string) erro
 		question = firstQuestion(state)
 	}
 	x.listen(request)
-	return h.desk.Say(ctx, x.place, key, text, question)
+	return h.commander.Say(ctx, x.ref, key, text, question)
 }
 
-// Said reports whether the message of a key has been said in an errand's conversation.
-func (h *Hall) Said(ctx context.Context, x *Errand, key string) bool {
-	said, _, err := h.said(ctx, x.place, h.desk.MessageID(ctx, x.place, key))
+// Said reports whether the message of a key has been said in a user turn's conversation.
+func (h *Service) Said(ctx context.Context, x *UserTurn, key string) bool {
+	said, _, err := h.said(ctx, x.ref, h.commander.MessageID(ctx, x.ref, key))
 	return err == nil && said.ID != ""
 }
 
-// Names lists the errands of a conversation, the last first.
-func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Name, error) {
-	place, err := h.desk.Place(ctx, conversation)
+// Names lists the user turns of a conversation, the last first.
+func (h *Service) Names(ctx context.Context, conversation string, limit int) ([]Name, error) {
+	ref, err := h.commander.Place(ctx, conversation)
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.Log.Chat(ctx, place, journal.Page{Limit: journal.PageMaxLimit})
+	list, err := h.Log.Chat(ctx, ref, journal.Page{Limit: journal.PageMaxLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -190,50 +190,50 @@ func (h *Hall) Names(ctx context.Context, conversation string, limit int) ([]Nam
 	return out, nil
 }
 
-// Cancel stops everything in the errand's conversation.
-func (h *Hall) Cancel(ctx context.Context, x *Errand, key string) error {
-	ctx, leave, err := h.desk.Admit(ctx)
+// Cancel stops everything in the user turn's conversation.
+func (h *Service) Cancel(ctx context.Context, x *UserTurn, key string) error {
+	ctx, leave, err := h.commander.Admit(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return h.desk.Cancel(ctx, x.place, key)
+	return h.commander.Cancel(ctx, x.ref, key)
 }
 
 // said looks a message up; its id is empty if it has not been said.
-func (h *Hall) said(ctx context.Context, place journal.Place, id string) (journal.Said, journal.Entry, error) {
-	entries, err := h.Log.Find(ctx, place, journal.Said{ID: id}.Key())
+func (h *Service) said(ctx context.Context, ref journal.Ref, id string) (journal.MessageReceived, journal.Entry, error) {
+	entries, err := h.Log.Find(ctx, ref, journal.MessageReceived{ID: id}.Key())
 	if err != nil || len(entries) == 0 {
-		return journal.Said{}, journal.Entry{}, err
+		return journal.MessageReceived{}, journal.Entry{}, err
 	}
-	said, _ := entries[0].Row.(journal.Said) // nothing else has this key
+	said, _ := entries[0].Row.(journal.MessageReceived) // nothing else has this key
 	return said, entries[0], nil
 }
 
 // firstQuestion is the oldest question that waits for a person, empty if none does.
 func firstQuestion(state journal.Snapshot) string {
-	i := slices.IndexFunc(state.Questions, func(q journal.Question) bool { return q.Status == journal.QuestionRelayed })
+	i := slices.IndexFunc(state.Questions, func(q journal.Question) bool { return q.Status == journal.QuestionStatusRelayed })
 	if i < 0 {
 		return ""
 	}
 	return state.Questions[i].ID
 }
 
-// errand prepares to read what came of a message. The state may be older or younger than it.
-func (h *Hall) errand(ctx context.Context, place journal.Place, id string, state journal.Snapshot) (*Errand, error) {
-	said, entry, err := h.said(ctx, place, id)
+// userTurn prepares to read what came of a message. The state may be older or younger than it.
+func (h *Service) userTurn(ctx context.Context, ref journal.Ref, id string, state journal.Snapshot) (*UserTurn, error) {
+	said, entry, err := h.said(ctx, ref, id)
 	if err != nil {
 		return nil, err
 	}
 	if said.ID == "" {
 		return nil, journal.NotFound()
 	}
-	x := &Errand{
-		Name: Name{Conversation: place.Conversation, Message: id}, At: entry.At, Asked: journal.Words(said.Parts),
-		hall: h, place: place, after: min(state.Conversation.Seq, entry.Seq-1), tree: progress.New(place.Conversation, id),
+	x := &UserTurn{
+		Name: Name{Conversation: ref.Conversation, Message: id}, At: entry.At, Asked: journal.Words(said.Parts),
+		service: h, ref: ref, after: min(state.Conversation.Seq, entry.Seq-1), tree: progress.New(ref.Conversation, id),
 		texts: map[string]string{}, turns: map[int]string{}, settled: map[string]bool{},
 	}
-	open, err := h.Log.Find(ctx, place, progress.Open(state)...)
+	open, err := h.Log.Find(ctx, ref, progress.Open(state)...)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (h *Hall) errand(ctx context.Context, place journal.Place, id string, state
 	return x, nil
 }
 
-// Name names an errand among all of a tenant.
+// Name names a user turn among all of a tenant.
 type Name struct{ Conversation, Message string }
 
 // String writes a name so that ParseName reads it.

@@ -25,8 +25,8 @@ func (e *early) Subscribe(ctx context.Context, topic live.Topic) (*live.Reader, 
 // listen begins to hear a conversation, until ctx ends. It comes before a command: of a reply whose
 // first delta is missed, nothing can be told until it is on record. A bus that has no reader for it
 // is asked again by whoever watches.
-func (h *Hall) listen(ctx context.Context, place journal.Place) *live.Reader {
-	r, err := h.Bus.Subscribe(ctx, live.Topic(place))
+func (h *Service) listen(ctx context.Context, ref journal.Ref) *live.Reader {
+	r, err := h.Bus.Subscribe(ctx, live.Topic(ref))
 	if err != nil {
 		return nil
 	}
@@ -35,21 +35,21 @@ func (h *Hall) listen(ctx context.Context, place journal.Place) *live.Reader {
 }
 
 // listen keeps what is heard from now on for Watch.
-func (x *Errand) listen(ctx context.Context) {
+func (x *UserTurn) listen(ctx context.Context) {
 	if x.reader == nil {
-		x.reader = x.hall.listen(ctx, x.place)
+		x.reader = x.service.listen(ctx, x.ref)
 	}
 }
 
 // heard is where Watch goes on hearing.
-func (x *Errand) heard() live.Bus {
-	bus := &early{Bus: x.hall.Bus, reader: x.reader}
+func (x *UserTurn) heard() live.Bus {
+	bus := &early{Bus: x.service.Bus, reader: x.reader}
 	x.reader = nil
 	return bus
 }
 
 // unhear drops what was heard and not told. What comes later is heard by Watch.
-func (x *Errand) unhear() {
+func (x *UserTurn) unhear() {
 	if x.reader != nil {
 		x.reader.Close()
 		x.reader = nil

@@ -16,20 +16,20 @@ import (
 
 // brisk carries commands out, and the orchestrator has begun to answer before they return.
 type brisk struct {
-	apitest.Desk
+	apitest.Commands
 	answer func()
 }
 
 // Say implements api.Commands.
-func (b brisk) Say(ctx context.Context, place journal.Place, s api.Said) error {
+func (b brisk) Say(ctx context.Context, ref journal.Ref, s api.Said) error {
 	defer b.answer()
-	return b.Desk.Say(ctx, place, s)
+	return b.Commands.Say(ctx, ref, s)
 }
 
 // Decide implements api.Commands.
-func (b brisk) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+func (b brisk) Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error {
 	defer b.answer()
-	return b.Desk.Decide(ctx, place, d)
+	return b.Commands.Decide(ctx, ref, d)
 }
 
 var errEnough = errors.New("a message is on record")
@@ -45,26 +45,26 @@ func enough(n News) error {
 // TestWhatIsSaidAtOnceIsHeard lets the first words of an answer be on their way before anybody can
 // watch. Without them, nothing more of it could be told.
 func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
-	for name, give := range map[string]func(*room, context.Context, *Hall) (*Errand, error){
-		"a message": func(_ *room, ctx context.Context, h *Hall) (*Errand, error) {
+	for name, give := range map[string]func(*room, context.Context, *Service) (*UserTurn, error){
+		"a message": func(_ *room, ctx context.Context, h *Service) (*UserTurn, error) {
 			return h.Post(ctx, Message{Key: "key-1", Text: "And?", Conversation: "c"})
 		},
-		"an answer": func(r *room, ctx context.Context, h *Hall) (*Errand, error) {
+		"an answer": func(r *room, ctx context.Context, h *Service) (*UserTurn, error) {
 			x := r.find("m1")
 			return x, h.Answer(ctx, x, "key-1", "Yes.")
 		},
-		"a decision": func(r *room, ctx context.Context, h *Hall) (*Errand, error) {
-			r.write(journal.Wanted{In: r.main, Call: "1", Tool: "shell", Hash: "h"})
+		"a decision": func(r *room, ctx context.Context, h *Service) (*UserTurn, error) {
+			r.write(journal.ApprovalRequested{In: r.main, Call: "1", Tool: "shell", Hash: "h"})
 			x := r.find("m1")
 			return x, h.Decide(ctx, x, "key-1", api.Verdict{Approval: api.ApprovalID("main", "1"), Hash: "h", Allow: true, Scope: "once"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRoom(t)
-			inside, hall := r.counter(brisk{apitest.Desk{Log: r.log}, func() { r.delta(0, "Be") }})
+			inside, service := r.counter(brisk{apitest.Commands{Log: r.log}, func() { r.delta(0, "Be") }})
 			ctx, stop := context.WithTimeout(inside, time.Minute)
 			defer stop()
-			x, err := give(r, ctx, hall)
+			x, err := give(r, ctx, service)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,20 +93,20 @@ func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
 // TestASummaryThatIsOverIsNotTold has the model sum up and go on before anybody watches.
 func TestASummaryThatIsOverIsNotTold(t *testing.T) {
 	r := newRoom(t)
-	inside, hall := r.counter(apitest.Desk{Log: r.log})
+	inside, service := r.counter(apitest.Commands{Log: r.log})
 	ctx, stop := context.WithTimeout(inside, time.Minute)
 	defer stop()
-	x, err := hall.Post(ctx, Message{Key: "key-1", Text: "And?", Conversation: "c"})
+	x, err := service.Post(ctx, Message{Key: "key-1", Text: "And?", Conversation: "c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.write(journal.Requested{In: r.main, Call: "1.1", Type: journal.RequestCompaction, Turn: 1})
+	r.write(journal.ModelCalled{In: r.main, Call: "1.1", Type: journal.RequestCompaction, Turn: 1})
 	r.delta(0, "They spoke of the sea.")
-	r.write(journal.Requested{In: r.main, Call: "2.1", Type: journal.RequestContinuation, Turn: 2})
+	r.write(journal.ModelCalled{In: r.main, Call: "2.1", Type: journal.RequestContinuation, Turn: 2})
 	<-r.bus.joined // by the post
 	go func() {
 		<-r.bus.joined // by who watches
-		r.write(journal.Spoke{In: r.main, Turn: 2, Message: chat.Message{ID: "t2", Speaker: chat.Assistant, Parts: words("Because.")}})
+		r.write(journal.MessageAdded{In: r.main, Turn: 2, Message: chat.Message{ID: "t2", Speaker: chat.Assistant, Parts: words("Because.")}})
 	}()
 	var got []News
 	_, err = x.Watch(ctx, func(n News) error {

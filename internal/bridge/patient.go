@@ -41,19 +41,19 @@ func (p *Patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 // disconnectTime is how long the command may take that follows a client's going.
 const disconnectTime = 10 * time.Second
 
-// DisconnectHeader says what becomes of an errand whose client goes away: it goes on, or is
+// DisconnectHeader says what becomes of a user turn whose client goes away: it goes on, or is
 // cancelled.
 const DisconnectHeader = "Retinue-On-Disconnect"
 
-// Gone is called when a client went away. It cancels the errand if the client wished so.
-func (h *Hall) Gone(r *http.Request, x *Errand) {
+// Gone is called when a client went away. It cancels the user turn if the client wished so.
+func (h *Service) Gone(r *http.Request, x *UserTurn) {
 	if r.Header.Get(DisconnectHeader) != "cancel" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), disconnectTime)
 	defer cancel()
 	// It is carried out however much there is to do: nobody is left who could send it again.
-	if err := h.desk.Cancel(ctx, x.place, "disconnect-"+x.Message); err != nil {
+	if err := h.commander.Cancel(ctx, x.ref, "disconnect-"+x.Message); err != nil {
 		_ = h.Server.Explain(ctx, err) // it is logged there, and nobody is left to be told
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // attend brings what waits for a person before them, one thing at a time, or declines it when
 // nobody is there.
-func (e *errand) attend(ctx context.Context) {
+func (e *runLoop) attend(ctx context.Context) {
 	pending := e.tree.Pending()
 	if e.asked != nil {
 		for _, p := range pending {
@@ -45,19 +45,19 @@ func (e *errand) attend(ctx context.Context) {
 func key(p progress.Pending) string { return p.Question + "|" + p.Agent + "#" + p.Call }
 
 // decline says no in the place of somebody who is not there.
-func (e *errand) decline(ctx context.Context, p progress.Pending) {
+func (e *runLoop) decline(ctx context.Context, p progress.Pending) {
 	e.declined++
 	var err error
 	if p.Question != "" {
-		err = e.site.desk.Decline(ctx, e.conversation, p.Question, e.by)
+		err = e.site.backend.Decline(ctx, e.conversation, p.Question, e.by)
 	} else {
-		err = e.site.desk.Decide(ctx, e.conversation, e.by, p, app.VerdictNo)
+		err = e.site.backend.Decide(ctx, e.conversation, e.by, p, app.VerdictNo)
 	}
 	e.complain(err)
 }
 
 // typed takes what the person wrote as the answer to what was asked.
-func (e *errand) typed(ctx context.Context, line string) {
+func (e *runLoop) typed(ctx context.Context, line string) {
 	if e.asked == nil {
 		return
 	}
@@ -69,17 +69,17 @@ func (e *errand) typed(ctx context.Context, line string) {
 			return
 		}
 		e.asked = nil
-		e.complain(e.site.desk.Decide(ctx, e.conversation, e.by, p, verdict))
+		e.complain(e.site.backend.Decide(ctx, e.conversation, e.by, p, verdict))
 		e.attend(ctx)
 		return
 	}
 	e.asked = nil
 	if line == "" {
-		e.complain(e.site.desk.Decline(ctx, e.conversation, p.Question, e.by))
+		e.complain(e.site.backend.Decline(ctx, e.conversation, p.Question, e.by))
 		e.attend(ctx)
 		return
 	}
-	e.complain(e.site.desk.Answer(ctx, e.conversation, p.Question, e.by, chosen(p, line)))
+	e.complain(e.site.backend.Answer(ctx, e.conversation, p.Question, e.by, chosen(p, line)))
 	e.attend(ctx)
 }
 
@@ -92,7 +92,7 @@ func chosen(p progress.Pending, line string) string {
 }
 
 // complain shows why a person's word did not arrive. That an agent no longer waits is no reason.
-func (e *errand) complain(err error) {
+func (e *runLoop) complain(err error) {
 	if err != nil && chat.CodeOf(err) != chat.CodeConflict {
 		e.view.note("that did not arrive: " + err.Error())
 	}

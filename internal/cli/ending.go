@@ -64,7 +64,7 @@ func (end ending) exit() error {
 }
 
 // ended is the ending of a turn that came to its own end.
-func (e *errand) ended(end progress.End) ending {
+func (e *runLoop) ended(end progress.End) ending {
 	person := e.tree.Unattended()+e.declined > 0 || len(e.tree.Pending()) > 0
 	code := codeOf(end, person)
 	r := e.sum(code)
@@ -74,7 +74,7 @@ func (e *errand) ended(end progress.End) ending {
 }
 
 // leave is the ending of a run that is not waited for.
-func (e *errand) leave(why string) ending {
+func (e *runLoop) leave(why string) ending {
 	e.view.note(why)
 	r := e.sum(exitCancelled)
 	r.Status, r.Kind, r.Message = chat.StatusCancelled, chat.KindCancelled, why
@@ -105,7 +105,7 @@ func codeOf(end progress.End, person bool) int {
 }
 
 // sum is the part of a result that does not depend on how it ended.
-func (e *errand) sum(code int) result {
+func (e *runLoop) sum(code int) result {
 	r := result{
 		Type: "result", Conversation: e.conversation, Demo: e.flags.demo, Usage: e.tree.Spent(), ExitCode: code,
 		Duration: time.Since(e.began).Milliseconds(), Agents: []resultOfAgent{}, Verdict: worst(e.tree.Agents()),
@@ -122,7 +122,7 @@ func (e *errand) sum(code int) result {
 }
 
 // show prints the end: the answer to the standard output, all else to the error stream.
-func (e *errand) show(end ending) error {
+func (e *runLoop) show(end ending) error {
 	e.view.close(summary(end), time.Now())
 	switch e.flags.format {
 	case formatJSON:

@@ -40,15 +40,15 @@ func inboxCommand(start app.EngineStarter) *cobra.Command {
 		"once: this call; task: this call and those of its agent that fit the pattern shown;\nconversation: all such calls in its conversation")
 	deny := box.deciding("deny ID", "Refuse a call, or decline a question", 1, func(cmd *cobra.Command, s *site, item app.InboxItem, _ []string) error {
 		if item.Question != "" {
-			return s.desk.Decline(cmd.Context(), item.Conversation, item.Question, userName())
+			return s.backend.Decline(cmd.Context(), item.Conversation, item.Question, userName())
 		}
-		return s.desk.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, app.VerdictNo)
+		return s.backend.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, app.VerdictNo)
 	})
 	answer := box.deciding("answer ID TEXT", "Answer a question", 2, func(cmd *cobra.Command, s *site, item app.InboxItem, args []string) error {
 		if item.Question == "" {
 			return misused("%s is no question: use 'retinue inbox allow' or 'deny'", item.ID)
 		}
-		return s.desk.Answer(cmd.Context(), item.Conversation, item.Question, userName(), chosen(item.Pending, args[0]))
+		return s.backend.Answer(cmd.Context(), item.Conversation, item.Question, userName(), chosen(item.Pending, args[0]))
 	})
 	flags.add(cmd)
 	flags.addServer(cmd)
@@ -89,7 +89,7 @@ func (b *inbox) deciding(
 		Use: use, Short: short, Args: cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return b.with(cmd, func(s *site) error {
-				items, err := s.desk.Inbox(cmd.Context())
+				items, err := s.backend.Inbox(cmd.Context())
 				if err != nil {
 					return err
 				}
@@ -120,12 +120,12 @@ func (b *inbox) allow(cmd *cobra.Command, s *site, item app.InboxItem) error {
 	if verdict != app.VerdictOnce && item.Pattern == "" {
 		return misused("each call like this must be looked at: it can be allowed once only")
 	}
-	return s.desk.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, verdict)
+	return s.backend.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, verdict)
 }
 
 // list prints what waits.
 func (b *inbox) list(cmd *cobra.Command, s *site) error {
-	items, err := s.desk.Inbox(cmd.Context())
+	items, err := s.backend.Inbox(cmd.Context())
 	if err != nil {
 		return err
 	}

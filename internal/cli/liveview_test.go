@@ -22,22 +22,22 @@ func story(now time.Time) *progress.Tree {
 	tree := progress.New("c", "m")
 	root := journal.In{Agent: "main", Task: "main"}
 	rows := []journal.Row{
-		journal.Assigned{In: root, Role: "main"},
-		journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
-		journal.Responded{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 1200, Output: 34, Cost: 12300}},
+		journal.TaskAssigned{In: root, Role: "main"},
+		journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning},
+		journal.ModelReplied{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 1200, Output: 34, Cost: 12300}},
 	}
 	for _, id := range []string{"main/1.0.0", "main/1.0.1", "main/1.0.2"} {
 		in := journal.In{Agent: id, Task: id}
-		rows = append(rows, journal.Assigned{
+		rows = append(rows, journal.TaskAssigned{
 			In: in, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Instruction: "Read the notes on the flaky login test",
-		}, journal.Moved{In: in, Serial: 1, Status: chat.StatusRunning})
+		}, journal.StatusChanged{In: in, Serial: 1, Status: chat.StatusRunning})
 	}
 	second, third := journal.In{Agent: "main/1.0.1", Task: "main/1.0.1"}, journal.In{Agent: "main/1.0.2", Task: "main/1.0.2"}
 	rows = append(rows,
-		journal.Finished{In: journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}, Status: chat.StatusCompleted, Summary: "It waits for a clock."},
-		journal.Asked{In: second, Question: "q", Text: "Which browser?"},
-		journal.Moved{In: second, Serial: 2, Status: chat.StatusWaiting, Reason: chat.WaitUserInput},
-		journal.Finished{In: third, Status: chat.StatusTimedOut, ErrorKind: chat.KindTimedOut, Message: "no time left"})
+		journal.TaskEnded{In: journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}, Status: chat.StatusCompleted, Summary: "It waits for a clock."},
+		journal.QuestionAsked{In: second, Question: "q", Text: "Which browser?"},
+		journal.StatusChanged{In: second, Serial: 2, Status: chat.StatusWaiting, Reason: chat.WaitUserInput},
+		journal.TaskEnded{In: third, Status: chat.StatusTimedOut, ErrorKind: chat.KindTimedOut, Message: "no time left"})
 	for i, row := range rows {
 		tree.Apply(journal.Entry{Seq: int64(i + 1), At: now.Add(time.Duration(i) * time.Second), Row: row})
 	}
@@ -55,12 +55,12 @@ func TestFrameShowsReceipts(t *testing.T) {
 			`{"kind":"modified","claim":"\u001b[2Jb.go","verdict":"contradicted","reason":"untouched"}],"facts":{}}`,
 		`{"verdict":"none","facts":{}}`,
 	}
-	tree.Apply(journal.Entry{At: now, Row: journal.Assigned{In: journal.In{Agent: "main", Task: "main"}, Role: "main"}})
+	tree.Apply(journal.Entry{At: now, Row: journal.TaskAssigned{In: journal.In{Agent: "main", Task: "main"}, Role: "main"}})
 	for i, body := range bodies {
 		id := fmt.Sprintf("main/1.0.%d", i)
 		in := journal.In{Agent: id, Task: id}
-		tree.Apply(journal.Entry{Seq: int64(2*i + 1), At: now, Row: journal.Assigned{In: in, Parent: "main", Depth: 1, Role: "coder", Instruction: "Do it"}})
-		events := tree.Apply(journal.Entry{Seq: int64(2*i + 2), At: now, Row: journal.Finished{
+		tree.Apply(journal.Entry{Seq: int64(2*i + 1), At: now, Row: journal.TaskAssigned{In: in, Parent: "main", Depth: 1, Role: "coder", Instruction: "Do it"}})
+		events := tree.Apply(journal.Entry{Seq: int64(2*i + 2), At: now, Row: journal.TaskEnded{
 			In: in, Status: chat.StatusCompleted, Summary: "Done.", Receipt: json.RawMessage(body),
 		}})
 		if events[0].Receipt == nil {

@@ -55,16 +55,16 @@ type mcpFlags struct {
 // lookTime is how long servers may take to say what they offer.
 const lookTime = 45 * time.Second
 
-// with opens the desk for a while.
-func (m *mcpFlags) with(cmd *cobra.Command, do func(ctx context.Context, desk *app.ServerDesk) error) error {
+// with opens the manager for a while.
+func (m *mcpFlags) with(cmd *cobra.Command, do func(ctx context.Context, manager *app.MCPManager) error) error {
 	loaded, err := m.load(cmd)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), lookTime)
 	defer cancel()
-	desk := app.OpenServerDesk(loaded)
-	return errors.Join(do(ctx, desk), desk.Close())
+	manager := app.OpenMCPManager(loaded)
+	return errors.Join(do(ctx, manager), manager.Close())
 }
 
 func (m *mcpFlags) addScope(cmd *cobra.Command) {
@@ -94,8 +94,8 @@ func (m *mcpFlags) adding() *cobra.Command {
 			if err != nil {
 				return &exit{code: exitUsage, err: err}
 			}
-			return m.with(cmd, func(ctx context.Context, desk *app.ServerDesk) error {
-				return m.addServer(ctx, cmd, desk, args[0], entry)
+			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+				return m.addServer(ctx, cmd, manager, args[0], entry)
 			})
 		},
 	}
@@ -145,38 +145,38 @@ func pairs(flag string, list []string) (map[string]string, error) {
 }
 
 func (m *mcpFlags) addServer(
-	ctx context.Context, cmd *cobra.Command, desk *app.ServerDesk, name string, entry config.ServerEntry,
+	ctx context.Context, cmd *cobra.Command, manager *app.MCPManager, name string, entry config.ServerEntry,
 ) error {
 	scope, err := m.scopeOf()
 	if err != nil {
 		return &exit{code: exitUsage, err: err}
 	}
-	file, err := desk.Add(scope, name, entry)
+	file, err := manager.Add(scope, name, entry)
 	if err != nil {
 		return err
 	}
 	out := newScreen(cmd.OutOrStdout())
 	out.line("added %s to %s", name, file)
-	found, err := desk.Look(ctx, name)
+	found, err := manager.Look(ctx, name)
 	if err != nil {
-		for _, w := range desk.Servers().Warnings {
+		for _, w := range manager.Servers().Warnings {
 			err = errors.Join(err, w)
 		}
 		return fmt.Errorf("%w\nIt is added, and its tools are not approved: when that is put right, run 'retinue mcp approve %s'", err, name)
 	}
-	return approve(out, desk, found)
+	return approve(out, manager, found)
 }
 
 func (m *mcpFlags) approving() *cobra.Command {
 	return &cobra.Command{
 		Use: "approve NAME", Short: "Approve a server's tools as they are now, and show what changed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, desk *app.ServerDesk) error {
-				found, err := desk.Look(ctx, args[0])
+			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+				found, err := manager.Look(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				return approve(newScreen(cmd.OutOrStdout()), desk, found)
+				return approve(newScreen(cmd.OutOrStdout()), manager, found)
 			})
 		},
 	}
@@ -186,8 +186,8 @@ func (m *mcpFlags) testing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test NAME", Short: "Start or ask a server, and show its tools and how they stand", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, desk *app.ServerDesk) error {
-				found, err := desk.Look(ctx, args[0])
+			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+				found, err := manager.Look(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -210,9 +210,9 @@ func (m *mcpFlags) listing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the servers, and what has changed since it was approved", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, desk *app.ServerDesk) error {
-				warn(cmd, desk.Servers().Warnings)
-				return m.list(cmd, desk.List(ctx))
+			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+				warn(cmd, manager.Servers().Warnings)
+				return m.list(cmd, manager.List(ctx))
 			})
 		},
 	}
@@ -258,12 +258,12 @@ func (m *mcpFlags) removing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Remove a server and what was approved of it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(_ context.Context, desk *app.ServerDesk) error {
+			return m.with(cmd, func(_ context.Context, manager *app.MCPManager) error {
 				scope, err := m.scopeOf()
 				if err != nil {
 					return &exit{code: exitUsage, err: err}
 				}
-				file, err := desk.Remove(scope, args[0])
+				file, err := manager.Remove(scope, args[0])
 				if err != nil {
 					return err
 				}

@@ -67,10 +67,10 @@ func told(what any, err error) (*mcp.CallToolResult, any, error) {
 }
 
 // follow waits until a task has ended, wants something, or the time is over.
-func (d *taskDesk) follow(
+func (d *taskBackend) follow(
 	ctx context.Context, r *mcp.CallToolRequest, conversation string, after int64, wait time.Duration,
 ) (any, error) {
-	standing, err := d.ours(ctx, conversation)
+	info, err := d.ours(ctx, conversation)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (d *taskDesk) follow(
 			timeUp = true
 		case <-tick.C:
 		}
-		if f.read < standing.Seq {
+		if f.read < info.Seq {
 			continue // what was there before has not been read yet
 		}
 		if _, ended := f.tree.Ended(time.Now()); ended || f.wanted || timeUp {
@@ -154,7 +154,7 @@ func (f *taskFollower) tell(ctx context.Context, event progress.Event) {
 }
 
 // report is how the task stands, with what waits and who may decide it.
-func (d *taskDesk) report(ctx context.Context, f *taskFollower) (taskState, error) {
+func (d *taskBackend) report(ctx context.Context, f *taskFollower) (taskState, error) {
 	f.state.Usage, f.state.Status = f.tree.Spent(), "running"
 	if end, ended := f.tree.Ended(time.Now()); ended {
 		f.state.Status, f.state.Result = string(end.Status), end.Answer

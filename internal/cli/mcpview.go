@@ -86,7 +86,7 @@ func colourOf(s app.ToolState) string {
 }
 
 // showTools writes a line for each tool.
-func showTools(out screen, tools []app.ToolStanding) {
+func showTools(out screen, tools []app.ToolStatus) {
 	for _, t := range tools {
 		text := t.Description
 		if t.Problem != "" {
@@ -102,12 +102,12 @@ func showTools(out screen, tools []app.ToolStanding) {
 }
 
 // showChanges writes what a person has to look at, with what changed.
-func showChanges(out screen, tools []app.ToolStanding) {
+func showChanges(out screen, tools []app.ToolStatus) {
 	for _, t := range tools {
 		if t.State == app.ToolApproved {
 			continue
 		}
-		showTools(out, []app.ToolStanding{t})
+		showTools(out, []app.ToolStatus{t})
 		if t.State != app.ToolChanged {
 			continue
 		}
@@ -133,10 +133,10 @@ func next(s app.ListedServer) string {
 }
 
 // approve shows a server's tools and pins them.
-func approve(out screen, desk *app.ServerDesk, found app.ListedServer) error {
+func approve(out screen, manager *app.MCPManager, found app.ListedServer) error {
 	showServer(out, found)
 	showChanges(out, found.Report.Tools)
-	if err := desk.Approve(found); err != nil {
+	if err := manager.Approve(found); err != nil {
 		return err
 	}
 	usable := 0

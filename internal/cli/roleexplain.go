@@ -55,7 +55,7 @@ type lookedAt struct {
 func (r roster) explain(role config.Role) explanation {
 	e := explanation{Name: role.Name, Hash: role.Hash, Origins: role.Origins, Warnings: []config.Warning{}}
 	var labels []string
-	for _, place := range r.sources.Places() {
+	for _, place := range r.sources.RoleDirs() {
 		labels = append(labels, place.Label)
 	}
 	if r.sources.Preset != "" {

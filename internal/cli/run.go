@@ -157,7 +157,7 @@ func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string
 		s.warn(newScreen(cmd.ErrOrStderr()), "")
 	}
 	ctx := context.WithoutCancel(cmd.Context())
-	e := &errand{
+	e := &runLoop{
 		site: s, flags: f, began: began, by: userName(), signals: signals, out: cmd.OutOrStdout(),
 		err: cmd.ErrOrStderr(), in: cmd.InOrStdin(), conversation: f.goOn,
 	}
@@ -212,8 +212,8 @@ func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, er
 }
 
 // talk is the conversation to be begun.
-func (f *runFlags) talk(s *site, by, prompt string) app.Talk {
-	return app.Talk{
+func (f *runFlags) talk(s *site, by, prompt string) app.NewConversation {
+	return app.NewConversation{
 		By: by, Title: title(prompt), Workspace: s.workspace, Role: f.role, Model: f.model, Headless: f.headless,
 		Cost: int64(math.Round(f.cost * 1e6)), Time: f.timeout,
 	}

@@ -46,11 +46,11 @@ func (f *siteFlags) addBuild(cmd *cobra.Command, build string) {
 type site struct {
 	// Site is nil when a server sees to everything.
 	*app.Site
-	// desk is where conversations are held, and server the one that they are held on, if one does.
-	desk   desk
-	server *app.Remote
-	loaded config.Loaded
-	demo   *app.Demo
+	// backend is where conversations are held, and server the one that they are held on, if one does.
+	backend backend
+	server  *app.Remote
+	loaded  config.Loaded
+	demo    *app.Demo
 	// workspace is the name of the one workspace of run and up.
 	workspace string
 }
@@ -99,7 +99,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	}
 	if w.served {
 		if s.server, err = f.elsewhere(ctx, s, w); s.server != nil || err != nil {
-			s.desk = s.server
+			s.backend = s.server
 			return s, err
 		}
 	}
@@ -122,7 +122,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.vault,
 	})
 	if err == nil {
-		s.desk = s.Node
+		s.backend = s.Node
 	}
 	return s, err
 }

@@ -29,7 +29,7 @@ type view interface {
 }
 
 // newView picks the way to show a run: for programs, on a terminal, or as plain lines.
-func (e *errand) newView() view {
+func (e *runLoop) newView() view {
 	plain := &plainView{out: e.err, began: e.began}
 	if e.flags.format == formatStream {
 		return &streamView{plainView: plain, events: json.NewEncoder(e.out)}

@@ -122,7 +122,7 @@ func (r *Registry) gather(from Sources) ([]*draft, error) {
 			drafts = append(drafts, d)
 		}
 	}
-	for _, place := range from.Places() {
+	for _, place := range from.RoleDirs() {
 		sources, warnings := place.files()
 		r.Warnings = append(r.Warnings, warnings...)
 		take(sources)

@@ -21,8 +21,8 @@ const (
 //go:embed roles/*.md presets/*/*.md
 var builtIn embed.FS
 
-// Place is a folder in which roles are looked for.
-type Place struct {
+// RoleDir is a folder in which roles are looked for.
+type RoleDir struct {
 	// Root is what links must not lead out of, Dir the folder below it.
 	Root, Dir string
 	// Label is how the folder is called in origins and warnings.
@@ -31,31 +31,31 @@ type Place struct {
 	Trusted bool
 }
 
-// Places lists where roles are looked for, nearest first: a project's folders, then a person's.
-func (s Sources) Places() []Place {
-	var places []Place
-	add := func(in Place, dirs ...string) {
+// RoleDirs lists where roles are looked for, nearest first: a project's folders, then a person's.
+func (s Sources) RoleDirs() []RoleDir {
+	var places []RoleDir
+	add := func(in RoleDir, dirs ...string) {
 		for _, dir := range dirs {
 			if in.Root != "" {
-				places = append(places, Place{Root: in.Root, Dir: dir, Label: path.Join(in.Label, dir), Trusted: in.Trusted})
+				places = append(places, RoleDir{Root: in.Root, Dir: dir, Label: path.Join(in.Label, dir), Trusted: in.Trusted})
 			}
 		}
 	}
-	config := Place{Root: s.ConfigHome, Label: s.ConfigHome, Trusted: true}
+	config := RoleDir{Root: s.ConfigHome, Label: s.ConfigHome, Trusted: true}
 	if s.ConfigHome == "" && s.Home != "" {
 		config.Root, config.Label = filepath.Join(s.Home, ".config"), "~/.config"
 	}
-	add(Place{Root: s.Project, Trusted: s.Trusted},
+	add(RoleDir{Root: s.Project, Trusted: s.Trusted},
 		".retinue/agents", ".agents/agents", ".claude/agents", ".opencode/agents", ".opencode/agent")
 	add(config, "retinue/agents")
-	add(Place{Root: s.Home, Label: "~", Trusted: true}, ".agents/agents", ".claude/agents")
+	add(RoleDir{Root: s.Home, Label: "~", Trusted: true}, ".agents/agents", ".claude/agents")
 	add(config, "opencode/agents", "opencode/agent")
 	return places
 }
 
 // files reads every Markdown file of a place, folders in it included, in order of path. A place
 // that does not exist is empty. Links are followed only inside the root.
-func (p Place) files() ([]source, []Warning) {
+func (p RoleDir) files() ([]source, []Warning) {
 	root, err := os.OpenRoot(p.Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -101,7 +101,7 @@ func (p Place) files() ([]source, []Warning) {
 }
 
 // include reads a file that a role in dir refers to, inside the root.
-func (p Place) include(dir string) func(string) (string, error) {
+func (p RoleDir) include(dir string) func(string) (string, error) {
 	return func(name string) (string, error) {
 		root, err := os.OpenRoot(p.Root)
 		if err != nil {

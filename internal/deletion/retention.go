@@ -30,7 +30,7 @@ const (
 )
 
 // Delete stops everything in a conversation and removes it, as a person's command does.
-type Delete func(ctx context.Context, place journal.Place, id, by string) error
+type Delete func(ctx context.Context, ref journal.Ref, id, by string) error
 
 // SweepOptions are what a sweep is made of.
 type SweepOptions struct {
@@ -106,7 +106,7 @@ func (s *Sweep) tenant(ctx context.Context, tenant string) (done int, left bool,
 	}
 	by := audit.With(ctx, audit.Actor{User: Retention, Source: Retention})
 	for _, id := range list {
-		deleted, failed := s.one(by, journal.Place{Tenant: tenant, Conversation: id}, before)
+		deleted, failed := s.one(by, journal.Ref{Tenant: tenant, Conversation: id}, before)
 		if deleted {
 			done++
 		}
@@ -116,15 +116,15 @@ func (s *Sweep) tenant(ctx context.Context, tenant string) (done int, left bool,
 }
 
 // one deletes a conversation, unless somebody has come back to it since the list was read.
-func (s *Sweep) one(ctx context.Context, place journal.Place, before time.Time) (bool, error) {
-	lines, err := s.o.Log.Lines(ctx, place.Tenant, place.Conversation)
+func (s *Sweep) one(ctx context.Context, ref journal.Ref, before time.Time) (bool, error) {
+	lines, err := s.o.Log.Lines(ctx, ref.Tenant, ref.Conversation)
 	if err != nil {
 		return false, err
 	}
-	if line, there := lines[place.Conversation]; !there || !line.UpdatedAt.Before(before) {
+	if line, there := lines[ref.Conversation]; !there || !line.UpdatedAt.Before(before) {
 		return false, nil
 	}
-	err = s.o.Delete(ctx, place, "", Retention)
+	err = s.o.Delete(ctx, ref, "", Retention)
 	if chat.CodeOf(err) == chat.CodeNotFound {
 		return false, nil // another process was here first
 	}

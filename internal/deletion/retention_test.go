@@ -43,21 +43,21 @@ func newShelf(t *testing.T) *shelf {
 
 func (s *shelf) add(t *testing.T, tenant, id string, age time.Duration) {
 	t.Helper()
-	if _, err := s.Append(t.Context(), journal.Place{Tenant: tenant, Conversation: id}, now.Add(-age), journal.Opened{By: "ann"}); err != nil {
+	if _, err := s.Append(t.Context(), journal.Ref{Tenant: tenant, Conversation: id}, now.Add(-age), journal.Opened{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (s *shelf) delete(ctx context.Context, place journal.Place, _, by string) error {
-	if s.stuck[place.Conversation] {
+func (s *shelf) delete(ctx context.Context, ref journal.Ref, _, by string) error {
+	if s.stuck[ref.Conversation] {
 		return errors.New("it cannot be deleted")
 	}
-	if err := s.Erase(ctx, place); err != nil {
+	if err := s.Erase(ctx, ref); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deleted = append(s.deleted, place.Tenant+"/"+place.Conversation)
+	s.deleted = append(s.deleted, ref.Tenant+"/"+ref.Conversation)
 	if actor := by + " " + audit.ActorOf(ctx).User; !slices.Contains(s.by, actor) {
 		s.by = append(s.by, actor)
 	}
@@ -155,12 +155,12 @@ func TestRetentionSparesWhoComesBack(t *testing.T) {
 	s.add(t, "acme", "b", 40*day)
 	sweep := deletion.NewSweep(deletion.SweepOptions{
 		Log: s, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
-		Delete: func(ctx context.Context, place journal.Place, id, by string) error {
-			b := journal.Place{Tenant: "acme", Conversation: "b"}
-			if _, err := s.Append(ctx, b, now, journal.Said{ID: "m", By: "ann"}); err != nil {
+		Delete: func(ctx context.Context, ref journal.Ref, id, by string) error {
+			b := journal.Ref{Tenant: "acme", Conversation: "b"}
+			if _, err := s.Append(ctx, b, now, journal.MessageReceived{ID: "m", By: "ann"}); err != nil {
 				return err
 			}
-			return s.delete(ctx, place, id, by)
+			return s.delete(ctx, ref, id, by)
 		},
 		Tenants: func(context.Context) ([]string, error) { return []string{"acme"}, nil },
 		Days:    func(context.Context, string) (int, error) { return 7, nil },

@@ -105,7 +105,7 @@ func (d *Tenants) conversations(ctx context.Context, one people.Deletion) (left 
 		}
 		left = left || len(list) > 0 || from != ""
 		for _, id := range list {
-			failed := d.o.Delete(by, journal.Place{Tenant: one.Tenant, Conversation: id}, "", one.By)
+			failed := d.o.Delete(by, journal.Ref{Tenant: one.Tenant, Conversation: id}, "", one.By)
 			if chat.CodeOf(failed) != chat.CodeNotFound { // another process was here first
 				err = errors.Join(err, failed)
 			}

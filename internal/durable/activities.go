@@ -25,7 +25,7 @@ type activities struct {
 
 // agent is the workflow of one agent. Mail for a leg that runs in this very process goes there without the engine.
 func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
-	return carry(ctx, in, a.carrier.Fault, a.carrier.Ring)
+	return carry(ctx, in, a.carrier.Fault, a.carrier.Notify)
 }
 
 // leg carries an agent on, for as long as the engine waits for it.
@@ -62,9 +62,9 @@ func (a *activities) release(ctx context.Context, worker string) (int, error) {
 	return released, err
 }
 
-// confess records that a run broke.
-func (a *activities) confess(ctx context.Context, c leg.Confession) error {
-	return final(a.carrier.Confess(ctx, c))
+// recordBroken records that a run broke.
+func (a *activities) recordBroken(ctx context.Context, c leg.BrokenRun) error {
+	return final(a.carrier.RecordBroken(ctx, c))
 }
 
 // review looks at arguments that a person would give a call.

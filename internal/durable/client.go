@@ -53,19 +53,19 @@ type New struct {
 }
 
 // Open begins a conversation. Doing so twice is the same as once.
-func (c *Client) Open(ctx context.Context, place journal.Place, n New) error {
-	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = place.Conversation, host.Root, host.Root,
+func (c *Client) Open(ctx context.Context, ref journal.Ref, n New) error {
+	n.Brief.Conversation, n.Brief.Agent, n.Brief.Task, n.Brief.RoleHash = ref.Conversation, host.Root, host.Root,
 		journal.HashOf(n.Snapshot)
 	brief, err := json.Marshal(n.Brief)
 	if err != nil {
 		return err
 	}
-	if err := c.Log.Keep(ctx, place, n.Snapshot); err != nil {
+	if err := c.Log.Keep(ctx, ref, n.Snapshot); err != nil {
 		return err
 	}
-	_, err = c.Log.Append(ctx, place, c.now(),
+	_, err = c.Log.Append(ctx, ref, c.now(),
 		journal.Opened{By: n.By, Title: n.Title, Workspace: n.Workspace, Command: n.Command, PrivateTo: n.PrivateTo},
-		journal.Assigned{
+		journal.TaskAssigned{
 			In: journal.In{Agent: host.Root, Task: host.Root}, Role: n.Brief.Role, RoleHash: n.Brief.RoleHash, Brief: brief,
 			MaxIterations: n.Brief.Limits.Iterations, MaxDuration: n.Brief.Limits.Time,
 		})
@@ -82,50 +82,50 @@ type Message struct {
 }
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
-func (c *Client) Say(ctx context.Context, place journal.Place, m Message) (int64, error) {
-	written, err := c.post(ctx, place, journal.Posted{ID: leg.TopicSaid + ":" + m.ID, Topic: leg.TopicSaid, To: host.Root}, journal.Said{
+func (c *Client) Say(ctx context.Context, ref journal.Ref, m Message) (int64, error) {
+	written, err := c.post(ctx, ref, journal.MailPosted{ID: leg.TopicSaid + ":" + m.ID, Topic: leg.TopicSaid, To: host.Root}, journal.MessageReceived{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
 }
 
 // Decide records a person's decision on a call that wants approval, and tells the agent.
-func (c *Client) Decide(ctx context.Context, place journal.Place, d journal.Decided) error {
+func (c *Client) Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error {
 	if d.Args != "" {
 		var err error
-		if d, err = c.propose(ctx, place, d); err != nil {
+		if d, err = c.propose(ctx, ref, d); err != nil {
 			return err
 		}
 	}
-	post := journal.Posted{ID: leg.TopicDecided + ":" + d.Agent + "#" + d.Call, Topic: leg.TopicDecided, To: d.Agent}
-	written, err := c.post(ctx, place, post, d)
+	post := journal.MailPosted{ID: leg.TopicDecided + ":" + d.Agent + "#" + d.Call, Topic: leg.TopicDecided, To: d.Agent}
+	written, err := c.post(ctx, ref, post, d)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
 	// It was said before. That the agent has gone on since changes nothing about it.
-	entries, err := c.Log.Find(ctx, place, d.Key())
+	entries, err := c.Log.Find(ctx, ref, d.Key())
 	if err != nil || len(entries) == 0 {
 		return errors.Join(err, journal.NotFound())
 	}
-	if first, _ := entries[0].Row.(journal.Decided); !decidedSo(first, d) {
+	if first, _ := entries[0].Row.(journal.ApprovalDecided); !decidedSo(first, d) {
 		return &chat.Error{Code: chat.CodeConflict, Message: "call " + d.Call + " of " + d.Agent + " was decided otherwise before"}
 	}
 	return nil
 }
 
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
-func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task string) error {
+func (c *Client) Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error {
 	stop := journal.Stop(id, by, task)
 	stop.To = host.Root
 	if i := strings.LastIndexByte(task, '/'); i > 0 {
 		stop.To = task[:i]
 	}
-	written, err := c.post(ctx, place, stop)
+	written, err := c.post(ctx, ref, stop)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
 	// It was said before. That what was to stop has stopped since changes nothing about it.
-	before, err := c.posted(ctx, place, stop.ID)
+	before, err := c.posted(ctx, ref, stop.ID)
 	if err == nil && before.Task != task {
 		return &chat.Error{Code: chat.CodeConflict, Message: "cancel " + id + " was for something else before: send this one under an id of its own"}
 	}
@@ -133,31 +133,31 @@ func (c *Client) Cancel(ctx context.Context, place journal.Place, id, by, task s
 }
 
 // closing asks the orchestrator to end the conversation for good.
-func closing(by string) journal.Posted {
-	return journal.Posted{ID: leg.TopicClose + ":" + by, Topic: leg.TopicClose, To: host.Root}
+func closing(by string) journal.MailPosted {
+	return journal.MailPosted{ID: leg.TopicClose + ":" + by, Topic: leg.TopicClose, To: host.Root}
 }
 
 // Close ends a conversation for good, once everything in it has stopped.
-func (c *Client) Close(ctx context.Context, place journal.Place, by string) error {
-	_, err := c.post(ctx, place, closing(by))
+func (c *Client) Close(ctx context.Context, ref journal.Ref, by string) error {
+	_, err := c.post(ctx, ref, closing(by))
 	return err
 }
 
 // Delete stops everything in a conversation, then removes it. It returns when that is on record. ID is the
 // client's own, and is remembered.
-func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string) error {
-	_, err := c.Log.Append(ctx, place, c.now(), journal.Archived{By: by}, closing(by),
-		journal.Posted{ID: journal.Erasure, Topic: leg.TopicErase, Command: id})
+func (c *Client) Delete(ctx context.Context, ref journal.Ref, id, by string) error {
+	_, err := c.Log.Append(ctx, ref, c.now(), journal.Archived{By: by}, closing(by),
+		journal.MailPosted{ID: journal.Erasure, Topic: leg.TopicErase, Command: id})
 	if err != nil {
 		return err
 	}
-	c.Fault.At(host.PointPosted, place, host.Root)
-	err = c.erase(ctx, place) // what never ran needs nobody to stop it
+	c.Fault.At(host.PointPosted, ref, host.Root)
+	err = c.erase(ctx, ref) // what never ran needs nobody to stop it
 	if errors.Is(err, errRunning) {
-		err = c.tell(ctx, place, host.Root)
+		err = c.tell(ctx, ref, host.Root)
 	}
 	if err != nil && chat.CodeOf(err) != chat.CodeNotFound {
-		c.Logger.WarnContext(ctx, "it will be removed later", "conversation", place.Conversation, "error", err)
+		c.Logger.WarnContext(ctx, "it will be removed later", "conversation", ref.Conversation, "error", err)
 	}
 	return nil
 }
@@ -166,50 +166,50 @@ func (c *Client) Delete(ctx context.Context, place journal.Place, id, by string)
 var errRunning = errors.New("it has not stopped yet")
 
 // erase removes a conversation in which nothing runs any more.
-func (c *Client) erase(ctx context.Context, place journal.Place) error {
+func (c *Client) erase(ctx context.Context, ref journal.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	runs, err := c.Runs(ctx, place, host.Root)
+	runs, err := c.Runs(ctx, ref, host.Root)
 	if err != nil {
 		return err
 	}
 	if runs {
 		return errRunning
 	}
-	return c.Log.Erase(ctx, place)
+	return c.Log.Erase(ctx, ref)
 }
 
 // post records mail for an agent and has the agent look. It returns what the first row came to.
-func (c *Client) post(ctx context.Context, place journal.Place, post journal.Posted, rows ...journal.Row) (journal.Written, error) {
-	if journal.Imported(place.Conversation) && post.Topic != leg.TopicClose {
+func (c *Client) post(ctx context.Context, ref journal.Ref, post journal.MailPosted, rows ...journal.Row) (journal.Written, error) {
+	if journal.Imported(ref.Conversation) && post.Topic != leg.TopicClose {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
 	}
-	c.Fault.At(host.PointPost, place, host.Root)
-	written, err := c.Log.Append(ctx, place, c.now(), append(rows, post)...)
+	c.Fault.At(host.PointPost, ref, host.Root)
+	written, err := c.Log.Append(ctx, ref, c.now(), append(rows, post)...)
 	if err != nil {
 		return journal.Written{}, err
 	}
-	c.Fault.At(host.PointPosted, place, host.Root)
+	c.Fault.At(host.PointPosted, ref, host.Root)
 	if written[0].Existed {
 		// Somebody sends it again, who knows how much later. The agent may have read it long since.
-		waiting, err := c.waiting(ctx, place, post)
+		waiting, err := c.waiting(ctx, ref, post)
 		if err != nil || !waiting {
 			return written[0], err
 		}
 	}
-	err = c.deliver(ctx, journal.Post{Place: place, ID: post.ID, Topic: post.Topic, To: post.To})
+	err = c.deliver(ctx, journal.Post{Ref: ref, ID: post.ID, Topic: post.Topic, To: post.To})
 	if chat.CodeOf(err) == chat.CodeConflict {
 		return written[0], err
 	}
 	if err != nil {
-		c.Logger.WarnContext(ctx, "the engine will be told later", "conversation", place.Conversation, "error", err)
+		c.Logger.WarnContext(ctx, "the engine will be told later", "conversation", ref.Conversation, "error", err)
 	}
 	return written[0], nil
 }
 
 // waiting reports whether mail waits to be read.
-func (c *Client) waiting(ctx context.Context, place journal.Place, post journal.Posted) (bool, error) {
-	mail, err := c.Log.Mail(ctx, place, post.To)
+func (c *Client) waiting(ctx context.Context, ref journal.Ref, post journal.MailPosted) (bool, error) {
+	mail, err := c.Log.Mail(ctx, ref, post.To)
 	return slices.ContainsFunc(mail, func(e journal.Entry) bool { return e.Row.Key() == post.Key() }), err
 }
 
@@ -217,21 +217,21 @@ func (c *Client) waiting(ctx context.Context, place journal.Place, post journal.
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 	switch {
 	case p.Topic == leg.TopicErase:
-		return c.erase(ctx, p.Place)
+		return c.erase(ctx, p.Ref)
 	case journal.Imported(p.Conversation): // nothing of it was ever begun here
-		_, err := c.Log.Append(ctx, p.Place, c.now(), journal.Delivered{ID: p.ID})
+		_, err := c.Log.Append(ctx, p.Ref, c.now(), journal.MailDelivered{ID: p.ID})
 		return err
 	}
 	if err := c.erasing(ctx, p); err != nil {
 		return err
 	}
-	err := c.tell(ctx, p.Place, p.To)
-	c.Fault.At(host.PointTold, p.Place, host.Root)
+	err := c.tell(ctx, p.Ref, p.To)
+	c.Fault.At(host.PointTold, p.Ref, host.Root)
 	if notFound(err) {
 		if err = c.takeBack(ctx, p); err != nil {
 			return err
 		}
-		err = c.tellAbove(ctx, p.Place, p.To)
+		err = c.tellAbove(ctx, p.Ref, p.To)
 	}
 	if err != nil {
 		return fmt.Errorf("tell the engine: %w", err)
@@ -244,7 +244,7 @@ func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 	if p.Topic != leg.TopicSaid {
 		return nil
 	}
-	entries, err := c.Log.Find(ctx, p.Place, journal.ErasureKey())
+	entries, err := c.Log.Find(ctx, p.Ref, journal.ErasureKey())
 	if err == nil && len(entries) > 0 {
 		err = &chat.Error{Code: chat.CodeConflict, Message: "the conversation is being deleted"}
 	}
@@ -252,19 +252,19 @@ func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 }
 
 // tellAbove has an agent look that has no run of its name: one that was resumed, or one that the leg of an agent above carries.
-func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) error {
+func (c *Client) tellAbove(ctx context.Context, ref journal.Ref, to string) error {
 	for to != host.Root {
-		task, err := leg.TaskOf(ctx, c.Log, place, to)
+		task, err := leg.TaskOf(ctx, c.Log, ref, to)
 		if err != nil {
 			return err
 		}
 		if task != "" && task != to {
-			if err := c.tell(ctx, place, task); !notFound(err) {
+			if err := c.tell(ctx, ref, task); !notFound(err) {
 				return err
 			}
 		}
 		to = to[:max(strings.LastIndexByte(to, '/'), len(host.Root))]
-		if err := c.tell(ctx, place, to); !notFound(err) {
+		if err := c.tell(ctx, ref, to); !notFound(err) {
 			return err
 		}
 	}
@@ -273,72 +273,72 @@ func (c *Client) tellAbove(ctx context.Context, place journal.Place, to string) 
 
 // takeBack takes mail out of a mailbox that nobody reads any more. One of an agent that the engine has not started yet stays.
 func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
-	if task, err := leg.TaskOf(ctx, c.Log, p.Place, p.To); err != nil || task != "" {
+	if task, err := leg.TaskOf(ctx, c.Log, p.Ref, p.To); err != nil || task != "" {
 		return err
 	}
-	posted, err := c.posted(ctx, p.Place, p.ID)
+	posted, err := c.posted(ctx, p.Ref, p.ID)
 	if err != nil {
 		return err
 	}
 	rows := leg.TakenBack(posted, agent.At{At: c.now().UnixMilli()})
-	if _, err := c.Log.Append(ctx, p.Place, c.now(), rows...); err != nil {
+	if _, err := c.Log.Append(ctx, p.Ref, c.now(), rows...); err != nil {
 		return err
 	}
 	if len(rows) > 1 {
-		err = c.tell(ctx, p.Place, host.Root)
+		err = c.tell(ctx, p.Ref, host.Root)
 	}
 	return errors.Join(leg.ErrGone, err)
 }
 
 // posted reads a post.
-func (c *Client) posted(ctx context.Context, place journal.Place, id string) (journal.Posted, error) {
-	entries, err := c.Log.Find(ctx, place, journal.Posted{ID: id}.Key())
+func (c *Client) posted(ctx context.Context, ref journal.Ref, id string) (journal.MailPosted, error) {
+	entries, err := c.Log.Find(ctx, ref, journal.MailPosted{ID: id}.Key())
 	if err != nil || len(entries) == 0 {
-		return journal.Posted{}, fmt.Errorf("read post %s: %w", id, errors.Join(err, journal.NotFound()))
+		return journal.MailPosted{}, fmt.Errorf("read post %s: %w", id, errors.Join(err, journal.NotFound()))
 	}
-	post, _ := entries[0].Row.(journal.Posted) // nothing else has this key
+	post, _ := entries[0].Row.(journal.MailPosted) // nothing else has this key
 	return post, nil
 }
 
 // tell has an agent look at its mail. The orchestrator's run is started if there is none.
-func (c *Client) tell(ctx context.Context, place journal.Place, to string) error {
+func (c *Client) tell(ctx context.Context, ref journal.Ref, to string) error {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
 	if to != host.Root {
-		return c.Engine.SignalWorkflow(ctx, host.RunID(place, to), "", signalLook, nil)
+		return c.Engine.SignalWorkflow(ctx, host.RunID(ref, to), "", signalLook, nil)
 	}
-	options, begin, err := c.beginning(ctx, place)
+	options, begin, err := c.beginning(ctx, ref)
 	if err != nil {
 		return err
 	}
-	_, err = c.Engine.SignalWithStartWorkflow(ctx, host.RunID(place, host.Root), signalLook, nil, options, workflowAgent, begin)
+	_, err = c.Engine.SignalWithStartWorkflow(ctx, host.RunID(ref, host.Root), signalLook, nil, options, workflowAgent, begin)
 	return err
 }
 
 // beginning is what the orchestrator's run is started with.
-func (c *Client) beginning(ctx context.Context, place journal.Place) (client.StartWorkflowOptions, leg.Begin, error) {
-	opened, queue, err := c.home(ctx, place)
+func (c *Client) beginning(ctx context.Context, ref journal.Ref) (client.StartWorkflowOptions, leg.Begin, error) {
+	opened, queue, err := c.home(ctx, ref)
 	if err != nil {
 		return client.StartWorkflowOptions{}, leg.Begin{}, err
 	}
 	return client.StartWorkflowOptions{
 		TaskQueue: queue, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
+		WorkflowTaskTimeout: taskTimeout, Priority: fair(ref.Tenant),
 	}, leg.Begin{
-		Whose:      host.Whose{Place: place, Agent: host.Root, Task: host.Root, Workspace: opened.Workspace},
+		RunRef:     host.RunRef{Ref: ref, Agent: host.Root, Task: host.Root, Workspace: opened.Workspace},
 		LegEffects: c.LegEffects,
 	}, nil
 }
 
 // home is how a conversation began, and where its workflows are carried out.
-func (c *Client) home(ctx context.Context, place journal.Place) (journal.Opened, string, error) {
-	entries, err := c.Log.Find(ctx, place, journal.Opened{}.Key())
+func (c *Client) home(ctx context.Context, ref journal.Ref) (journal.Opened, string, error) {
+	entries, err := c.Log.Find(ctx, ref, journal.Opened{}.Key())
 	if err != nil || len(entries) == 0 {
 		return journal.Opened{}, "", errors.Join(err, journal.NotFound())
 	}
 	opened, _ := entries[0].Row.(journal.Opened) // nothing else has this key
 	if c.Local {
-		return opened, queueOf(host.Workspace{Tenant: place.Tenant, Name: opened.Workspace}), nil
+		return opened, queueOf(host.Workspace{Tenant: ref.Tenant, Name: opened.Workspace}), nil
 	}
 	return opened, controlQueue, nil
 }

@@ -24,19 +24,19 @@ func TestOtherArguments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
 	s.play("ring", map[time.Duration]func(){time.Minute: func() {
-		w := rowsOf[journal.Wanted](s)[0]
-		d := journal.Decided{In: w.In, Call: w.Call, Hash: w.Hash, Allow: true, Scope: string(agent.ScopeOnce), By: "ann"}
+		w := rowsOf[journal.ApprovalRequested](s)[0]
+		d := journal.ApprovalDecided{In: w.In, Call: w.Call, Hash: w.Hash, Allow: true, Scope: string(agent.ScopeOnce), By: "ann"}
 		for args, code := range map[string]chat.Code{`{"tune":1}`: chat.CodeInvalid, `{"tone":"low"}`: chat.CodeInvalid} {
 			d.Args = args
-			if err := s.client.Decide(t.Context(), s.place, d); chat.CodeOf(err) != code {
+			if err := s.client.Decide(t.Context(), s.ref, d); chat.CodeOf(err) != code {
 				t.Errorf("%s: %v, want %s", args, err, code)
 			}
 		}
 		d.Args = ""
-		s.must(s.client.Decide(t.Context(), s.place, d))
-		s.must(s.client.Decide(t.Context(), s.place, d)) // the double click
+		s.must(s.client.Decide(t.Context(), s.ref, d))
+		s.must(s.client.Decide(t.Context(), s.ref, d)) // the double click
 		d.Allow = false
-		if err := s.client.Decide(t.Context(), s.place, d); chat.CodeOf(err) != chat.CodeConflict {
+		if err := s.client.Decide(t.Context(), s.ref, d); chat.CodeOf(err) != chat.CodeConflict {
 			t.Errorf("the opposite: %v, want a conflict", err)
 		}
 	}})
@@ -53,14 +53,14 @@ func TestTwoCancelsWithOneID(t *testing.T) {
 `
 	s := newStage(t, script, nil)
 	s.play("write", map[time.Duration]func(){time.Minute: func() {
-		s.must(s.client.Cancel(t.Context(), s.place, "x1", "o|neil@example.com", "main/1.0.0"))
-		if err := s.client.Cancel(t.Context(), s.place, "x1", "o|neil@example.com", ""); chat.CodeOf(err) != chat.CodeConflict {
+		s.must(s.client.Cancel(t.Context(), s.ref, "x1", "o|neil@example.com", "main/1.0.0"))
+		if err := s.client.Cancel(t.Context(), s.ref, "x1", "o|neil@example.com", ""); chat.CodeOf(err) != chat.CodeConflict {
 			t.Errorf("the same id for everything: %v, want a conflict", err)
 		}
-		s.must(s.client.Cancel(t.Context(), s.place, "x1", "o|neil@example.com", "main/1.0.0"))
+		s.must(s.client.Cancel(t.Context(), s.ref, "x1", "o|neil@example.com", "main/1.0.0"))
 	}})
 	s.says("It is cancelled.")
-	if posts := rowsOf[journal.Posted](s); !slices.ContainsFunc(posts, func(p journal.Posted) bool { return p.Stops() && p.By == "o|neil@example.com" }) {
+	if posts := rowsOf[journal.MailPosted](s); !slices.ContainsFunc(posts, func(p journal.MailPosted) bool { return p.Stops() && p.By == "o|neil@example.com" }) {
 		t.Errorf("nobody stopped it: %+v", posts)
 	}
 }
@@ -70,8 +70,8 @@ func TestDeletion(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
 	s.play("ring", nil)
-	s.must(s.client.Delete(t.Context(), s.place, "d1", "ann"))
-	if left, err := s.log.Entries(t.Context(), s.place, 0, journal.PageMaxLimit); chat.CodeOf(err) != chat.CodeNotFound && len(left) > 0 {
+	s.must(s.client.Delete(t.Context(), s.ref, "d1", "ann"))
+	if left, err := s.log.Entries(t.Context(), s.ref, 0, journal.PageMaxLimit); chat.CodeOf(err) != chat.CodeNotFound && len(left) > 0 {
 		t.Errorf("%d rows are left: %v", len(left), err)
 	}
 }
@@ -90,19 +90,19 @@ rules:
 	s.play("paint", map[time.Duration]func(){time.Hour: func() {
 		body, err := agent.MarshalEvent(agent.Corrected{Seq: 2})
 		s.must(err)
-		_, err = s.log.Append(t.Context(), s.place, s.env.Now(), journal.Said{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "red after all"}}},
-			journal.Posted{ID: "late", Topic: leg.TopicTold, To: "main/1.0.0", Event: body, Number: 2})
+		_, err = s.log.Append(t.Context(), s.ref, s.env.Now(), journal.MessageReceived{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "red after all"}}},
+			journal.MailPosted{ID: "late", Topic: leg.TopicTold, To: "main/1.0.0", Event: body, Number: 2})
 		s.must(err)
 		if n, err := (&Sweeper{Client: s.client, Age: -time.Second}).Pass(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d were swept: %v", n, err)
 		}
-		err = s.client.Decide(t.Context(), s.place, journal.Decided{In: journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}, Call: "9.9", By: "ann"})
+		err = s.client.Decide(t.Context(), s.ref, journal.ApprovalDecided{In: journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}, Call: "9.9", By: "ann"})
 		if chat.CodeOf(err) != chat.CodeConflict {
 			t.Errorf("a decision for nobody: %v, want a conflict", err)
 		}
 	}})
 	var back []string
-	for _, p := range rowsOf[journal.Posted](s) {
+	for _, p := range rowsOf[journal.MailPosted](s) {
 		if p.To == host.Root && p.Topic == leg.TopicTold && strings.Contains(string(p.Event), "Undelivered") {
 			back = append(back, p.ID)
 		}

@@ -67,8 +67,8 @@ func (*Client) eventually(ctx context.Context, try func() (done bool, err error)
 	}
 }
 
-// Behind lists the runs of a deployment that are kept to another build, as far as the engine knows.
-func (c *Client) Behind(ctx context.Context, deployment, build string) ([]string, error) {
+// OnOtherBuilds lists the runs of a deployment that are kept to another build, as far as the engine knows.
+func (c *Client) OnOtherBuilds(ctx context.Context, deployment, build string) ([]string, error) {
 	return c.list(ctx, fmt.Sprintf(
 		"ExecutionStatus = 'Running' AND WorkflowType = '%s' AND TemporalWorkerDeployment = %s AND TemporalWorkerDeploymentVersion != %s",
 		workflowAgent, quoted(deployment), quoted(deployment+":"+build)))
@@ -76,9 +76,9 @@ func (c *Client) Behind(ctx context.Context, deployment, build string) ([]string
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// Rouse has a run look at its mail. An idle one that is kept to an older build goes over to the current one;
+// Wake has a run look at its mail. An idle one that is kept to an older build goes over to the current one;
 // any other finds that there is none.
-func (c *Client) Rouse(ctx context.Context, workflow string) error {
+func (c *Client) Wake(ctx context.Context, workflow string) error {
 	err := c.Engine.SignalWorkflow(ctx, workflow, "", signalLook, nil)
 	if err != nil && !notFound(err) {
 		return fmt.Errorf("rouse %s: %w", workflow, err)

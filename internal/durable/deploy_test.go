@@ -143,7 +143,7 @@ func TestRunsBehind(t *testing.T) {
 	engine := &listEngine{}
 	c := &Client{Engine: engine}
 	for _, list := range []func() ([]string, error){
-		func() ([]string, error) { return c.Behind(t.Context(), "ann's", "b2") },
+		func() ([]string, error) { return c.OnOtherBuilds(t.Context(), "ann's", "b2") },
 		func() ([]string, error) { return c.Running(t.Context()) },
 	} {
 		if ids, err := list(); err != nil || !cmp.Equal(ids, []string{"a", "b"}) {
@@ -155,7 +155,7 @@ func TestRunsBehind(t *testing.T) {
 	}
 	for _, err := range []error{nil, serviceerror.NewNotFound("it has ended"), errors.New("it does not answer")} {
 		engine.looks = err
-		if got := c.Rouse(t.Context(), "a"); (got != nil) != (err != nil && !notFound(err)) {
+		if got := c.Wake(t.Context(), "a"); (got != nil) != (err != nil && !notFound(err)) {
 			t.Errorf("%v: %v", err, got)
 		}
 	}

@@ -30,8 +30,8 @@ func TestALongHistoryEndsWhenSomebodySpeaks(t *testing.T) {
 		}, activity.RegisterOptions{Name: activityLeg})
 		env.RegisterWorkflowWithOptions(Agent, workflow.RegisterOptions{Name: workflowAgent})
 		env.RegisterDelayedCallback(func() { env.SignalWorkflow(signalLook, nil) }, time.Minute)
-		env.ExecuteWorkflow(workflowAgent, leg.Begin{Whose: host.Whose{
-			Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root,
+		env.ExecuteWorkflow(workflowAgent, leg.Begin{RunRef: host.RunRef{
+			Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root,
 		}})
 		var anew *workflow.ContinueAsNewError
 		if rolled := errors.As(env.GetWorkflowError(), &anew); legs != want || rolled != (want == 1) {

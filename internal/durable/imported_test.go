@@ -18,20 +18,20 @@ import (
 func TestImportedIsNotCarriedOn(t *testing.T) {
 	log := journaltest.NewMemory()
 	c := &Client{Log: log}
-	place := journal.Place{Tenant: "acme", Conversation: journal.ImportPrefix + "x"}
+	ref := journal.Ref{Tenant: "acme", Conversation: journal.ImportPrefix + "x"}
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
-		journal.Said{ID: "m", By: "ann"},
-		journal.Posted{ID: "said:m", Topic: leg.TopicSaid, To: host.Root},
+		journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
+		journal.MessageReceived{ID: "m", By: "ann"},
+		journal.MailPosted{ID: "said:m", Topic: leg.TopicSaid, To: host.Root},
 	}
-	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...); err != nil {
+	if _, err := log.Append(t.Context(), ref, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Say(t.Context(), place, Message{ID: "n", By: "ann"})
+	_, err := c.Say(t.Context(), ref, Message{ID: "n", By: "ann"})
 	asked := map[string]error{
-		"say": err, "cancel": c.Cancel(t.Context(), place, "x", "ann", ""),
-		"decide": c.Decide(t.Context(), place, journal.Decided{In: journal.In{Agent: host.Root, Task: host.Root}, Call: "1.0"}),
+		"say": err, "cancel": c.Cancel(t.Context(), ref, "x", "ann", ""),
+		"decide": c.Decide(t.Context(), ref, journal.ApprovalDecided{In: journal.In{Agent: host.Root, Task: host.Root}, Call: "1.0"}),
 	}
 	for what, err := range asked {
 		if chat.CodeOf(err) != chat.CodeConflict {
@@ -41,7 +41,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 	if _, err := (&Sweeper{Client: c}).Pass(t.Context()); err != nil {
 		t.Error(err)
 	}
-	entries, err := log.Entries(t.Context(), place, 0, 100)
+	entries, err := log.Entries(t.Context(), ref, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Row.Kind())
 	}
-	want := []journal.Kind{journal.KindOpened, journal.KindAssigned, journal.KindSaid, journal.KindPosted}
+	want := []journal.Kind{journal.KindOpened, journal.KindTaskAssigned, journal.KindMessageReceived, journal.KindMailPosted}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the list (+) against what was imported (-):\n%s", diff)
 	}

@@ -25,12 +25,12 @@ rules:
 `
 
 // TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine cancel the leg before it tries again.
-// Another worker has the desk of the leg before. It must not take that for all that happened: the message is answered.
+// Another worker has the cache of the leg before. It must not take that for all that happened: the message is answered.
 func TestACancelledLegMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)
 	other := leg.New(s.carrier.Options)
-	other.Fault = func(p host.Point, _ journal.Place, _ string) {
+	other.Fault = func(p host.Point, _ journal.Ref, _ string) {
 		if p == host.PointLegAppended {
 			panic(errLost{})
 		}
@@ -68,11 +68,11 @@ type refusing struct {
 	asked atomic.Int64
 }
 
-func (r *refusing) Steps(ctx context.Context, place journal.Place, task string, after int) ([]journal.Stepped, error) {
+func (r *refusing) Steps(ctx context.Context, ref journal.Ref, task string, after int) ([]journal.Stepped, error) {
 	if task == r.task && r.asked.Add(1) == 1 {
 		return nil, &chat.Error{Code: chat.CodeInvalid, Message: "broken"}
 	}
-	return r.Log.Steps(ctx, place, task, after)
+	return r.Log.Steps(ctx, ref, task, after)
 }
 
 // TestABrokenRun has a helper's run break, and the lead's own. The books of the helper are closed, and the lead is told;
@@ -100,7 +100,7 @@ func TestABrokenRun(t *testing.T) {
 func TestTheLegOfALostWorker(t *testing.T) {
 	t.Parallel()
 	lost, modes := false, []leg.Mode{}
-	s := newStage(t, two, func(p host.Point, _ journal.Place, _ string) {
+	s := newStage(t, two, func(p host.Point, _ journal.Ref, _ string) {
 		if p == host.PointLegAppended && !lost {
 			lost = true
 			panic(errLost{})
@@ -130,7 +130,7 @@ func TestALookDuringALeg(t *testing.T) {
 	s.env.RegisterActivityWithOptions(func(context.Context, leg.Input) (leg.Result, error) {
 		switch legs++; legs {
 		case 1:
-			s.must(s.env.SignalWorkflowByID(host.RunID(s.place, host.Root), signalLook, nil))
+			s.must(s.env.SignalWorkflowByID(host.RunID(s.ref, host.Root), signalLook, nil))
 			time.Sleep(100 * time.Millisecond) // the workflow hears of it first
 			return leg.Result{Next: leg.NextIdle}, nil
 		default:

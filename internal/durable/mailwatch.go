@@ -23,13 +23,13 @@ type mailWatch struct {
 	log journal.Lists
 	now func() time.Time
 	// tell has a leg of an agent look, and reports whether there is one here.
-	tell func(journal.Place, string) bool
+	tell func(journal.Ref, string) bool
 	// told are the posts that a leg was told of, and when they came.
 	told map[postKey]time.Time
 }
 
 func newMailWatch(log journal.Lists, carrier *leg.Carrier) *mailWatch {
-	return &mailWatch{log: log, now: carrier.Now, tell: carrier.Ring, told: map[postKey]time.Time{}}
+	return &mailWatch{log: log, now: carrier.Now, tell: carrier.Notify, told: map[postKey]time.Time{}}
 }
 
 // look tells legs of what has come since the last look. A journal that cannot be read is looked at again; a leg reads its mail by
@@ -55,7 +55,7 @@ func (w *mailWatch) look(ctx context.Context) {
 // deliver tells the leg of the agent that a post is for, or of the nearest one above it that has one here.
 func (w *mailWatch) deliver(p journal.Post) bool {
 	for to := p.To; to != ""; to = to[:max(strings.LastIndexByte(to, '/'), 0)] {
-		if w.tell(p.Place, to) {
+		if w.tell(p.Ref, to) {
 			return true
 		}
 	}

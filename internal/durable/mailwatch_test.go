@@ -18,11 +18,11 @@ func TestLegsLearnOfMailFromOtherProcesses(t *testing.T) {
 	log, now := journaltest.NewMemory(), time.Now()
 	post := func(conversation, id, to string, at time.Time) {
 		t.Helper()
-		rows := []journal.Row{journal.Posted{ID: id, Topic: "told", To: to}}
+		rows := []journal.Row{journal.MailPosted{ID: id, Topic: "told", To: to}}
 		if id == "1" {
 			rows = append([]journal.Row{journal.Opened{By: "ann"}}, rows...)
 		}
-		if _, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: conversation}, at, rows...); err != nil {
+		if _, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: conversation}, at, rows...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,8 +30,8 @@ func TestLegsLearnOfMailFromOtherProcesses(t *testing.T) {
 	var told []string
 	w := &mailWatch{
 		log: log, now: func() time.Time { return now }, told: map[postKey]time.Time{},
-		tell: func(place journal.Place, agent string) bool {
-			id := host.RunID(place, agent)
+		tell: func(ref journal.Ref, agent string) bool {
+			id := host.RunID(ref, agent)
 			if legs[id] {
 				told = append(told, id)
 			}

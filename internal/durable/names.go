@@ -7,18 +7,18 @@ import (
 
 // Names that histories and running programs know. They never change.
 const (
-	workflowAgent    = "agent"
-	workflowReview   = "review"
-	workflowPresence = "presence"
-	activityLeg      = "leg"
-	activityConfess  = "confess"
-	activityReview   = "review"
-	activityPresent  = "present"
-	activityRelease  = "release"
-	signalLook       = string(leg.SignalLook)
-	signalEnded      = string(leg.SignalEnded)
-	signalCheck      = string(leg.SignalCheck)
-	signalHere       = "here"
+	workflowAgent        = "agent"
+	workflowReview       = "review"
+	workflowPresence     = "presence"
+	activityLeg          = "leg"
+	activityRecordBroken = "confess"
+	activityReview       = "review"
+	activityPresent      = "present"
+	activityRelease      = "release"
+	signalLook           = string(leg.SignalLook)
+	signalEnded          = string(leg.SignalEnded)
+	signalCheck          = string(leg.SignalCheck)
+	signalHere           = "here"
 	// presencesQueue is where presences are carried out, by whoever carries out workflows that are nobody's in particular.
 	presencesQueue = controlQueue + ":presences"
 	controlQueue   = "retinue"

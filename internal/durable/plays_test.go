@@ -61,7 +61,7 @@ func TestADelegation(t *testing.T) {
 func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	t.Helper()
 	var seen visits
-	s := newStage(t, fruit, func(p host.Point, _ journal.Place, _ string) {
+	s := newStage(t, fruit, func(p host.Point, _ journal.Ref, _ string) {
 		if p == point && seen.count(p) == nth {
 			panic(errLost{})
 		}
@@ -69,7 +69,7 @@ func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	s.play("compare", nil)
 	s.says("Both were read.")
 	var ended []string
-	for _, f := range rowsOf[journal.Finished](s) {
+	for _, f := range rowsOf[journal.TaskEnded](s) {
 		ended = append(ended, f.Task+" "+string(f.Status))
 	}
 	slices.Sort(ended)
@@ -77,7 +77,7 @@ func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 		t.Errorf("a leg was lost at %s, visit %d: %q ended, want %q", point, nth, ended, want)
 	}
 	// Each of six model calls is made once, and those of the two helpers that were under way in the lost leg once more.
-	if calls := len(rowsOf[journal.Requested](s)); calls < 6 || calls > 8 {
+	if calls := len(rowsOf[journal.ModelCalled](s)); calls < 6 || calls > 8 {
 		t.Errorf("a leg was lost at %s, visit %d: %d model calls, want 6 to 8", point, nth, calls)
 	}
 	return seen.count(point) > nth
@@ -101,7 +101,7 @@ func TestAnApproval(t *testing.T) {
 	} {
 		s := newStage(t, script, nil)
 		s.play("write", map[time.Duration]func(){time.Minute: func() {
-			for _, w := range rowsOf[journal.Wanted](s) {
+			for _, w := range rowsOf[journal.ApprovalRequested](s) {
 				if c.decide {
 					s.decide(w, c.allow)
 				}

@@ -65,8 +65,8 @@ func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 	if err := r.look(ctx, places, working); err != nil {
 		return Mended{}, err
 	}
-	for _, place := range places {
-		did, err := r.mend(ctx, place, working[place])
+	for _, ref := range places {
+		did, err := r.mend(ctx, ref, working[ref])
 		all.Restarted, all.Reported, failures = all.Restarted+did.Restarted, all.Reported+did.Reported, errors.Join(failures, err)
 		if errors.Is(err, errUnasked) {
 			break
@@ -80,13 +80,13 @@ var errUnasked = errors.New("the engine does not say what it runs")
 
 // look asks the engine for its list of what runs, of these tasks and their orchestrators. The list can be a little behind, but it
 // costs one query for many: to ask about each run costs as much as to carry it on. What has ended meanwhile is forgotten.
-func (r *Reconciler) look(ctx context.Context, places []journal.Place, working map[journal.Place][]journal.WorkingTask) error {
+func (r *Reconciler) look(ctx context.Context, places []journal.Ref, working map[journal.Ref][]journal.WorkingTask) error {
 	var ids []string
-	for _, place := range places {
-		ids = append(ids, host.RunID(place, host.Root))
-		for _, t := range working[place] {
+	for _, ref := range places {
+		ids = append(ids, host.RunID(ref, host.Root))
+		for _, t := range working[ref] {
 			if t.Background {
-				ids = append(ids, host.RunID(place, t.Task))
+				ids = append(ids, host.RunID(ref, t.Task))
 			}
 		}
 	}
@@ -114,21 +114,21 @@ func (r *Reconciler) look(ctx context.Context, places []journal.Place, working m
 }
 
 // early reports whether a run that is not on the list was mended a moment ago.
-func (r *Reconciler) early(place journal.Place, task string) bool {
-	return r.Client.now().Before(r.tried[host.RunID(place, task)].next)
+func (r *Reconciler) early(ref journal.Ref, task string) bool {
+	return r.Client.now().Before(r.tried[host.RunID(ref, task)].next)
 }
 
 // lost reports whether the engine does not run a task, and counts that it is mended. About one that is not on its list the engine
 // is asked, after a pause.
-func (r *Reconciler) lost(ctx context.Context, place journal.Place, task string) (bool, error) {
-	id := host.RunID(place, task)
+func (r *Reconciler) lost(ctx context.Context, ref journal.Ref, task string) (bool, error) {
+	id := host.RunID(ref, task)
 	if r.seen[id] {
 		return false, nil
 	}
 	if !wait(ctx, r.Pause) {
 		return false, errors.Join(errUnasked, ctx.Err())
 	}
-	runs, err := r.Client.Runs(ctx, place, task)
+	runs, err := r.Client.Runs(ctx, ref, task)
 	switch {
 	case err != nil:
 		return false, errors.Join(errUnasked, err)
@@ -155,9 +155,9 @@ func wait(ctx context.Context, pause time.Duration) bool {
 }
 
 // working reads the tasks that were assigned before a time and have not ended, by conversation. An imported conversation never ran here.
-func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Place, map[journal.Place][]journal.WorkingTask, error) {
-	var places []journal.Place
-	of := map[journal.Place][]journal.WorkingTask{}
+func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Ref, map[journal.Ref][]journal.WorkingTask, error) {
+	var places []journal.Ref
+	of := map[journal.Ref][]journal.WorkingTask{}
 	for after := (journal.WorkingTask{}); ; {
 		page, err := c.Log.Working(ctx, before, after, journal.PageMaxLimit)
 		if err != nil || len(page) == 0 {
@@ -167,10 +167,10 @@ func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Place
 			if journal.Imported(t.Conversation) {
 				continue
 			}
-			if of[t.Place] == nil {
-				places = append(places, t.Place)
+			if of[t.Ref] == nil {
+				places = append(places, t.Ref)
 			}
-			of[t.Place] = append(of[t.Place], t)
+			of[t.Ref] = append(of[t.Ref], t)
 		}
 		after = page[len(page)-1]
 	}
@@ -179,23 +179,23 @@ func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Place
 // mend looks at one conversation. An orchestrator that is lost is started again: it folds the journal and starts what is
 // below it. A background task that is lost is reported to its parent, whose leg starts it again. One that waits for a place to run
 // looks lost too: its parent knows better and does nothing.
-func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []journal.WorkingTask) (did Mended, err error) {
-	if r.early(place, host.Root) {
+func (r *Reconciler) mend(ctx context.Context, ref journal.Ref, tasks []journal.WorkingTask) (did Mended, err error) {
+	if r.early(ref, host.Root) {
 		return did, nil
 	}
-	lost, err := r.lost(ctx, place, host.Root)
+	lost, err := r.lost(ctx, ref, host.Root)
 	if err != nil {
 		return did, err
 	}
 	if lost {
 		did.Restarted = 1
-		return did, r.Client.restart(ctx, place)
+		return did, r.Client.restart(ctx, ref)
 	}
 	for _, t := range tasks {
-		if t.Agent == host.Root || !t.Background || r.early(place, t.Task) {
+		if t.Agent == host.Root || !t.Background || r.early(ref, t.Task) {
 			continue
 		}
-		lost, err := r.lost(ctx, place, t.Task)
+		lost, err := r.lost(ctx, ref, t.Task)
 		if err != nil {
 			return did, err
 		}
@@ -212,10 +212,10 @@ func (r *Reconciler) mend(ctx context.Context, place journal.Place, tasks []jour
 }
 
 // Runs reports whether the engine runs a task.
-func (c *Client) Runs(ctx context.Context, place journal.Place, task string) (bool, error) {
+func (c *Client) Runs(ctx context.Context, ref journal.Ref, task string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	run, err := c.Engine.DescribeWorkflowExecution(ctx, host.RunID(place, task), "")
+	run, err := c.Engine.DescribeWorkflowExecution(ctx, host.RunID(ref, task), "")
 	if err != nil && !notFound(err) {
 		return false, fmt.Errorf("ask the engine about %s: %w", task, err)
 	}
@@ -223,14 +223,14 @@ func (c *Client) Runs(ctx context.Context, place journal.Place, task string) (bo
 }
 
 // restart starts an orchestrator again that the engine does not run. If it runs after all, nothing happens.
-func (c *Client) restart(ctx context.Context, place journal.Place) error {
+func (c *Client) restart(ctx context.Context, ref journal.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	options, begin, err := c.beginning(ctx, place)
+	options, begin, err := c.beginning(ctx, ref)
 	if err != nil {
 		return err
 	}
-	options.ID = host.RunID(place, host.Root)
+	options.ID = host.RunID(ref, host.Root)
 	options.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
 	if _, err := c.Engine.ExecuteWorkflow(ctx, options, workflowAgent, begin); err != nil {
 		return fmt.Errorf("start %s again: %w", options.ID, err)
@@ -243,7 +243,7 @@ func (c *Client) restart(ctx context.Context, place journal.Place) error {
 func (c *Client) reportLost(ctx context.Context, t journal.WorkingTask) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
-	err := leg.Tell(ctx, Runs{c.Engine}, c.Log, t.Place, t.Parent, leg.SignalCheck)
+	err := leg.Tell(ctx, Runs{c.Engine}, c.Log, t.Ref, t.Parent, leg.SignalCheck)
 	if errors.Is(err, leg.ErrNoRun) {
 		return 0, nil
 	}

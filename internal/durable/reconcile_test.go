@@ -100,13 +100,13 @@ func TestReconcile(t *testing.T) {
 		t.Helper()
 		in := func(id string) journal.In { return journal.In{Agent: id, Task: id} }
 		rows := []journal.Row{
-			journal.Opened{By: "ann"}, journal.Assigned{In: in(host.Root), Role: "main"}, journal.Moved{In: in(host.Root), Serial: 1, Status: root},
+			journal.Opened{By: "ann"}, journal.TaskAssigned{In: in(host.Root), Role: "main"}, journal.StatusChanged{In: in(host.Root), Serial: 1, Status: root},
 		}
 		for _, id := range below {
 			parent := id[:strings.LastIndexByte(id, '/')]
-			rows = append(rows, journal.Assigned{In: in(id), Parent: parent, Background: !strings.HasSuffix(id, ".9"), Role: "coder", Depth: strings.Count(id, "/")})
+			rows = append(rows, journal.TaskAssigned{In: in(id), Parent: parent, Background: !strings.HasSuffix(id, ".9"), Role: "coder", Depth: strings.Count(id, "/")})
 		}
-		if _, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: conversation}, at, rows...); err != nil {
+		if _, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: conversation}, at, rows...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -68,18 +68,18 @@ func (c *Client) mayHaveLegs(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	for _, p := range posts {
-		add(&first, host.RunID(p.Place, host.Root))
+		add(&first, host.RunID(p.Ref, host.Root))
 		if p.To != "" {
-			add(&first, host.RunID(p.Place, p.To))
+			add(&first, host.RunID(p.Ref, p.To))
 		}
 	}
-	for _, place := range places {
-		add(&first, host.RunID(place, host.Root))
-		for _, t := range working[place] {
+	for _, ref := range places {
+		add(&first, host.RunID(ref, host.Root))
+		for _, t := range working[ref] {
 			if t.Background {
-				add(&first, host.RunID(place, t.Task))
+				add(&first, host.RunID(ref, t.Task))
 			} else {
-				add(&rest, host.RunID(place, t.Task))
+				add(&rest, host.RunID(ref, t.Task))
 			}
 		}
 	}
@@ -141,9 +141,9 @@ func (c *Client) releaseAbsent(ctx context.Context, p journal.Post) error {
 	if p.To == "" || journal.Imported(p.Conversation) {
 		return nil
 	}
-	runs := []string{host.RunID(p.Place, host.Root)}
+	runs := []string{host.RunID(p.Ref, host.Root)}
 	if p.To != host.Root {
-		runs = append(runs, host.RunID(p.Place, p.To))
+		runs = append(runs, host.RunID(p.Ref, p.To))
 	}
 	for _, run := range runs {
 		if _, err := c.releaseRun(ctx, run, c.absent); err != nil {

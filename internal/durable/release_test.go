@@ -56,7 +56,7 @@ func (e *legEngine) DescribeWorkflowExecution(_ context.Context, id, _ string) (
 	if worker == "waits" {
 		state, worker = enums.PENDING_ACTIVITY_STATE_SCHEDULED, "lost"
 	}
-	for _, name := range []string{activityLeg, activityConfess} {
+	for _, name := range []string{activityLeg, activityRecordBroken} {
 		out.PendingActivities = append(out.PendingActivities, &workflowpb.PendingActivityInfo{
 			ActivityType: &common.ActivityType{Name: name}, ActivityId: name, State: state, LastWorkerIdentity: worker,
 		})
@@ -100,26 +100,26 @@ func TestReleasesTheLegsOfALostWorker(t *testing.T) {
 	t.Parallel()
 	log := journaltest.NewMemory()
 	now := time.Now()
-	running := func(conversation string, tasks ...journal.Assigned) {
-		place := journal.Place{Tenant: "t", Conversation: conversation}
+	running := func(conversation string, tasks ...journal.TaskAssigned) {
+		ref := journal.Ref{Tenant: "t", Conversation: conversation}
 		rows := []journal.Row{journal.Opened{By: "ann"}}
 		for _, task := range tasks {
-			rows = append(rows, task, journal.Moved{In: task.In, Status: chat.StatusRunning})
+			rows = append(rows, task, journal.StatusChanged{In: task.In, Status: chat.StatusRunning})
 		}
-		if _, err := log.Append(t.Context(), place, now, rows...); err != nil {
+		if _, err := log.Append(t.Context(), ref, now, rows...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	root := journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"}
-	child := func(name string, background bool) journal.Assigned {
-		return journal.Assigned{In: journal.In{Agent: "main/" + name, Task: "main/" + name}, Parent: host.Root, Depth: 1, Role: "helper", Background: background}
+	root := journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"}
+	child := func(name string, background bool) journal.TaskAssigned {
+		return journal.TaskAssigned{In: journal.In{Agent: "main/" + name, Task: "main/" + name}, Parent: host.Root, Depth: 1, Role: "helper", Background: background}
 	}
 	running("turn", root, child("carried", false), child("apart", false), child("background", true))
 	running("other", root)
 	running("waits", root)
-	idle := journal.Place{Tenant: "t", Conversation: "new"}
+	idle := journal.Ref{Tenant: "t", Conversation: "new"}
 	_, err := log.Append(t.Context(), idle, now, journal.Opened{By: "ann"}, root,
-		journal.Posted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
+		journal.MailPosted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,10 +146,10 @@ func TestMailForALegOfALostWorker(t *testing.T) {
 		log := journaltest.NewMemory()
 		engine := &legEngine{of: map[string]string{"t/c/main": worker}, present: []string{"there"}}
 		c := &Client{Log: log, Engine: engine, Logger: slog.New(slog.DiscardHandler)}
-		place := journal.Place{Tenant: "t", Conversation: "c"}
-		_, err := log.Append(t.Context(), place, time.Now(), journal.Opened{By: "ann"},
-			journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
-			journal.Posted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
+		ref := journal.Ref{Tenant: "t", Conversation: "c"}
+		_, err := log.Append(t.Context(), ref, time.Now(), journal.Opened{By: "ann"},
+			journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
+			journal.MailPosted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,9 +168,9 @@ func (*legEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error
 func TestReleaseIsToldOfALostWorker(t *testing.T) {
 	t.Parallel()
 	log := journaltest.NewMemory()
-	_, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: "c"}, time.Now(), journal.Opened{By: "ann"},
-		journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
-		journal.Posted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
+	_, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: "c"}, time.Now(), journal.Opened{By: "ann"},
+		journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
+		journal.MailPosted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,23 +32,23 @@ func Review(ctx workflow.Context, in leg.ReviewInput) (out leg.Reviewed, err err
 
 // propose has a person's arguments looked at before they are decided on, as a reply's calls are before
 // anybody is asked about them. What was decided before is not looked at again.
-func (c *Client) propose(ctx context.Context, place journal.Place, d journal.Decided) (journal.Decided, error) {
+func (c *Client) propose(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (journal.ApprovalDecided, error) {
 	if !d.Allow || agent.Scope(d.Scope) != agent.ScopeOnce {
 		return d, &chat.Error{Code: chat.CodeInvalid, Message: "other arguments can only be allowed, and only once"}
 	}
-	decided, err := c.Log.Find(ctx, place, d.Key())
-	if err != nil || len(decided) > 0 || journal.Imported(place.Conversation) {
+	decided, err := c.Log.Find(ctx, ref, d.Key())
+	if err != nil || len(decided) > 0 || journal.Imported(ref.Conversation) {
 		return d, err
 	}
-	row := journal.Proposed{In: d.In, Call: d.Call, Edit: journal.HashOf(d.Args), Args: d.Args, By: d.By}
-	if _, err := c.Log.Append(ctx, place, c.now(), row); err != nil {
+	row := journal.EditProposed{In: d.In, Call: d.Call, Edit: journal.HashOf(d.Args), Args: d.Args, By: d.By}
+	if _, err := c.Log.Append(ctx, ref, c.now(), row); err != nil {
 		return d, err
 	}
-	reviewed, err := c.review(ctx, place, row)
+	reviewed, err := c.review(ctx, ref, row)
 	if err != nil {
 		return d, err
 	}
-	verdict, err := reviewed.Verdict(ctx, c.Log, place)
+	verdict, err := reviewed.Verdict(ctx, c.Log, ref)
 	switch {
 	case err != nil:
 		return d, err
@@ -60,27 +60,27 @@ func (c *Client) propose(ctx context.Context, place journal.Place, d journal.Dec
 }
 
 // review asks a worker that serves the workspace what it makes of arguments.
-func (c *Client) review(ctx context.Context, place journal.Place, row journal.Proposed) (out leg.Reviewed, err error) {
+func (c *Client) review(ctx context.Context, ref journal.Ref, row journal.EditProposed) (out leg.Reviewed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTime+taskTimeout)
 	defer cancel()
-	opened, queue, err := c.home(ctx, place)
+	opened, queue, err := c.home(ctx, ref)
 	if err != nil {
 		return out, err
 	}
 	in := leg.ReviewInput{
-		Whose: host.Whose{Place: place, Agent: row.Agent, Task: row.Task, Workspace: opened.Workspace}, Call: row.Call, Edit: row.Edit,
+		RunRef: host.RunRef{Ref: ref, Agent: row.Agent, Task: row.Task, Workspace: opened.Workspace}, Call: row.Call, Edit: row.Edit,
 	}
 	run, err := c.Engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: host.RunID(place, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
+		ID: host.RunID(ref, row.Agent) + "#" + row.Call + "?" + row.Edit, TaskQueue: queue,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout, Priority: fair(place.Tenant),
+		WorkflowExecutionTimeout: reviewTime + taskTimeout, WorkflowTaskTimeout: taskTimeout, Priority: fair(ref.Tenant),
 	}, workflowReview, in)
 	if err == nil {
 		err = run.Get(ctx, &out)
 	}
 	if err != nil {
-		c.Logger.WarnContext(ctx, "arguments could not be looked at", "conversation", place.Conversation, "call", row.Call, "error", err)
+		c.Logger.WarnContext(ctx, "arguments could not be looked at", "conversation", ref.Conversation, "call", row.Call, "error", err)
 		return out, &chat.Error{
 			Code:    chat.CodeUnavailable,
 			Message: "no worker could look at the arguments: send the same again when one is there, or decide about the call as it is",
@@ -90,7 +90,7 @@ func (c *Client) review(ctx context.Context, place journal.Place, row journal.Pr
 }
 
 // decidedSo reports whether two decisions say the same.
-func decidedSo(a, b journal.Decided) bool {
+func decidedSo(a, b journal.ApprovalDecided) bool {
 	same := a.Args == b.Args || a.Args != "" && b.Args != "" && agent.Digest("", a.Args).Hash == agent.Digest("", b.Args).Hash
 	return same && a.Allow == b.Allow && a.Hash == b.Hash
 }

@@ -21,7 +21,7 @@ type Runs struct{ Engine Engine }
 // Start implements leg.Engine.
 func (r Runs) Start(ctx context.Context, in leg.Begin, queue string) error {
 	_, err := r.Engine.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: host.RunID(in.Place, in.Task), TaskQueue: queue, WorkflowTaskTimeout: taskTimeout, Priority: fair(in.Place.Tenant),
+		ID: host.RunID(in.Ref, in.Task), TaskQueue: queue, WorkflowTaskTimeout: taskTimeout, Priority: fair(in.Ref.Tenant),
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // one that has ended finds that out and ends again
 	}, workflowAgent, in)
@@ -32,13 +32,13 @@ func (r Runs) Start(ctx context.Context, in leg.Begin, queue string) error {
 }
 
 // Signal implements leg.Engine.
-func (r Runs) Signal(ctx context.Context, place journal.Place, task string, signal leg.Signal) error {
-	return noRun(r.Engine.SignalWorkflow(ctx, host.RunID(place, task), "", string(signal), nil))
+func (r Runs) Signal(ctx context.Context, ref journal.Ref, task string, signal leg.Signal) error {
+	return noRun(r.Engine.SignalWorkflow(ctx, host.RunID(ref, task), "", string(signal), nil))
 }
 
 // End implements leg.Engine.
-func (r Runs) End(ctx context.Context, place journal.Place, task string) error {
-	return noRun(r.Engine.TerminateWorkflow(ctx, host.RunID(place, task), "", "did not let go in time"))
+func (r Runs) End(ctx context.Context, ref journal.Ref, task string) error {
+	return noRun(r.Engine.TerminateWorkflow(ctx, host.RunID(ref, task), "", "did not let go in time"))
 }
 
 // noRun is what the engine says in the words of legs.

@@ -35,11 +35,11 @@ func TestErrorsOfRuns(t *testing.T) {
 	t.Parallel()
 	away, missing, invalid := errors.New("away"), serviceerror.NewNotFound("it has ended"), serviceerror.NewInvalidArgument("the id is too long")
 	for _, err := range []error{nil, away, missing, invalid} {
-		runs, place := Runs{failingEngine{err: err}}, journal.Place{Tenant: "t", Conversation: "c"}
+		runs, ref := Runs{failingEngine{err: err}}, journal.Ref{Tenant: "t", Conversation: "c"}
 		if got := runs.Start(t.Context(), leg.Begin{}, "queue"); !errors.Is(got, err) || errors.Is(got, leg.ErrInvalidRun) != (err == invalid) { //nolint:errorlint // the same one
 			t.Errorf("start: %v was told as %v", err, got)
 		}
-		for _, got := range []error{runs.Signal(t.Context(), place, "main", leg.SignalLook), runs.End(t.Context(), place, "main")} {
+		for _, got := range []error{runs.Signal(t.Context(), ref, "main", leg.SignalLook), runs.End(t.Context(), ref, "main")} {
 			if !errors.Is(got, err) || errors.Is(got, leg.ErrNoRun) != (err == missing) { //nolint:errorlint // the same one
 				t.Errorf("%v was told as %v", err, got)
 			}

@@ -48,7 +48,7 @@ type stage struct {
 	client  *Client
 	log     journal.Log
 	model   *scripted.Model
-	place   journal.Place
+	ref     journal.Ref
 	// window is how much the model takes.
 	window int64
 	// rung are the arguments that the bell was rung with.
@@ -62,7 +62,7 @@ type stage struct {
 // newStage makes one for a script of the model. host.Fault hears of the points that the host comes to; it may be nil.
 func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	t.Helper()
-	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
+	s := &stage{T: t, log: journaltest.NewMemory(), ref: journal.Ref{Tenant: "t", Conversation: "c"}, window: 100_000}
 	quiet := slog.New(slog.DiscardHandler)
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(log.NewStructuredLogger(quiet))
@@ -79,7 +79,7 @@ func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	s.client = &Client{Log: s.log, Engine: playedEngine{stage: s}, Logger: quiet, Now: s.env.Now}
 	s.does = &activities{engine: playedEngine{stage: s}, carrier: s.carrier}
 	s.env.RegisterActivityWithOptions(s.does.leg, activity.RegisterOptions{Name: activityLeg})
-	s.env.RegisterActivityWithOptions(s.does.confess, activity.RegisterOptions{Name: activityConfess})
+	s.env.RegisterActivityWithOptions(s.does.recordBroken, activity.RegisterOptions{Name: activityRecordBroken})
 	s.env.RegisterWorkflowWithOptions(s.does.agent, workflow.RegisterOptions{Name: workflowAgent})
 	s.env.RegisterWorkflowWithOptions(s.direct, workflow.RegisterOptions{Name: director})
 	return s
@@ -138,10 +138,10 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 	for when, do := range later {
 		at(when, do)
 	}
-	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.place, "ann")) })
-	_, begin, err := s.client.beginning(s.Context(), s.place)
+	at(48*time.Hour, func() { s.must(s.client.Close(s.Context(), s.ref, "ann")) })
+	_, begin, err := s.client.beginning(s.Context(), s.ref)
 	s.must(err)
-	s.running = map[string]bool{host.RunID(s.place, host.Root): true}
+	s.running = map[string]bool{host.RunID(s.ref, host.Root): true}
 	s.env.ExecuteWorkflow(director, begin)
 	return s.env.GetWorkflowError()
 }
@@ -149,9 +149,9 @@ func (s *stage) run(message string, later map[time.Duration]func()) error {
 // open opens the conversation.
 func (s *stage) open() {
 	s.Helper()
-	cast, err := company{s}.Cast(host.Workspace{}, "lead")
+	cast, err := company{s}.ResolveRole(host.Workspace{}, "lead")
 	s.must(err)
-	s.must(s.client.Open(s.Context(), s.place, New{By: "ann", Snapshot: cast.Snapshot, Brief: agent.Brief{
+	s.must(s.client.Open(s.Context(), s.ref, New{By: "ann", Snapshot: cast.Snapshot, Brief: agent.Brief{
 		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
 		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
 	}}))
@@ -174,7 +174,7 @@ func (s *stage) direct(ctx workflow.Context, root leg.Begin) error {
 	over := false
 	selector := workflow.NewSelector(ctx)
 	start := func(in leg.Begin, end func(error)) {
-		id := host.RunID(in.Place, in.Task)
+		id := host.RunID(in.Ref, in.Task)
 		child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: id}), workflowAgent, in)
 		_ = child.GetChildWorkflowExecution().Get(ctx, nil) // before that the suite takes no signal for it
 		selector.AddFuture(child, func(f workflow.Future) {
@@ -209,13 +209,13 @@ func (s *stage) runs(id string, now bool) (before bool) {
 
 // look has the orchestrator look at its mail.
 func (s *stage) look() {
-	s.env.SignalWorkflow(director, order{ID: host.RunID(s.place, host.Root), Signal: signalLook})
+	s.env.SignalWorkflow(director, order{ID: host.RunID(s.ref, host.Root), Signal: signalLook})
 }
 
 // decide has the person decide about a call.
-func (s *stage) decide(w journal.Wanted, allow bool) {
+func (s *stage) decide(w journal.ApprovalRequested, allow bool) {
 	s.Helper()
-	s.must(s.client.Decide(s.Context(), s.place, journal.Decided{
+	s.must(s.client.Decide(s.Context(), s.ref, journal.ApprovalDecided{
 		In: w.In, Call: w.Call, Hash: w.Hash, Allow: allow, Scope: string(agent.ScopeOnce), By: "ann",
 	}))
 }
@@ -223,7 +223,7 @@ func (s *stage) decide(w journal.Wanted, allow bool) {
 // ends is how a call ended, as often as it did.
 func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
 	s.Helper()
-	for _, r := range rowsOf[journal.Resulted](s) {
+	for _, r := range rowsOf[journal.ToolReturned](s) {
 		if r.Agent == agent && r.Call == call {
 			out = append(out, r.Status)
 		}
@@ -234,7 +234,7 @@ func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
 // say has the person say something, in reply to a question if one is named.
 func (s *stage) say(id, text, question string) {
 	s.Helper()
-	_, err := s.client.Say(s.Context(), s.place, Message{
+	_, err := s.client.Say(s.Context(), s.ref, Message{
 		ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}, InReplyTo: question,
 	})
 	s.must(err)
@@ -243,7 +243,7 @@ func (s *stage) say(id, text, question string) {
 // says complains if the orchestrator has answered otherwise. Replies that only call tools are no answers.
 func (s *stage) says(want ...string) {
 	s.Helper()
-	messages, err := s.log.Chat(s.Context(), s.place, journal.Page{})
+	messages, err := s.log.Chat(s.Context(), s.ref, journal.Page{})
 	s.must(err)
 	var got []string
 	for _, m := range messages {
@@ -260,7 +260,7 @@ func (s *stage) says(want ...string) {
 func rowsOf[R journal.Row](s *stage) (out []R) {
 	s.Helper()
 	for after := int64(0); ; {
-		page, err := s.log.Entries(s.Context(), s.place, after, journal.PageMaxLimit)
+		page, err := s.log.Entries(s.Context(), s.ref, after, journal.PageMaxLimit)
 		s.must(err)
 		if len(page) == 0 {
 			return out
@@ -330,7 +330,7 @@ func (e playedEngine) SignalWithStartWorkflow(
 // ExecuteWorkflow starts an agent that does not run, or has arguments looked at.
 func (e playedEngine) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
 	if begin, ok := args[0].(leg.Begin); ok {
-		if !e.stage.runs(host.RunID(begin.Place, begin.Task), true) {
+		if !e.stage.runs(host.RunID(begin.Ref, begin.Task), true) {
 			e.stage.env.SignalWorkflow(director, order{Begin: &begin})
 		}
 		return nil, nil //nolint:nilnil // nobody looks at it
@@ -391,19 +391,19 @@ func (company) role(name string) config.Role {
 	}
 }
 
-func (c company) Cast(_ host.Workspace, name string) (host.Casting, error) {
+func (c company) ResolveRole(_ host.Workspace, name string) (host.ResolvedRole, error) {
 	if !slices.Contains([]string{"lead", "helper"}, name) {
-		return host.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+		return host.ResolvedRole{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
 	role := c.role(name)
 	snapshot, err := role.Snapshot()
 	spec := role.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
-	return host.Casting{Spec: spec, Snapshot: string(snapshot)}, err
+	return host.ResolvedRole{Spec: spec, Snapshot: string(snapshot)}, err
 }
 
-func (company) Script(s host.Scene) (host.Script, error) {
-	return host.Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+func (company) Script(s host.PromptInput) (host.Prompt, error) {
+	return host.Prompt{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
 }
 
 func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
@@ -418,12 +418,12 @@ func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Poli
 	return role.Judge(name, list), nil
 }
 
-func (company) Output(string) (*host.Output, error)            { return nil, nil } //nolint:nilnil // anything goes
-func (company) Sink(string, []tool.Matter) bool                { return false }
-func (company) Strange(string) bool                            { return false }
-func (company) Compaction([]string) (string, error)            { return "Sum it up.", nil }
-func (company) Resolution(i host.Inquiry) (string, error)      { return "Answer " + i.ID, nil }
-func (company) Routing(string, []host.Inquiry) (string, error) { return "Whose is it?", nil }
+func (company) Output(string) (*host.Output, error)                 { return nil, nil } //nolint:nilnil // anything goes
+func (company) Sink(string, []tool.Matter) bool                     { return false }
+func (company) Strange(string) bool                                 { return false }
+func (company) Compaction([]string) (string, error)                 { return "Sum it up.", nil }
+func (company) Resolution(i host.OpenQuestion) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []host.OpenQuestion) (string, error) { return "Whose is it?", nil }
 
 // visits counts how often points are come to, from any goroutine.
 type visits struct {

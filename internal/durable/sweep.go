@@ -34,11 +34,11 @@ type Sweeper struct {
 
 // postKey names a post among all.
 type postKey struct {
-	journal.Place
+	journal.Ref
 	id string
 }
 
-func keyOf(p journal.Post) postKey { return postKey{Place: p.Place, id: p.ID} }
+func keyOf(p journal.Post) postKey { return postKey{Ref: p.Ref, id: p.ID} }
 
 // Pass looks once at what waits. It returns how many posts agents were told of. Tenants take turns, and one conversation that takes
 // long does not hold up the others. Within a conversation the oldest post goes first.
@@ -49,8 +49,8 @@ func (s *Sweeper) Pass(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var places []journal.Place
-	of, tried := map[journal.Place][]journal.Post{}, map[postKey]retry{}
+	var places []journal.Ref
+	of, tried := map[journal.Ref][]journal.Post{}, map[postKey]retry{}
 	for _, p := range posts {
 		last, again := s.tried[keyOf(p)]
 		if again {
@@ -59,10 +59,10 @@ func (s *Sweeper) Pass(ctx context.Context) (int, error) {
 		if now.Before(last.next) {
 			continue
 		}
-		if of[p.Place] == nil {
-			places = append(places, p.Place)
+		if of[p.Ref] == nil {
+			places = append(places, p.Ref)
 		}
-		of[p.Place] = append(of[p.Place], p)
+		of[p.Ref] = append(of[p.Ref], p)
 	}
 	s.tried = tried // what is not on the list was read
 	var (
@@ -72,11 +72,11 @@ func (s *Sweeper) Pass(ctx context.Context) (int, error) {
 		all      sync.WaitGroup
 		slots    = make(chan struct{}, sweepAtOnce)
 	)
-	for _, place := range places {
+	for _, ref := range places {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			told, err := s.Client.redeliver(ctx, of[place])
+			told, err := s.Client.redeliver(ctx, of[ref])
 			mu.Lock()
 			defer mu.Unlock()
 			for _, p := range told {

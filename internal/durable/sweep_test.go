@@ -58,13 +58,13 @@ func TestASweepServesOthersMeanwhile(t *testing.T) {
 	log, engine := journaltest.NewMemory(), &stuckEngine{stuck: "first", other: "second", told: make(chan struct{})}
 	c := &Client{Log: log, Engine: engine}
 	for i, id := range []string{"first", "second"} {
-		place := journal.Place{Tenant: fmt.Sprint("t", i), Conversation: id}
-		rows := []journal.Row{journal.Opened{By: "ann"}, journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"}}
+		ref := journal.Ref{Tenant: fmt.Sprint("t", i), Conversation: id}
+		rows := []journal.Row{journal.Opened{By: "ann"}, journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"}}
 		for n := range 3 - 2*i {
 			m := fmt.Sprint("m", n)
-			rows = append(rows, journal.Said{ID: m, By: "ann"}, journal.Posted{ID: "said:" + m, Topic: leg.TopicSaid, To: host.Root})
+			rows = append(rows, journal.MessageReceived{ID: m, By: "ann"}, journal.MailPosted{ID: "said:" + m, Topic: leg.TopicSaid, To: host.Root})
 		}
-		if _, err := log.Append(t.Context(), place, time.UnixMilli(int64(1+i)), rows...); err != nil {
+		if _, err := log.Append(t.Context(), ref, time.UnixMilli(int64(1+i)), rows...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,8 +114,8 @@ func TestASweepSlowsDown(t *testing.T) {
 	c := &Client{Log: log, Engine: engine, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(logged, nil))}
 	say := func(conversation, id string) {
 		t.Helper()
-		_, err := log.Append(t.Context(), journal.Place{Tenant: "t", Conversation: conversation}, now, journal.Opened{By: "ann"},
-			journal.Said{ID: id, By: "ann"}, journal.Posted{ID: "said:" + id, Topic: leg.TopicSaid, To: host.Root})
+		_, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: conversation}, now, journal.Opened{By: "ann"},
+			journal.MessageReceived{ID: id, By: "ann"}, journal.MailPosted{ID: "said:" + id, Topic: leg.TopicSaid, To: host.Root})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +147,8 @@ func TestASweepSlowsDown(t *testing.T) {
 	if engine.told == before {
 		t.Error("nobody was told of the mail that came later")
 	}
-	place := journal.Place{Tenant: "t", Conversation: "deaf"}
-	if _, err := log.Append(t.Context(), place, now, journal.Delivered{ID: "said:m1"}); err != nil {
+	ref := journal.Ref{Tenant: "t", Conversation: "deaf"}
+	if _, err := log.Append(t.Context(), ref, now, journal.MailDelivered{ID: "said:m1"}); err != nil {
 		t.Fatal(err)
 	}
 	sweep(2 * time.Second)

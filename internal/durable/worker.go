@@ -132,7 +132,7 @@ func (w *Worker) add(does *activities, queue string, workflows bool, o WorkerOpt
 	if workflows {
 		one.RegisterWorkflowWithOptions(does.agent, workflow.RegisterOptions{Name: workflowAgent})
 		one.RegisterWorkflowWithOptions(Review, workflow.RegisterOptions{Name: workflowReview})
-		one.RegisterActivityWithOptions(does.confess, activity.RegisterOptions{Name: activityConfess})
+		one.RegisterActivityWithOptions(does.recordBroken, activity.RegisterOptions{Name: activityRecordBroken})
 	}
 	w.workers = append(w.workers, one)
 }

@@ -52,7 +52,7 @@ type run struct {
 	broken   error
 	fault    host.Fault
 	// ring has a leg look at its mail that may run in this very process.
-	ring func(journal.Place, string) bool
+	ring func(journal.Ref, string) bool
 }
 
 // legRun is a leg under way.
@@ -66,7 +66,7 @@ type legRun struct {
 func Agent(ctx workflow.Context, in leg.Begin) error { return carry(ctx, in, nil, nil) }
 
 // carry takes one agent from its first leg to its last.
-func carry(ctx workflow.Context, in leg.Begin, fault host.Fault, ring func(journal.Place, string) bool) error {
+func carry(ctx workflow.Context, in leg.Begin, fault host.Fault, ring func(journal.Ref, string) bool) error {
 	r := &run{in: in, selector: workflow.NewSelector(ctx), fault: fault, ring: ring}
 	if in.Last != nil {
 		r.last = *in.Last
@@ -91,7 +91,7 @@ func carry(ctx workflow.Context, in leg.Begin, fault host.Fault, ring func(journ
 		}
 		switch {
 		case r.broken != nil:
-			r.confess(ctx)
+			r.recordBroken(ctx)
 			return r.broken
 		case r.leg != nil:
 		case r.rollsOver(ctx):
@@ -121,11 +121,11 @@ func (r *run) due(ctx workflow.Context) bool {
 	return r.tooLong(ctx)
 }
 
-// confess records that a run cannot go on, so that nobody waits for it.
-func (r *run) confess(ctx workflow.Context) {
+// recordBroken records that a run cannot go on, so that nobody waits for it.
+func (r *run) recordBroken(ctx workflow.Context) {
 	chore := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: choreTimeout})
-	c := leg.Confession{Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, N: r.last.N}
-	if err := workflow.ExecuteActivity(chore, activityConfess, c).Get(ctx, nil); err != nil {
+	c := leg.BrokenRun{RunRef: r.in.RunRef, Parent: r.in.Parent, Background: r.in.Background, N: r.last.N}
+	if err := workflow.ExecuteActivity(chore, activityRecordBroken, c).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Error("cannot record that a run broke", "error", err)
 	}
 }
@@ -199,7 +199,7 @@ func (r *run) flagLeg(ctx workflow.Context) {
 		r.leg.flag()
 	}
 	if r.ring != nil && !workflow.IsReplaying(ctx) {
-		r.ring(r.in.Place, r.in.Agent)
+		r.ring(r.in.Ref, r.in.Agent)
 		r.point(host.PointMailFlagged)
 	}
 }
@@ -207,7 +207,7 @@ func (r *run) flagLeg(ctx workflow.Context) {
 // startLeg has a leg carry the agent on.
 func (r *run) startLeg(ctx workflow.Context) {
 	in := leg.Input{
-		Whose: r.in.Whose, Parent: r.in.Parent, Background: r.in.Background, Width: r.in.Width, Time: r.in.Time, Mode: r.mode,
+		RunRef: r.in.RunRef, Parent: r.in.Parent, Background: r.in.Background, Width: r.in.Width, Time: r.in.Time, Mode: r.mode,
 		N: r.last.N, Base: r.last.Base, Check: r.check, Queue: workflow.GetInfo(ctx).TaskQueueName, Tick: r.tick, Long: r.tooLong(ctx),
 		Effects: r.in.LegEffects,
 	}
@@ -259,4 +259,4 @@ func (r *run) legDone(out leg.Result, err error) {
 	}
 }
 
-func (r *run) point(p host.Point) { r.fault.At(p, r.in.Place, r.in.Task) }
+func (r *run) point(p host.Point) { r.fault.At(p, r.in.Ref, r.in.Task) }

@@ -15,7 +15,7 @@ import (
 
 // Permit is a call that is about to run, with all that says whether it may.
 type Permit struct {
-	Whose
+	RunRef
 	Brief agent.Brief
 	Run   agent.RunTool
 	Part  chat.Part
@@ -23,11 +23,13 @@ type Permit struct {
 	probed bool
 }
 
-func (p Permit) result() journal.Resulted { return journal.Resulted{In: p.In(), Call: p.Run.Call} }
+func (p Permit) result() journal.ToolReturned {
+	return journal.ToolReturned{In: p.In(), Call: p.Run.Call}
+}
 
 // Started is the record that the call begins, which is also the use of its approval.
-func (p Permit) Started(worker string) journal.Started {
-	return journal.Started{In: p.In(), Call: p.Run.Call, Attempt: 1, Worker: worker, Class: string(p.Run.Class)}
+func (p Permit) Started(worker string) journal.ToolStarted {
+	return journal.ToolStarted{In: p.In(), Call: p.Run.Call, Attempt: 1, Worker: worker, Class: string(p.Run.Class)}
 }
 
 // Authorise gathers what agent.Authorise wants to know of a call that is about to run, and asks it.
@@ -35,7 +37,7 @@ func (h *Host) Authorise(ctx context.Context, p Permit) (agent.DenialReason, err
 	if p.Run.Tool == agent.ToolTranscript {
 		return "", nil
 	}
-	set, err := h.Set(ctx, p.Whose)
+	set, err := h.Set(ctx, p.RunRef)
 	if err != nil {
 		return "", err
 	}
@@ -52,11 +54,11 @@ func (h *Host) Authorise(ctx context.Context, p Permit) (agent.DenialReason, err
 		return reason, nil
 	}
 	// Most calls need no approval and are fine. Whether others began before is looked up only now.
-	rows, err := h.Log.Find(ctx, p.Place, p.Started("").Key(), p.result().Key())
+	rows, err := h.Log.Find(ctx, p.Ref, p.Started("").Key(), p.result().Key())
 	if err != nil {
 		return "", fmt.Errorf("look whether call %s has begun: %w", p.Run.Call, err)
 	}
-	f.Began, f.Ended = recorded(rows, journal.KindStarted), recorded(rows, journal.KindResulted)
+	f.Began, f.Ended = recorded(rows, journal.KindToolStarted), recorded(rows, journal.KindToolReturned)
 	return agent.Authorise(f), nil
 }
 
@@ -66,14 +68,14 @@ func recorded(rows []journal.Entry, kind journal.Kind) bool {
 
 // facts are what is known of a call.
 func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Definition) (f agent.Facts, err error) {
-	call := h.ToolCall(ctx, p.Whose, p.Part)
+	call := h.ToolCall(ctx, p.RunRef, p.Part)
 	about := set.About(call)
 	f = agent.Facts{
 		Run: p.Run, Task: p.Task, Tool: d.Name, Class: d.Class, Writes: d.Writes, Network: d.Network, Args: p.Part.Args,
 		Hash: agent.Digest(p.Part.Tool, p.Part.Args).Hash, Pattern: about.Pattern,
 		Permitted: p.Brief.Permits(d.Name, d.Writes, d.Network), Probed: p.probed,
 	}
-	if f.Policy, err = h.Verdict(ctx, p.Place, p.Brief.RoleHash, d, about); err != nil {
+	if f.Policy, err = h.Verdict(ctx, p.Ref, p.Brief.RoleHash, d, about); err != nil {
 		return f, err
 	}
 	if f.Barred, err = h.barred(ctx, p, d, about); err != nil || !p.Run.Approved {
@@ -93,26 +95,26 @@ func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Defini
 
 // approval looks for what is on record of the approval of a call, and whether the call began and ended.
 func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
-	wanted := journal.Wanted{In: p.In(), Call: cmp.Or(p.Run.By, p.Run.Call)}
-	decided := journal.Decided{In: p.In(), Call: wanted.Call}
-	closed := journal.Closed{In: p.In(), Call: wanted.Call}
-	entries, err := h.Log.Find(ctx, p.Place, wanted.Key(), decided.Key(), closed.Key(), p.Started("").Key(), p.result().Key())
+	wanted := journal.ApprovalRequested{In: p.In(), Call: cmp.Or(p.Run.By, p.Run.Call)}
+	decided := journal.ApprovalDecided{In: p.In(), Call: wanted.Call}
+	closed := journal.ApprovalClosed{In: p.In(), Call: wanted.Call}
+	entries, err := h.Log.Find(ctx, p.Ref, wanted.Key(), decided.Key(), closed.Key(), p.Started("").Key(), p.result().Key())
 	if err != nil {
 		return fmt.Errorf("look for the approval of call %s: %w", p.Run.Call, err)
 	}
 	var said, heard int64 // when the person decided, and when the core heard of it
 	for _, e := range entries {
 		switch row := e.Row.(type) {
-		case journal.Wanted:
+		case journal.ApprovalRequested:
 			wanted = row
-		case journal.Decided:
+		case journal.ApprovalDecided:
 			decided, said = row, e.Seq
-		case journal.Closed:
+		case journal.ApprovalClosed:
 			closed, heard = row, e.Seq
 		default: // whether the call began and ended
 		}
 	}
-	f.Began, f.Ended = recorded(entries, journal.KindStarted), recorded(entries, journal.KindResulted)
+	f.Began, f.Ended = recorded(entries, journal.KindToolStarted), recorded(entries, journal.KindToolReturned)
 	f.Approval = agent.Approval{
 		Task: wanted.Task, Tool: wanted.Tool, Hash: wanted.Hash, Pattern: wanted.Pattern,
 		Scope: agent.Scope(decided.Scope), By: decided.By, Heard: heard > said, Args: decided.Args,
@@ -121,20 +123,20 @@ func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
 	if f.Approval.Edited, err = Edited(decided); err != nil {
 		f.Approval.Edited = nil // a decision that nobody can read gives no arguments
 	}
-	f.Approval.Allowed, err = h.allows(ctx, p.Place, decided, wanted.Hash)
+	f.Approval.Allowed, err = h.allows(ctx, p.Ref, decided, wanted.Hash)
 	return err
 }
 
 // allows reports whether a row is a person's decision to allow what they were shown, and is on the audit trail. That the
 // engine says so, in a signal or in what the core made of one, does not count.
-func (h *Host) allows(ctx context.Context, place journal.Place, d journal.Decided, shown string) (bool, error) {
+func (h *Host) allows(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided, shown string) (bool, error) {
 	if !d.Allow || d.By == "" || d.Hash == "" || d.Hash != shown {
 		return false, nil
 	}
 	if h.Witness == nil {
 		return true, nil
 	}
-	on, err := h.Witness.Witnessed(ctx, place, d)
+	on, err := h.Witness.Witnessed(ctx, ref, d)
 	if err != nil {
 		return false, fmt.Errorf("look for the decision on call %s on the audit trail: %w", d.Call, err)
 	}
@@ -142,22 +144,22 @@ func (h *Host) allows(ctx context.Context, place journal.Place, d journal.Decide
 }
 
 // granted reports whether a person has allowed, for the whole conversation, all calls of a tool that fit a pattern.
-func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern string) (bool, error) {
-	grants, err := h.Log.Find(ctx, place, journal.Granted{Tool: tool, Pattern: pattern}.Key())
+func (h *Host) granted(ctx context.Context, ref journal.Ref, tool, pattern string) (bool, error) {
+	grants, err := h.Log.Find(ctx, ref, journal.Granted{Tool: tool, Pattern: pattern}.Key())
 	if err != nil || len(grants) == 0 {
 		return false, err
 	}
 	grant, _ := grants[0].Row.(journal.Granted) // nothing else has this key
-	wanted, decided, said := journal.Wanted{In: grant.In, Call: grant.Call}, journal.Decided{In: grant.In, Call: grant.Call}, int64(0)
-	rows, err := h.Log.Find(ctx, place, wanted.Key(), decided.Key())
+	wanted, decided, said := journal.ApprovalRequested{In: grant.In, Call: grant.Call}, journal.ApprovalDecided{In: grant.In, Call: grant.Call}, int64(0)
+	rows, err := h.Log.Find(ctx, ref, wanted.Key(), decided.Key())
 	if err != nil {
 		return false, err
 	}
 	for _, e := range rows {
 		switch row := e.Row.(type) {
-		case journal.Wanted:
+		case journal.ApprovalRequested:
 			wanted = row
-		case journal.Decided:
+		case journal.ApprovalDecided:
 			decided, said = row, e.Seq
 		default: // nothing else was asked for
 		}
@@ -165,7 +167,7 @@ func (h *Host) granted(ctx context.Context, place journal.Place, tool, pattern s
 	if grants[0].Seq < said || wanted.Tool != tool || wanted.Pattern != pattern || agent.Scope(decided.Scope) != agent.ScopeChat {
 		return false, nil
 	}
-	return h.allows(ctx, place, decided, wanted.Hash)
+	return h.allows(ctx, ref, decided, wanted.Hash)
 }
 
 // Bound identifies what a call would do as things are. That a tool would refuse it is a part of that.

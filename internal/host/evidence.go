@@ -14,7 +14,7 @@ import (
 )
 
 // ReceiptIn reads the receipt of a task that has ended, if one was written.
-func ReceiptIn(row journal.Finished) (*receipt.Receipt, error) {
+func ReceiptIn(row journal.TaskEnded) (*receipt.Receipt, error) {
 	if len(row.Receipt) == 0 {
 		return nil, nil
 	}
@@ -27,42 +27,42 @@ func ReceiptIn(row journal.Finished) (*receipt.Receipt, error) {
 
 // Evidence is what a task is known to have done: the facts that its calls left, and those of the tasks
 // that it handed on. Its steps say what was called, and mostly one more read finds what came of it.
-func (h *Host) Evidence(ctx context.Context, whose Whose) (receipt.Evidence, error) {
-	steps, err := h.Log.Steps(ctx, whose.Place, whose.Task, 0)
+func (h *Host) Evidence(ctx context.Context, run RunRef) (receipt.Evidence, error) {
+	steps, err := h.Log.Steps(ctx, run.Ref, run.Task, 0)
 	if err != nil {
-		return receipt.Evidence{}, fmt.Errorf("read the steps of %s: %w", whose.Task, err)
+		return receipt.Evidence{}, fmt.Errorf("read the steps of %s: %w", run.Task, err)
 	}
-	d, err := deedsOf(whose, steps)
+	d, err := taskEvidenceOf(run, steps)
 	if err != nil {
 		return receipt.Evidence{}, err
 	}
 	found := map[string]journal.Entry{}
-	for keys := range slices.Chunk(d.keys(whose), findMost) {
-		entries, err := h.Log.Find(ctx, whose.Place, keys...)
+	for keys := range slices.Chunk(d.keys(run), findMost) {
+		entries, err := h.Log.Find(ctx, run.Ref, keys...)
 		if err != nil {
-			return receipt.Evidence{}, fmt.Errorf("read what %s did: %w", whose.Task, err)
+			return receipt.Evidence{}, fmt.Errorf("read what %s did: %w", run.Task, err)
 		}
 		for _, e := range entries {
-			if row, ok := e.Row.(journal.Resulted); ok {
+			if row, ok := e.Row.(journal.ToolReturned); ok {
 				row.Text = "" // it may be long, and there may be many
 				e.Row = row
 			}
 			found[e.Row.Key()] = e
 		}
 	}
-	return d.evidence(whose, found)
+	return d.evidence(run, found)
 }
 
 // findMost is how many rows are looked for at a time.
 const findMost = 200
 
-// deeds are the calls of a task and the tasks that it may have handed on.
-type deeds struct {
-	calls []deed
+// taskEvidence are the calls of a task and the tasks that it may have handed on.
+type taskEvidence struct {
+	calls []callEvidence
 	tasks []string
 }
 
-type deed struct {
+type callEvidence struct {
 	id     string
 	writes bool
 	class  chat.EffectClass
@@ -72,18 +72,18 @@ type deed struct {
 	lost bool
 }
 
-func deedsOf(whose Whose, steps []journal.Stepped) (deeds, error) {
-	var d deeds
+func taskEvidenceOf(run RunRef, steps []journal.Stepped) (taskEvidence, error) {
+	var d taskEvidence
 	done := map[string]agent.ToolDone{}
 	for _, step := range steps {
 		event, err := agent.UnmarshalEvent(step.Event)
 		if err != nil {
-			return d, fmt.Errorf("read a step of %s: %w", whose.Task, err)
+			return d, fmt.Errorf("read a step of %s: %w", run.Task, err)
 		}
 		switch e := event.(type) {
 		case agent.Replied:
 			for i, c := range e.Calls {
-				d.add(whose, fmt.Sprintf("%d.%d", e.Turn, i), c)
+				d.add(run, fmt.Sprintf("%d.%d", e.Turn, i), c)
 			}
 		case agent.ToolDone:
 			done[e.Call] = e
@@ -97,47 +97,47 @@ func deedsOf(whose Whose, steps []journal.Stepped) (deeds, error) {
 	return d, nil
 }
 
-func (d *deeds) add(whose Whose, id string, c agent.Call) {
+func (d *taskEvidence) add(run RunRef, id string, c agent.Call) {
 	switch c.Kind {
 	case agent.CallTool:
-		d.calls = append(d.calls, deed{id: id, writes: c.Writes, class: c.Class})
+		d.calls = append(d.calls, callEvidence{id: id, writes: c.Writes, class: c.Class})
 	case agent.CallSpawn, agent.CallResume:
 		for i := range c.Items {
-			d.tasks = append(d.tasks, fmt.Sprintf("%s/%s.%d", whose.Agent, id, i))
+			d.tasks = append(d.tasks, fmt.Sprintf("%s/%s.%d", run.Agent, id, i))
 		}
 	case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
 	}
 }
 
 // keys name the rows that tell how it all ended.
-func (d deeds) keys(whose Whose) []string {
+func (d taskEvidence) keys(run RunRef) []string {
 	var out []string
 	for _, c := range d.calls {
 		if c.writes || c.facts > 0 {
-			out = append(out, journal.Resulted{In: whose.In(), Call: c.id}.Key())
+			out = append(out, journal.ToolReturned{In: run.In(), Call: c.id}.Key())
 		}
 		if c.writes {
-			out = append(out, started(whose.In(), c.id))
+			out = append(out, started(run.In(), c.id))
 		}
 	}
 	for _, task := range d.tasks {
 		below := journal.In{Task: task}
-		out = append(out, journal.Assigned{In: below}.Key(), journal.Finished{In: below}.Key())
+		out = append(out, journal.TaskAssigned{In: below}.Key(), journal.TaskEnded{In: below}.Key())
 	}
 	return out
 }
 
 func started(in journal.In, call string) string {
-	return journal.Started{In: in, Call: call, Attempt: 1}.Key()
+	return journal.ToolStarted{In: in, Call: call, Attempt: 1}.Key()
 }
 
 // evidence adds up what the rows say.
-func (d deeds) evidence(whose Whose, found map[string]journal.Entry) (receipt.Evidence, error) {
+func (d taskEvidence) evidence(run RunRef, found map[string]journal.Entry) (receipt.Evidence, error) {
 	var sum receipt.Evidence
 	for _, c := range d.calls {
-		_, began := found[started(whose.In(), c.id)]
-		entry, ended := found[journal.Resulted{In: whose.In(), Call: c.id}.Key()]
-		row, _ := entry.Row.(journal.Resulted) // nothing else has this key
+		_, began := found[started(run.In(), c.id)]
+		entry, ended := found[journal.ToolReturned{In: run.In(), Call: c.id}.Key()]
+		row, _ := entry.Row.(journal.ToolReturned) // nothing else has this key
 		var facts tool.Facts
 		if len(row.Facts) > 0 {
 			if err := json.Unmarshal(row.Facts, &facts); err != nil {
@@ -151,10 +151,10 @@ func (d deeds) evidence(whose Whose, found map[string]journal.Entry) (receipt.Ev
 	}
 	for _, task := range d.tasks {
 		below := journal.In{Task: task}
-		if _, assigned := found[journal.Assigned{In: below}.Key()]; !assigned {
+		if _, assigned := found[journal.TaskAssigned{In: below}.Key()]; !assigned {
 			continue
 		}
-		row, _ := found[journal.Finished{In: below}.Key()].Row.(journal.Finished)
+		row, _ := found[journal.TaskEnded{In: below}.Key()].Row.(journal.TaskEnded)
 		r, err := ReceiptIn(row)
 		switch {
 		case err != nil:
@@ -170,7 +170,7 @@ func (d deeds) evidence(whose Whose, found map[string]journal.Entry) (receipt.Ev
 
 // unclear reports whether a call that may change things can have done more than its facts say. Tools
 // whose effects nobody can repeat or look up, and that tell none, may have done anything.
-func (c deed) unclear(status journal.CallStatus, facts tool.Facts) bool {
+func (c callEvidence) unclear(status journal.CallStatus, facts tool.Facts) bool {
 	switch status {
 	case journal.CallCompleted, journal.CallFailed:
 		return c.lost || (facts.Empty() && c.class != chat.ClassIdempotent && c.class != chat.ClassReconcilable)

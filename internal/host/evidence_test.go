@@ -17,7 +17,7 @@ import (
 // TestEvidenceOfCalls shows what is taken from the record of one writing call: its facts, and whether it
 // may have done more than they say.
 func TestEvidenceOfCalls(t *testing.T) {
-	whose := Whose{Agent: "main/1.0.0", Task: "main/1.0.0"}
+	run := RunRef{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	const wrote = `{"wrote":[{"path":"a.go","before":"1","after":"2","bytes":1}]}`
 	const ran = `{"commands":[{"line":"go test","exit":1,"duration_ms":5,"tests":{"runner":"go","passed":2,"failed":1}}]`
 	change := receipt.Evidence{Changed: []receipt.Change{{Path: "a.go", Before: "1", After: "2", First: 7, Last: 7}}}
@@ -60,14 +60,14 @@ func TestEvidenceOfCalls(t *testing.T) {
 			}
 			found := map[string]journal.Entry{}
 			if c.began && !c.reading {
-				row := journal.Started{In: whose.In(), Call: "1.0", Attempt: 1}
+				row := journal.ToolStarted{In: run.In(), Call: "1.0", Attempt: 1}
 				found[row.Key()] = journal.Entry{Seq: 6, Row: row}
 			}
 			if c.status != "" && (!c.reading || c.facts != "") {
-				row := journal.Resulted{In: whose.In(), Call: "1.0", Status: c.status, Facts: json.RawMessage(c.facts)}
+				row := journal.ToolReturned{In: run.In(), Call: "1.0", Status: c.status, Facts: json.RawMessage(c.facts)}
 				found[row.Key()] = journal.Entry{Seq: 7, Row: row}
 			}
-			check(t, whose, events, found, c.want)
+			check(t, run, events, found, c.want)
 		})
 	}
 }
@@ -81,7 +81,7 @@ func TestUnknownIsTheSameWord(t *testing.T) {
 
 // TestEvidenceOfSubAgents shows that a run rests on what those did whom it sent, as far as it is known.
 func TestEvidenceOfSubAgents(t *testing.T) {
-	whose := Whose{Agent: "main/1.0.0", Task: "main/1.0.0"}
+	run := RunRef{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	found := map[string]journal.Entry{}
 	put := func(rows ...journal.Row) {
 		for _, row := range rows {
@@ -91,20 +91,20 @@ func TestEvidenceOfSubAgents(t *testing.T) {
 	task := func(id string) journal.In { return journal.In{Agent: id, Task: id} }
 	told := `{"verdict":"none","facts":{"changed":[{"path":"a.go","after":"2","first":3,"last":4}],"calls":9,"tokens":9,"duration_ms":9}}`
 	put(
-		journal.Assigned{In: task("main/1.0.0/2.0.0")},
-		journal.Finished{In: task("main/1.0.0/2.0.0"), Receipt: json.RawMessage(told)},
-		journal.Assigned{In: task("main/1.0.0/2.0.1")},
-		journal.Finished{In: task("main/1.0.0/2.0.1")},
-		journal.Assigned{In: task("main/1.0.0/2.0.2")},
+		journal.TaskAssigned{In: task("main/1.0.0/2.0.0")},
+		journal.TaskEnded{In: task("main/1.0.0/2.0.0"), Receipt: json.RawMessage(told)},
+		journal.TaskAssigned{In: task("main/1.0.0/2.0.1")},
+		journal.TaskEnded{In: task("main/1.0.0/2.0.1")},
+		journal.TaskAssigned{In: task("main/1.0.0/2.0.2")},
 	)
 	events := []agent.Event{agent.Replied{Turn: 2, Calls: []agent.Call{{Kind: agent.CallSpawn, Items: make([]agent.Item, 4)}}}}
-	check(t, whose, events, found, receipt.Evidence{
+	check(t, run, events, found, receipt.Evidence{
 		Changed: []receipt.Change{{Path: "a.go", After: "2", First: 3, Last: 4}},
 		Perhaps: 2, // one that nobody looked at and one that has not ended; the last was never assigned
 	})
 }
 
-func check(t *testing.T, whose Whose, events []agent.Event, found map[string]journal.Entry, want receipt.Evidence) {
+func check(t *testing.T, run RunRef, events []agent.Event, found map[string]journal.Entry, want receipt.Evidence) {
 	t.Helper()
 	var steps []journal.Stepped
 	for _, e := range events {
@@ -114,16 +114,16 @@ func check(t *testing.T, whose Whose, events []agent.Event, found map[string]jou
 		}
 		steps = append(steps, journal.Stepped{Event: body})
 	}
-	d, err := deedsOf(whose, steps)
+	d, err := taskEvidenceOf(run, steps)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for key := range found {
-		if !slices.Contains(d.keys(whose), key) {
+		if !slices.Contains(d.keys(run), key) {
 			t.Errorf("%s is not asked for", key)
 		}
 	}
-	got, err := d.evidence(whose, found)
+	got, err := d.evidence(run, found)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 // Fault hears of the named points between two things that can be lost separately. Tests let the
 // process die there; in production there is none.
-type Fault func(point Point, place journal.Place, task string)
+type Fault func(point Point, ref journal.Ref, task string)
 
 // Point is a place in the host at which a process can die.
 type Point string
@@ -37,8 +37,8 @@ const (
 )
 
 // At tells of a point, if anybody wants to know.
-func (f Fault) At(point Point, place journal.Place, task string) {
+func (f Fault) At(point Point, ref journal.Ref, task string) {
 	if f != nil {
-		f(point, place, task)
+		f(point, ref, task)
 	}
 }

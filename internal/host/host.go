@@ -24,8 +24,8 @@ type Options struct {
 	Witness Witness
 	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked for, as in tests.
 	Serves func(Workspace) bool
-	// Trees is nil where no agent can have a tree of its own.
-	Trees Trees
+	// Worktrees is nil where no agent can have a tree of its own.
+	Worktrees Worktrees
 	// Name says which worker did something.
 	Name   string
 	Logger *slog.Logger
@@ -73,11 +73,11 @@ func New(o Options) *Host {
 
 // Catalog is what the host must know of roles and prompts.
 type Catalog interface {
-	// Cast finds a role by a name that somebody gave, as it is now.
-	Cast(at Workspace, name string) (Casting, error)
+	// ResolveRole finds a role by a name that somebody gave, as it is now.
+	ResolveRole(at Workspace, name string) (ResolvedRole, error)
 	// Script writes what an agent is told before its transcript, under the role that its run began
 	// with.
-	Script(Scene) (Script, error)
+	Script(PromptInput) (Prompt, error)
 	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
 	// whoever runs the machine denies now.
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
@@ -89,12 +89,12 @@ type Catalog interface {
 	Strange(path string) bool
 	// Compaction, Resolution and Routing ask for something else than the next reply.
 	Compaction(pins []string) (string, error)
-	Resolution(Inquiry) (string, error)
-	Routing(message string, open []Inquiry) (string, error)
+	Resolution(OpenQuestion) (string, error)
+	Routing(message string, open []OpenQuestion) (string, error)
 }
 
-// Casting is a role as it is now, and the snapshot that a run keeps of it.
-type Casting struct {
+// ResolvedRole is a role as it is now, and the snapshot that a run keeps of it.
+type ResolvedRole struct {
 	Spec     agent.RoleSpec
 	Snapshot string
 	// Exposed is how the role is offered as a tool of its own, nil if it is not.
@@ -111,8 +111,8 @@ type Output struct {
 	Check func(result, task string) error
 }
 
-// Scene is what a script is written for.
-type Scene struct {
+// PromptInput is what a script is written for.
+type PromptInput struct {
 	Workspace Workspace
 	// Tree is the tree that the agent works in, empty for the workspace itself.
 	Tree     string
@@ -126,15 +126,15 @@ type Scene struct {
 	Began      time.Time
 }
 
-// Script is what a model call has beside the transcript.
-type Script struct {
+// Prompt is what a model call has beside the transcript.
+type Prompt struct {
 	System      []model.Instruction
 	Effort      model.Effort
 	Temperature *float64
 }
 
-// Inquiry is an open question.
-type Inquiry struct {
+// OpenQuestion is an open question.
+type OpenQuestion struct {
 	ID      string
 	Role    string
 	Task    string
@@ -149,27 +149,27 @@ type Toolbox interface {
 
 // Witness says whether the audit trail has a person's decision as the journal has it.
 type Witness interface {
-	Witnessed(ctx context.Context, place journal.Place, d journal.Decided) (bool, error)
+	Witnessed(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (bool, error)
 }
 
 func (h *Host) At() agent.At { return agent.At{At: h.Now().UnixMilli()} }
 
 // textKey names a text of a conversation.
-func textKey(place journal.Place, hash string) string {
-	return place.Tenant + "/" + place.Conversation + "/" + hash
+func textKey(ref journal.Ref, hash string) string {
+	return ref.Tenant + "/" + ref.Conversation + "/" + hash
 }
 
 // Keep stores a text once and returns its hash.
-func (h *Host) Keep(ctx context.Context, place journal.Place, text string) (string, error) {
+func (h *Host) Keep(ctx context.Context, ref journal.Ref, text string) (string, error) {
 	hash := journal.HashOf(text)
-	key := textKey(place, hash)
+	key := textKey(ref, hash)
 	h.mu.Lock()
 	known := h.kept[key]
 	h.mu.Unlock()
 	if known {
 		return hash, nil
 	}
-	if err := h.Log.Keep(ctx, place, text); err != nil {
+	if err := h.Log.Keep(ctx, ref, text); err != nil {
 		return "", err
 	}
 	h.remember(key, text)
@@ -177,15 +177,15 @@ func (h *Host) Keep(ctx context.Context, place journal.Place, text string) (stri
 }
 
 // Text reads a kept text.
-func (h *Host) Text(ctx context.Context, place journal.Place, hash string) (string, error) {
-	key := textKey(place, hash)
+func (h *Host) Text(ctx context.Context, ref journal.Ref, hash string) (string, error) {
+	key := textKey(ref, hash)
 	h.mu.Lock()
 	text, ok := h.texts[key]
 	h.mu.Unlock()
 	if ok {
 		return text, nil
 	}
-	text, err := h.Log.Text(ctx, place, hash)
+	text, err := h.Log.Text(ctx, ref, hash)
 	if err != nil {
 		return "", err
 	}

@@ -20,7 +20,7 @@ const (
 
 // keepImages stores images and returns their hashes. They are not remembered here: a few would be more
 // than all texts.
-func (h *Host) keepImages(ctx context.Context, place journal.Place, images []tool.Image) ([]string, error) {
+func (h *Host) keepImages(ctx context.Context, ref journal.Ref, images []tool.Image) ([]string, error) {
 	var hashes, texts []string
 	for _, img := range images {
 		text := dataScheme + img.Type + dataBase64 + base64.StdEncoding.EncodeToString(img.Data)
@@ -29,15 +29,15 @@ func (h *Host) keepImages(ctx context.Context, place journal.Place, images []too
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	if err := h.Log.Keep(ctx, place, texts...); err != nil {
+	if err := h.Log.Keep(ctx, ref, texts...); err != nil {
 		return nil, err
 	}
 	return hashes, nil
 }
 
 // Image reads a kept image.
-func (h *Host) Image(ctx context.Context, place journal.Place, hash string) (model.Image, error) {
-	text, err := h.Log.Text(ctx, place, hash)
+func (h *Host) Image(ctx context.Context, ref journal.Ref, hash string) (model.Image, error) {
+	text, err := h.Log.Text(ctx, ref, hash)
 	if err != nil {
 		return model.Image{}, fmt.Errorf("read image %s: %w", hash, err)
 	}

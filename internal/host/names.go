@@ -8,8 +8,8 @@ import (
 const Root = "main"
 
 // RunID names the run of a task among those of all conversations. The first task of an agent has the agent's name. It never changes.
-func RunID(place journal.Place, task string) string {
-	return place.Tenant + "/" + place.Conversation + "/" + task
+func RunID(ref journal.Ref, task string) string {
+	return ref.Tenant + "/" + ref.Conversation + "/" + task
 }
 
 // Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the same name, and neither

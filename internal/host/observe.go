@@ -13,11 +13,11 @@ import (
 // the context in which it happens, and what to call at its end. It must not block and cannot fail.
 type Observer interface {
 	// Leg is an agent that works for a while. At the end its role is known.
-	Leg(ctx context.Context, whose Whose, stage Stage) (context.Context, func(role string, err error))
+	Leg(ctx context.Context, run RunRef, stage Stage) (context.Context, func(role string, err error))
 	// Model is a call of a model.
-	Model(ctx context.Context, whose Whose, req model.Request) (context.Context, func(model.Reply, *model.Error))
+	Model(ctx context.Context, run RunRef, req model.Request) (context.Context, func(model.Reply, *model.Error))
 	// Tool is a call of a tool.
-	Tool(ctx context.Context, whose Whose, run agent.RunTool, part chat.Part) (context.Context, func(tool.Result, error))
+	Tool(ctx context.Context, run RunRef, call agent.RunTool, part chat.Part) (context.Context, func(tool.Result, error))
 }
 
 // Stage says which leg of a task it is.
@@ -33,18 +33,18 @@ const (
 type unobserved struct{}
 
 // Leg implements Observer.
-func (unobserved) Leg(ctx context.Context, _ Whose, _ Stage) (context.Context, func(string, error)) {
+func (unobserved) Leg(ctx context.Context, _ RunRef, _ Stage) (context.Context, func(string, error)) {
 	return ctx, func(string, error) {}
 }
 
 // Model implements Observer.
-func (unobserved) Model(ctx context.Context, _ Whose, _ model.Request) (context.Context, func(model.Reply, *model.Error)) {
+func (unobserved) Model(ctx context.Context, _ RunRef, _ model.Request) (context.Context, func(model.Reply, *model.Error)) {
 	return ctx, func(model.Reply, *model.Error) {}
 }
 
 // Tool implements Observer.
 func (unobserved) Tool(
-	ctx context.Context, _ Whose, _ agent.RunTool, _ chat.Part,
+	ctx context.Context, _ RunRef, _ agent.RunTool, _ chat.Part,
 ) (context.Context, func(tool.Result, error)) {
 	return ctx, func(tool.Result, error) {}
 }

@@ -15,11 +15,11 @@ import (
 // Verdict is what the role's rules say about a call, and what people have said in this conversation
 // about all calls like it.
 func (h *Host) Verdict(
-	ctx context.Context, place journal.Place, role string, d tool.Definition, about tool.About,
+	ctx context.Context, ref journal.Ref, role string, d tool.Definition, about tool.About,
 ) (policy agent.Policy, err error) {
 	snapshot := ""
 	err = h.Patiently(ctx, func() (err error) {
-		snapshot, err = h.Text(ctx, place, role)
+		snapshot, err = h.Text(ctx, ref, role)
 		return err
 	})
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *Host) Verdict(
 	}
 	granted := false
 	err = h.Patiently(ctx, func() (err error) {
-		granted, err = h.granted(ctx, place, d.Name, about.Pattern)
+		granted, err = h.granted(ctx, ref, d.Name, about.Pattern)
 		return err
 	})
 	if granted {
@@ -55,7 +55,7 @@ func Said(err error) string {
 }
 
 // Edited is what a decision says of the call with other arguments, nil if it gives none.
-func Edited(d journal.Decided) (*agent.Call, error) {
+func Edited(d journal.ApprovalDecided) (*agent.Call, error) {
 	if d.Args == "" {
 		return nil, nil //nolint:nilnil // most decisions give none
 	}

@@ -21,7 +21,7 @@ func (h *Host) RunApproved(ctx context.Context, p Permit) End {
 		return end
 	}
 	err := h.Patiently(ctx, func() error {
-		_, err := h.Log.Append(ctx, p.Place, h.Now(), p.Started(h.Name))
+		_, err := h.Log.Append(ctx, p.Ref, h.Now(), p.Started(h.Name))
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -35,11 +35,11 @@ func (h *Host) RunApproved(ctx context.Context, p Permit) End {
 func (h *Host) RunTool(ctx context.Context, p Permit) End {
 	began := h.Now()
 	done := agent.ToolDone{Call: p.Run.Call, Result: agent.ToolCancelled}
-	h.Fault.At(PointToolRun, p.Place, p.Task)
-	seen, ended := h.Observer.Tool(ctx, p.Whose, p.Run, p.Part)
+	h.Fault.At(PointToolRun, p.Ref, p.Task)
+	seen, ended := h.Observer.Tool(ctx, p.RunRef, p.Run, p.Part)
 	r, taint, err := h.use(seen, p)
 	ended(r, err)
-	h.Fault.At(PointToolRan, p.Place, p.Task)
+	h.Fault.At(PointToolRan, p.Ref, p.Task)
 	switch {
 	case ctx.Err() != nil:
 		done.At = h.At()
@@ -53,7 +53,7 @@ func (h *Host) RunTool(ctx context.Context, p Permit) End {
 // land is the end of a call that gave a result, and of what strangers may have written of it. One that ran
 // out of time gave one if the tool knows what it did until then; else the core says what the model is told.
 func (h *Host) land(ctx context.Context, p Permit, r tool.Result, taint agent.Taint, began time.Time) End {
-	images, err := h.keepImages(ctx, p.Place, r.Images)
+	images, err := h.keepImages(ctx, p.Ref, r.Images)
 	if err != nil {
 		r = tool.Result{Text: "The image could not be kept: " + err.Error(), End: tool.EndFailed}
 	}
@@ -69,7 +69,7 @@ func (h *Host) land(ctx context.Context, p Permit, r tool.Result, taint agent.Ta
 	case tool.EndFailed:
 		done.Result = agent.ToolFailed
 	}
-	whole, err := h.keepWhole(ctx, p.Place, r.Whole)
+	whole, err := h.keepWhole(ctx, p.Ref, r.Whole)
 	if err != nil {
 		r.Text += "\nThe whole could not be kept: " + Said(err)
 	}
@@ -77,7 +77,7 @@ func (h *Host) land(ctx context.Context, p Permit, r tool.Result, taint agent.Ta
 		r.Text = agent.EditedText(p.Part.Args) + "\n\n" + r.Text
 	}
 	done.Tokens, done.Facts, done.Taint = r.Tokens(), r.Facts.Count(), taint
-	row := journal.Resulted{
+	row := journal.ToolReturned{
 		In: p.In(), Call: p.Run.Call, Status: journal.CallCompleted, Text: r.Text, Images: images, Whole: whole,
 		Duration: h.Now().Sub(began).Milliseconds(),
 	}
@@ -97,39 +97,39 @@ func (h *Host) land(ctx context.Context, p Permit, r tool.Result, taint agent.Ta
 // use finds the tool and runs it, and says which strangers may have written what it gave.
 func (h *Host) use(ctx context.Context, p Permit) (tool.Result, agent.Taint, error) {
 	if p.Run.Tool == agent.ToolTranscript {
-		return h.readTranscript(ctx, p.Whose, p.Part.Args)
+		return h.readTranscript(ctx, p.RunRef, p.Part.Args)
 	}
-	set, err := h.Set(ctx, p.Whose)
+	set, err := h.Set(ctx, p.RunRef)
 	if err != nil {
 		return tool.Result{}, nil, err
 	}
-	call := h.ToolCall(ctx, p.Whose, p.Part)
+	call := h.ToolCall(ctx, p.RunRef, p.Part)
 	d, _ := set.Find(p.Part.Tool)
 	var others agent.Taint // of agents whose results and patches it read
 	call.Output = func(name string) (string, error) {
 		other, _, _ := strings.Cut(name, "#")
-		taint, err := h.below(ctx, p.Whose, other)
+		taint, err := h.below(ctx, p.RunRef, other)
 		if err != nil {
 			return "", err
 		}
 		others = others.With(taint)
-		return h.output(ctx, p.Whose, name)
+		return h.output(ctx, p.RunRef, name)
 	}
 	call.Patch = func(task string) (tool.Patch, error) {
-		taint, err := h.below(ctx, p.Whose, task)
+		taint, err := h.below(ctx, p.RunRef, task)
 		if err != nil {
 			return tool.Patch{}, err
 		}
 		others = others.With(taint)
-		return h.patch(ctx, p.Whose, task)
+		return h.patch(ctx, p.RunRef, task)
 	}
 	call.May = func(met tool.About) (bool, error) {
-		policy, err := h.Verdict(ctx, p.Place, p.Brief.RoleHash, d, met)
+		policy, err := h.Verdict(ctx, p.Ref, p.Brief.RoleHash, d, met)
 		return policy == agent.PolicyAllow || policy == agent.PolicyUnset && p.Run.Approved, err
 	}
 	call.Reach = func(ctx context.Context, host string, port uint16) error {
 		return h.Patiently(ctx, func() error {
-			_, err := h.Log.Append(ctx, p.Place, h.Now(), journal.Reached{In: p.In(), Call: p.Run.Call, Host: host, Port: int(port)})
+			_, err := h.Log.Append(ctx, p.Ref, h.Now(), journal.HostReached{In: p.In(), Call: p.Run.Call, Host: host, Port: int(port)})
 			return err
 		})
 	}
@@ -138,30 +138,30 @@ func (h *Host) use(ctx context.Context, p Permit) (tool.Result, agent.Taint, err
 }
 
 // ToolCall is the call as a tool gets it. Its id is the same whenever it is run again.
-func (h *Host) ToolCall(ctx context.Context, whose Whose, part chat.Part) tool.Call {
+func (h *Host) ToolCall(ctx context.Context, run RunRef, part chat.Part) tool.Call {
 	return tool.Call{
-		ID: whose.Place.Conversation + "/" + whose.Agent + "#" + part.Call, Tool: part.Tool, Args: json.RawMessage(part.Args),
-		Seen:  func(paths ...string) (string, error) { return h.seen(ctx, whose, part.Call, paths) },
-		Patch: func(task string) (tool.Patch, error) { return h.patch(ctx, whose, task) },
-		Name:  whose.Agent + "#" + part.Call, Output: func(name string) (string, error) { return h.output(ctx, whose, name) },
+		ID: run.Ref.Conversation + "/" + run.Agent + "#" + part.Call, Tool: part.Tool, Args: json.RawMessage(part.Args),
+		Seen:  func(paths ...string) (string, error) { return h.seen(ctx, run, part.Call, paths) },
+		Patch: func(task string) (tool.Patch, error) { return h.patch(ctx, run, task) },
+		Name:  run.Agent + "#" + part.Call, Output: func(name string) (string, error) { return h.output(ctx, run, name) },
 	}
 }
 
 // readTranscript lets an agent read what an agent below it did.
-func (h *Host) readTranscript(ctx context.Context, whose Whose, args string) (tool.Result, agent.Taint, error) {
+func (h *Host) readTranscript(ctx context.Context, run RunRef, args string) (tool.Result, agent.Taint, error) {
 	var in struct {
 		Agent  string `json:"agent_id"`
 		Before int64  `json:"before"`
 	}
-	if err := json.Unmarshal([]byte(args), &in); err != nil || !strings.HasPrefix(in.Agent, whose.Agent+"/") {
+	if err := json.Unmarshal([]byte(args), &in); err != nil || !strings.HasPrefix(in.Agent, run.Agent+"/") {
 		return tool.Result{End: tool.EndFailed, Text: "agent_id must name an agent that you started, as its report does."}, nil, nil
 	}
 	const most = 40
-	messages, err := h.Log.Transcript(ctx, whose.Place, in.Agent, journal.Page{Limit: most, Before: in.Before})
+	messages, err := h.Log.Transcript(ctx, run.Ref, in.Agent, journal.Page{Limit: most, Before: in.Before})
 	if err != nil {
 		return tool.Result{}, nil, err
 	}
-	taint, err := h.below(ctx, whose, in.Agent) // after the messages: what they hold is on record by then
+	taint, err := h.below(ctx, run, in.Agent) // after the messages: what they hold is on record by then
 	if err != nil {
 		return tool.Result{}, nil, err
 	}
@@ -196,12 +196,12 @@ func (h *Host) reconcile(ctx context.Context, p Permit) (end End, begin bool) {
 	if p.Run.Class != chat.ClassReconcilable {
 		return unknown, false
 	}
-	entries, err := h.Log.Find(ctx, p.Place, journal.Resulted{In: p.In(), Call: p.Run.Call}.Key())
+	entries, err := h.Log.Find(ctx, p.Ref, journal.ToolReturned{In: p.In(), Call: p.Run.Call}.Key())
 	if err != nil {
 		return End{Err: fmt.Errorf("look for the result of call %s: %w", p.Run.Call, err)}, false
 	}
 	if len(entries) > 0 {
-		row, _ := entries[0].Row.(journal.Resulted) // nothing else has this key
+		row, _ := entries[0].Row.(journal.ToolReturned) // nothing else has this key
 		r := tool.Result{Text: row.Text, End: tool.EndOK}
 		if row.Status != journal.CallCompleted {
 			r.End = tool.EndFailed
@@ -213,11 +213,11 @@ func (h *Host) reconcile(ctx context.Context, p Permit) (end End, begin bool) {
 		}
 		return End{Event: h.land(ctx, p, r, nil, h.Now()).Event}, false // what it read is on record too
 	}
-	set, err := h.Set(ctx, p.Whose)
+	set, err := h.Set(ctx, p.RunRef)
 	if err != nil {
 		return End{Err: err}, false
 	}
-	call := h.ToolCall(ctx, p.Whose, p.Part)
+	call := h.ToolCall(ctx, p.RunRef, p.Part)
 	r, happened, err := set.Probe(ctx, call)
 	switch {
 	case err != nil:
@@ -240,7 +240,7 @@ func (h *Host) RunOnce(ctx context.Context, p Permit) End {
 	}
 	var written []journal.Written
 	err := h.Patiently(ctx, func() (err error) {
-		written, err = h.Log.Append(ctx, p.Place, h.Now(), p.Started(h.Name))
+		written, err = h.Log.Append(ctx, p.Ref, h.Now(), p.Started(h.Name))
 		return err
 	})
 	if err != nil {
@@ -255,8 +255,8 @@ func (h *Host) RunOnce(ctx context.Context, p Permit) End {
 			return end
 		}
 	}
-	h.Fault.At(PointOnceStarted, p.Place, p.Task)
+	h.Fault.At(PointOnceStarted, p.Ref, p.Task)
 	end = h.RunTool(ctx, p)
-	h.Fault.At(PointOnceRan, p.Place, p.Task)
+	h.Fault.At(PointOnceRan, p.Ref, p.Task)
 	return end
 }

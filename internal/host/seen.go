@@ -20,20 +20,20 @@ const (
 // seen is the hash of what an agent was last shown of a file, or wrote there, before a call; empty if it
 // never was. Later calls do not count: whoever runs a call late, because it was taken for lost, must not
 // write over what came after it.
-func (h *Host) seen(ctx context.Context, whose Whose, before string, paths []string) (string, error) {
+func (h *Host) seen(ctx context.Context, run RunRef, before string, paths []string) (string, error) {
 	for page := (journal.Page{Limit: seenPage}); ; {
-		calls, err := h.Log.ToolCalls(ctx, whose.Place, whose.Agent, page)
+		calls, err := h.Log.ToolCalls(ctx, run.Ref, run.Agent, page)
 		if err != nil {
-			return "", fmt.Errorf("read the calls of %s: %w", whose.Agent, err)
+			return "", fmt.Errorf("read the calls of %s: %w", run.Agent, err)
 		}
 		var keys []string
 		for _, c := range calls {
 			if earlier(c.Call, before) {
-				keys = append(keys, journal.Resulted{In: whose.In(), Call: c.Call}.Key())
+				keys = append(keys, journal.ToolReturned{In: run.In(), Call: c.Call}.Key())
 			}
 		}
 		for end := len(keys); end > 0; end -= resultPage {
-			hash, err := h.lastSeen(ctx, whose.Place, keys[max(0, end-resultPage):end], paths)
+			hash, err := h.lastSeen(ctx, run.Ref, keys[max(0, end-resultPage):end], paths)
 			if hash != "" || err != nil {
 				return hash, err
 			}
@@ -46,18 +46,18 @@ func (h *Host) seen(ctx context.Context, whose Whose, before string, paths []str
 }
 
 // lastSeen looks through results for the last fact about a file.
-func (h *Host) lastSeen(ctx context.Context, place journal.Place, keys, paths []string) (string, error) {
-	entries, err := h.Log.Find(ctx, place, keys...)
+func (h *Host) lastSeen(ctx context.Context, ref journal.Ref, keys, paths []string) (string, error) {
+	entries, err := h.Log.Find(ctx, ref, keys...)
 	if err != nil {
 		return "", fmt.Errorf("read results: %w", err)
 	}
-	var results []journal.Resulted
+	var results []journal.ToolReturned
 	for _, e := range entries {
-		if r, ok := e.Row.(journal.Resulted); ok {
+		if r, ok := e.Row.(journal.ToolReturned); ok {
 			results = append(results, r)
 		}
 	}
-	slices.SortFunc(results, func(a, b journal.Resulted) int {
+	slices.SortFunc(results, func(a, b journal.ToolReturned) int {
 		if earlier(a.Call, b.Call) {
 			return 1
 		}

@@ -16,21 +16,21 @@ import (
 //
 // Covers: E-109.
 func TestSeenIsWhatTheAgentKnewBeforeTheCall(t *testing.T) {
-	log, place := journaltest.NewMemory(), journal.Place{Tenant: "t", Conversation: "c"}
+	log, ref := journaltest.NewMemory(), journal.Ref{Tenant: "t", Conversation: "c"}
 	in := journal.In{Agent: "main", Task: "main"}
-	rows := []journal.Row{journal.Opened{By: "ada"}, journal.Assigned{In: in, Role: "main"}}
+	rows := []journal.Row{journal.Opened{By: "ada"}, journal.TaskAssigned{In: in, Role: "main"}}
 	know := func(turn, calls int, facts ...tool.Facts) {
 		m := chat.Message{ID: fmt.Sprintf("t%d", turn), Speaker: chat.Assistant}
 		for i := range calls {
 			m.Parts = append(m.Parts, chat.Part{Kind: chat.PartToolUse, Call: fmt.Sprintf("%d.%d", turn, i), Tool: "x", Args: "{}"})
 		}
-		rows = append(rows, journal.Spoke{In: in, Turn: turn, Message: m})
+		rows = append(rows, journal.MessageAdded{In: in, Turn: turn, Message: m})
 		for i, f := range facts {
 			body, err := json.Marshal(f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows = append(rows, journal.Resulted{In: in, Call: fmt.Sprintf("%d.%d", turn, i), Status: journal.CallCompleted, Text: "x", Facts: body})
+			rows = append(rows, journal.ToolReturned{In: in, Call: fmt.Sprintf("%d.%d", turn, i), Status: journal.CallCompleted, Text: "x", Facts: body})
 		}
 	}
 	read := func(path, hash string) tool.Facts { return tool.Facts{Read: []tool.File{{Path: path, Hash: hash}}} }
@@ -46,7 +46,7 @@ func TestSeenIsWhatTheAgentKnewBeforeTheCall(t *testing.T) {
 	}
 	know(1300, 2, wrote("a", "a2"), read("a", "a3"))
 	know(1301, 1)
-	if _, err := log.Append(t.Context(), place, time.Unix(0, 0), rows...); err != nil {
+	if _, err := log.Append(t.Context(), ref, time.Unix(0, 0), rows...); err != nil {
 		t.Fatal(err)
 	}
 	h := New(Options{Log: log})
@@ -62,7 +62,7 @@ func TestSeenIsWhatTheAgentKnewBeforeTheCall(t *testing.T) {
 		{"2.250", "first", "f1"},
 		{"1301.0", "never", ""},
 	} {
-		got, err := h.seen(t.Context(), Whose{Place: place, Agent: "main", Task: "main"}, c.before, []string{c.path, "also " + c.path})
+		got, err := h.seen(t.Context(), RunRef{Ref: ref, Agent: "main", Task: "main"}, c.before, []string{c.path, "also " + c.path})
 		if err != nil || got != c.want {
 			t.Errorf("before %s of %s: %q %v, want %q", c.before, c.path, got, err, c.want)
 		}

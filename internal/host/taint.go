@@ -41,12 +41,12 @@ func TaintOf(sources []journal.Source) (out agent.Taint) {
 }
 
 // Taint is what the journal has of agents, all together.
-func (h *Host) Taint(ctx context.Context, place journal.Place, agents ...string) (agent.Taint, error) {
+func (h *Host) Taint(ctx context.Context, ref journal.Ref, agents ...string) (agent.Taint, error) {
 	var keys []string
 	for _, id := range agents {
 		keys = append(keys, journal.Tainted{In: journal.In{Agent: id}}.Key())
 	}
-	entries, err := h.Log.Find(ctx, place, keys...)
+	entries, err := h.Log.Find(ctx, ref, keys...)
 	if err != nil {
 		return nil, fmt.Errorf("look for what %s has read: %w", strings.Join(agents, ", "), err)
 	}
@@ -60,11 +60,11 @@ func (h *Host) Taint(ctx context.Context, place journal.Place, agents ...string)
 }
 
 // below is the taint that comes with what an agent reads of another one's transcript, files or results.
-func (h *Host) below(ctx context.Context, whose Whose, other string) (agent.Taint, error) {
-	if other == whose.Agent {
+func (h *Host) below(ctx context.Context, run RunRef, other string) (agent.Taint, error) {
+	if other == run.Agent {
 		return nil, nil
 	}
-	t, err := h.Taint(ctx, whose.Place, other)
+	t, err := h.Taint(ctx, run.Ref, other)
 	if len(t) > 0 {
 		t = t.With(agent.Taint{{Kind: agent.SourceAgent, Name: other}})
 	}
@@ -77,7 +77,7 @@ func (h *Host) barred(ctx context.Context, p Permit, d tool.Definition, about to
 	if !d.Writes && !d.Network || h.Catalog.Sink(d.Name, about.Matters) {
 		return false, nil
 	}
-	t, err := h.Taint(ctx, p.Place, p.Agent)
+	t, err := h.Taint(ctx, p.Ref, p.Agent)
 	return len(t) > 0, err
 }
 

@@ -60,10 +60,10 @@ func TestWhoWroteAResult(t *testing.T) {
 // TestTaintOfAResult has a result written down with what its agent has read by it.
 func TestTaintOfAResult(t *testing.T) {
 	h := New(Options{Log: journaltest.NewMemory()})
-	whose := Whose{Agent: Root, Task: Root}
+	run := RunRef{Agent: Root, Task: Root}
 	read := agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}}
-	end := h.land(t.Context(), Permit{Whose: whose, Run: agent.RunTool{Call: "1.0"}}, tool.Result{End: tool.EndOK, Text: "x"}, read, h.Now())
-	want := journal.Tainted{In: whose.In(), Call: "1.0", Sources: []journal.Source{{Kind: "web", Name: "example.com"}}}
+	end := h.land(t.Context(), Permit{RunRef: run, Run: agent.RunTool{Call: "1.0"}}, tool.Result{End: tool.EndOK, Text: "x"}, read, h.Now())
+	want := journal.Tainted{In: run.In(), Call: "1.0", Sources: []journal.Source{{Kind: "web", Name: "example.com"}}}
 	if diff := cmp.Diff(want, end.Rows[len(end.Rows)-1]); diff != "" {
 		t.Errorf("the rows (-want +got):\n%s", diff)
 	}
@@ -74,19 +74,19 @@ func TestTaintOfAResult(t *testing.T) {
 
 // TestOwnResultsBringNothing shows that what an agent reads of itself brings no taint that it has not got.
 func TestOwnResultsBringNothing(t *testing.T) {
-	h, whose := New(Options{Log: journaltest.NewMemory()}), Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root}
+	h, run := New(Options{Log: journaltest.NewMemory()}), RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root}
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.Assigned{In: whose.In(), Role: "main"},
-		journal.Tainted{In: whose.In(), Sources: []journal.Source{{Kind: "web", Name: "example.com"}}},
+		journal.TaskAssigned{In: run.In(), Role: "main"},
+		journal.Tainted{In: run.In(), Sources: []journal.Source{{Kind: "web", Name: "example.com"}}},
 	}
-	if _, err := h.Log.Append(t.Context(), whose.Place, h.Now(), rows...); err != nil {
+	if _, err := h.Log.Append(t.Context(), run.Ref, h.Now(), rows...); err != nil {
 		t.Fatal(err)
 	}
-	if taint, err := h.below(t.Context(), whose, Root); len(taint) > 0 || err != nil {
+	if taint, err := h.below(t.Context(), run, Root); len(taint) > 0 || err != nil {
 		t.Errorf("its own results: %v, %v", taint, err)
 	}
-	above := whose
+	above := run
 	above.Agent = "above"
 	if taint, err := h.below(t.Context(), above, Root); len(taint) != 2 || err != nil {
 		t.Errorf("another's results: %v, %v", taint, err)

@@ -14,19 +14,19 @@ import (
 
 // Known refuses work in a workspace that this worker does not have for the tenant. The queue brings it no such work: whoever
 // put it there has no business with these files.
-func (h *Host) Known(w Whose) error {
+func (h *Host) Known(w RunRef) error {
 	if w.Workspace == "" || h.Serves == nil || h.Serves(w.At()) {
 		return nil
 	}
 	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf("this worker does not serve the workspace %s", w.At())}
 }
 
-// Trees gives agents folders of their own beside a workspace, and takes back what they did there.
-type Trees interface {
+// Worktrees gives agents folders of their own beside a workspace, and takes back what they did there.
+type Worktrees interface {
 	// Ready says why no trees of a workspace can be made here, if so.
 	Ready(ctx context.Context, at Workspace) error
-	// Plant makes a tree as a copy of another, or of the workspace; one that is there stays.
-	Plant(ctx context.Context, at Workspace, tree, from string) error
+	// Create makes a tree as a copy of another, or of the workspace; one that is there stays.
+	Create(ctx context.Context, at Workspace, tree, from string) error
 	// Patch is what was changed in a tree; not_found if it is not on this machine.
 	Patch(ctx context.Context, at Workspace, tree string) (text string, files []journal.PatchFile, err error)
 	// Remove takes a tree away.
@@ -34,70 +34,70 @@ type Trees interface {
 }
 
 // TreeName is a tree's name among those of all conversations; the empty id is the workspace itself.
-func TreeName(place journal.Place, id string) string {
+func TreeName(ref journal.Ref, id string) string {
 	if id == "" {
 		return ""
 	}
-	return RunID(place, id)
+	return RunID(ref, id)
 }
 
 // Within says where the files are that an agent works on. Who has a tree of its own makes it before its
 // first call.
-func (w Whose) Within(s *agent.State) Whose {
-	w.Tree, w.From = TreeName(w.Place, s.Brief.Tree), ""
-	if w.Plant = s.Brief.Isolated() && s.Progress.ToolCalls == 0; w.Plant {
-		w.From = TreeName(w.Place, s.Brief.From)
+func (w RunRef) Within(s *agent.State) RunRef {
+	w.Tree, w.From = TreeName(w.Ref, s.Brief.Tree), ""
+	if w.NewTree = s.Brief.Isolated() && s.Progress.ToolCalls == 0; w.NewTree {
+		w.From = TreeName(w.Ref, s.Brief.From)
 	}
 	return w
 }
 
 // Set is the tools that work on an agent's files.
-func (h *Host) Set(ctx context.Context, whose Whose) (*tool.Set, error) {
-	if whose.Plant {
-		if err := h.Trees.Plant(ctx, whose.At(), whose.Tree, whose.From); err != nil {
+func (h *Host) Set(ctx context.Context, run RunRef) (*tool.Set, error) {
+	if run.NewTree {
+		if err := h.Worktrees.Create(ctx, run.At(), run.Tree, run.From); err != nil {
 			return nil, fmt.Errorf("make a tree of its own for the agent: %w", err)
 		}
 	}
-	return h.Tools.Tools(whose.At(), whose.Tree)
+	return h.Tools.Tools(run.At(), run.Tree)
 }
 
 // Describing is the tools by which calls are described before they run. A tree that is not there yet is
 // described by the workspace that it will be a copy of.
-func (h *Host) Describing(whose Whose) (*tool.Set, error) {
-	set, err := h.Tools.Tools(whose.At(), whose.Tree)
-	if err != nil && whose.Tree != "" {
-		return h.Tools.Tools(whose.At(), "")
+func (h *Host) Describing(run RunRef) (*tool.Set, error) {
+	set, err := h.Tools.Tools(run.At(), run.Tree)
+	if err != nil && run.Tree != "" {
+		return h.Tools.Tools(run.At(), "")
 	}
 	return set, err
 }
 
 // Ready says what is wrong with a task that is to have a tree of its own, if anything.
 func (h *Host) Ready(ctx context.Context, at Workspace) string {
-	if h.Trees == nil || at.Name == "" {
+	if h.Worktrees == nil || at.Name == "" {
 		return "there is no workspace here of which a tree could be made; leave isolation out"
 	}
-	if err := h.Trees.Ready(ctx, at); err != nil {
+	if err := h.Worktrees.Ready(ctx, at); err != nil {
 		return Said(err)
 	}
 	return ""
 }
 
-// Taken is what a task changed in a tree of its own. There is no row if it has none, or if the tree is not
+// PatchRows is what a task changed in a tree of its own. There is no row if it has none, or if the tree is not
 // on this machine: then whoever wants to merge it takes it.
-func (h *Host) Taken(ctx context.Context, whose Whose, brief agent.Brief, failed bool) ([]journal.Row, error) {
-	if !brief.Isolated() || h.Trees == nil {
+func (h *Host) PatchRows(ctx context.Context, run RunRef, brief agent.Brief, failed bool) ([]journal.Row, error) {
+	if !brief.Isolated() || h.Worktrees == nil {
 		return nil, nil
 	}
-	text, files, err := h.Trees.Patch(ctx, whose.At(), TreeName(whose.Place, brief.Tree))
-	row := journal.Patched{In: whose.In(), Files: files, Bytes: len(text), Partial: failed}
+	text, files, err := h.Worktrees.Patch(ctx, run.At(), TreeName(run.Ref, brief.Tree))
+	row := journal.PatchKept{In: run.In(), Files: files, Bytes: len(text), Partial: failed}
 	switch {
 	case chat.CodeOf(err) == chat.CodeInvalid:
 		row.Problem = Said(err)
 	case err != nil:
-		h.Logger.WarnContext(ctx, "no patch", "agent", whose.Agent, "error", err)
+		h.Logger.WarnContext(ctx, "no patch", "agent", run.Agent, "error", err)
 		return nil, nil
 	case text != "":
-		if err := h.Log.Keep(ctx, whose.Place, text); err != nil {
+		if err := h.Log.Keep(ctx, run.Ref, text); err != nil {
 			return nil, err
 		}
 		row.Text = journal.HashOf(text)
@@ -105,48 +105,48 @@ func (h *Host) Taken(ctx context.Context, whose Whose, brief agent.Brief, failed
 	return []journal.Row{row}, nil
 }
 
-// Salvaged is what a task changed whose run did not get to say so.
-func (h *Host) Salvaged(ctx context.Context, whose Whose) []journal.Row {
-	entries, err := h.Log.Find(ctx, whose.Place, journal.Assigned{In: whose.In()}.Key())
+// LatePatches is what a task changed whose run did not get to say so.
+func (h *Host) LatePatches(ctx context.Context, run RunRef) []journal.Row {
+	entries, err := h.Log.Find(ctx, run.Ref, journal.TaskAssigned{In: run.In()}.Key())
 	if err != nil || len(entries) == 0 {
 		return nil
 	}
-	row, _ := entries[0].Row.(journal.Assigned) // nothing else has this key
+	row, _ := entries[0].Row.(journal.TaskAssigned) // nothing else has this key
 	var brief agent.Brief
 	if json.Unmarshal(row.Brief, &brief) != nil {
 		return nil
 	}
-	rows, err := h.Taken(ctx, whose, brief, true)
+	rows, err := h.PatchRows(ctx, run, brief, true)
 	if err != nil {
-		h.Logger.WarnContext(ctx, "no patch", "agent", whose.Agent, "error", err)
+		h.Logger.WarnContext(ctx, "no patch", "agent", run.Agent, "error", err)
 	}
 	return rows
 }
 
 // patch finds what an agent below this one left. What nobody took yet is taken.
-func (h *Host) patch(ctx context.Context, whose Whose, task string) (tool.Patch, error) {
+func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, error) {
 	none := tool.Patch{}
-	if !strings.HasPrefix(task, whose.Agent+"/") {
+	if !strings.HasPrefix(task, run.Agent+"/") {
 		return none, tool.Refuse("agent_id must name an agent that you started, as its report does")
 	}
 	in := journal.In{Task: task}
-	entries, err := h.Log.Find(ctx, whose.Place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key(), journal.Patched{In: in}.Key())
+	entries, err := h.Log.Find(ctx, run.Ref, journal.TaskAssigned{In: in}.Key(), journal.TaskEnded{In: in}.Key(), journal.PatchKept{In: in}.Key())
 	if err != nil {
 		return none, fmt.Errorf("look for the patch of %s: %w", task, err)
 	}
 	var brief agent.Brief
-	var patched *journal.Patched
+	var patched *journal.PatchKept
 	finished := false
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Assigned:
+		case journal.TaskAssigned:
 			in = r.In
 			if err := json.Unmarshal(r.Brief, &brief); err != nil {
 				return none, fmt.Errorf("read the brief of %s: %w", task, err)
 			}
-		case journal.Finished:
+		case journal.TaskEnded:
 			finished = true
-		case journal.Patched:
+		case journal.PatchKept:
 			patched = &r
 		default:
 		}
@@ -159,7 +159,7 @@ func (h *Host) patch(ctx context.Context, whose Whose, task string) (tool.Patch,
 	case !finished:
 		return none, tool.Refuse("agent %s has not finished", task)
 	case patched == nil:
-		if patched, err = h.takeLate(ctx, whose, in, brief); err != nil {
+		if patched, err = h.takeLate(ctx, run, in, brief); err != nil {
 			return none, err
 		}
 	}
@@ -167,31 +167,31 @@ func (h *Host) patch(ctx context.Context, whose Whose, task string) (tool.Patch,
 		return none, tool.Refuse("there is no patch: %s", patched.Problem)
 	}
 	// What is on record needs no tree any more; whoever ended it may not have had it at hand.
-	if err := h.Trees.Remove(ctx, whose.At(), TreeName(whose.Place, task)); err != nil {
+	if err := h.Worktrees.Remove(ctx, run.At(), TreeName(run.Ref, task)); err != nil {
 		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
 	}
-	return h.patchText(ctx, whose, task, *patched)
+	return h.patchText(ctx, run, task, *patched)
 }
 
 // takeLate records what a task changed that has ended elsewhere.
-func (h *Host) takeLate(ctx context.Context, whose Whose, in journal.In, brief agent.Brief) (*journal.Patched, error) {
-	whose.Agent, whose.Task = in.Agent, in.Task
-	rows, err := h.Taken(ctx, whose, brief, true)
+func (h *Host) takeLate(ctx context.Context, run RunRef, in journal.In, brief agent.Brief) (*journal.PatchKept, error) {
+	run.Agent, run.Task = in.Agent, in.Task
+	rows, err := h.PatchRows(ctx, run, brief, true)
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, tool.Refuse("the tree of agent %s is not on this machine, and nobody took its patch", in.Agent)
 	}
-	if _, err := h.Log.Append(ctx, whose.Place, h.Now(), rows...); err != nil {
+	if _, err := h.Log.Append(ctx, run.Ref, h.Now(), rows...); err != nil {
 		return nil, err
 	}
-	row, _ := rows[0].(journal.Patched) // taken makes nothing else
+	row, _ := rows[0].(journal.PatchKept) // taken makes nothing else
 	return &row, nil
 }
 
-func (h *Host) patchText(ctx context.Context, whose Whose, task string, row journal.Patched) (tool.Patch, error) {
-	p := tool.Patch{Tree: TreeName(whose.Place, task)}
+func (h *Host) patchText(ctx context.Context, run RunRef, task string, row journal.PatchKept) (tool.Patch, error) {
+	p := tool.Patch{Tree: TreeName(run.Ref, task)}
 	for _, f := range row.Files {
 		p.Files = append(p.Files, f.Path)
 	}
@@ -199,7 +199,7 @@ func (h *Host) patchText(ctx context.Context, whose Whose, task string, row jour
 		return p, nil
 	}
 	var err error
-	if p.Text, err = h.Log.Text(ctx, whose.Place, row.Text); err != nil {
+	if p.Text, err = h.Log.Text(ctx, run.Ref, row.Text); err != nil {
 		return p, fmt.Errorf("read the patch of %s: %w", task, err)
 	}
 	return p, nil

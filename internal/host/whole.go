@@ -10,27 +10,27 @@ import (
 )
 
 // keepWhole keeps what a call gave before it was cut, and returns its hash.
-func (h *Host) keepWhole(ctx context.Context, place journal.Place, text string) (string, error) {
+func (h *Host) keepWhole(ctx context.Context, ref journal.Ref, text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	return journal.HashOf(text), h.Log.Keep(ctx, place, text) // too large to be remembered
+	return journal.HashOf(text), h.Log.Keep(ctx, ref, text) // too large to be remembered
 }
 
 // output is all that a call gave, by the name that its result has for it. An agent reads what it called
 // itself, and what agents below it did.
-func (h *Host) output(ctx context.Context, whose Whose, name string) (string, error) {
+func (h *Host) output(ctx context.Context, run RunRef, name string) (string, error) {
 	agent, call, _ := strings.Cut(name, "#")
-	if agent != whose.Agent && !strings.HasPrefix(agent, whose.Agent+"/") {
+	if agent != run.Agent && !strings.HasPrefix(agent, run.Agent+"/") {
 		return "", tool.Refuse("%s%s is no output of yours", tool.OutputPrefix, name)
 	}
-	entries, err := h.Log.Find(ctx, whose.Place, journal.Resulted{In: journal.In{Agent: agent}, Call: call}.Key())
+	entries, err := h.Log.Find(ctx, run.Ref, journal.ToolReturned{In: journal.In{Agent: agent}, Call: call}.Key())
 	if err != nil {
 		return "", fmt.Errorf("look for the output of %s: %w", name, err)
 	}
 	if len(entries) > 0 {
-		if row, ok := entries[0].Row.(journal.Resulted); ok && row.Whole != "" {
-			return h.Log.Text(ctx, whose.Place, row.Whole)
+		if row, ok := entries[0].Row.(journal.ToolReturned); ok && row.Whole != "" {
+			return h.Log.Text(ctx, run.Ref, row.Whole)
 		}
 	}
 	return "", tool.Refuse("nothing is kept as %s%s: use the path as the result has it", tool.OutputPrefix, name)

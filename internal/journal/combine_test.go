@@ -52,7 +52,7 @@ func (s *store) commit(_ context.Context, _ string, batches []*Batch) ([][]Writt
 
 func batch(t *testing.T, id string) *Batch {
 	t.Helper()
-	b, err := NewBatch(Place{Tenant: "t", Conversation: "c"}, time.Now(), []Row{Titled{ID: id}})
+	b, err := NewBatch(Ref{Tenant: "t", Conversation: "c"}, time.Now(), []Row{Titled{ID: id}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Place says whose conversation is meant. There is no way to read or write without one.
-type Place struct {
+// Ref says whose conversation is meant. There is no way to read or write without one.
+type Ref struct {
 	Tenant       string
 	Conversation string
 }
@@ -56,51 +56,51 @@ type Writer interface {
 	// Append writes rows in order and returns when they are durable: all of them, or none and an
 	// error. After an error that is not a refusal nobody knows which; writing the same rows again
 	// settles it. A conversation begins with Opened.
-	Append(ctx context.Context, place Place, at time.Time, rows ...Row) ([]Written, error)
+	Append(ctx context.Context, ref Ref, at time.Time, rows ...Row) ([]Written, error)
 	// Keep stores texts of a conversation under the hashes of their content (HashOf). It may do so before the conversation
 	// begins. One that was erased keeps nothing.
-	Keep(ctx context.Context, place Place, texts ...string) error
+	Keep(ctx context.Context, ref Ref, texts ...string) error
 	// Reserve takes an amount from what a tenant may spend in a month (MonthOf), unless that would be more than the most.
 	// The Responded row that names it gives back what was not used.
 	Reserve(ctx context.Context, tenant, month string, amount, most int64) (bool, error)
 	// Erase removes a conversation with everything in it, its texts too, and leaves a Tombstone.
-	Erase(ctx context.Context, place Place) error
+	Erase(ctx context.Context, ref Ref) error
 }
 
 // Reader reads one conversation. What does not exist, or belongs to somebody else, is not_found.
 type Reader interface {
 	// Entries returns what comes after a sequence number, in order, at most limit and not much more than
 	// PageBytes: a page that has entries may have fewer than there are, one without is the end.
-	Entries(ctx context.Context, place Place, after int64, limit int) ([]Entry, error)
+	Entries(ctx context.Context, ref Ref, after int64, limit int) ([]Entry, error)
 	// Find returns the entries with these keys, in the order of the list; those that do not exist
 	// are left out.
-	Find(ctx context.Context, place Place, keys ...string) ([]Entry, error)
+	Find(ctx context.Context, ref Ref, keys ...string) ([]Entry, error)
 	// Steps returns the recorded events of a task that come after the n-th, in order.
-	Steps(ctx context.Context, place Place, task string, after int) ([]Stepped, error)
+	Steps(ctx context.Context, ref Ref, task string, after int) ([]Stepped, error)
 	// Mail returns the posts that wait for an agent, in order.
-	Mail(ctx context.Context, place Place, agent string) ([]Entry, error)
+	Mail(ctx context.Context, ref Ref, agent string) ([]Entry, error)
 	// Mailboxes returns the agents for which something waits, in order of their ids.
-	Mailboxes(ctx context.Context, place Place) ([]string, error)
+	Mailboxes(ctx context.Context, ref Ref) ([]string, error)
 	// Transcript returns the last messages of an agent in order, without those that were voided.
-	Transcript(ctx context.Context, place Place, agent string, page Page) ([]Message, error)
+	Transcript(ctx context.Context, ref Ref, agent string, page Page) ([]Message, error)
 	// Chat returns what people and the orchestrator said to each other, in order. It looks at Bytes.
-	Chat(ctx context.Context, place Place, page Page) ([]Message, error)
+	Chat(ctx context.Context, ref Ref, page Page) ([]Message, error)
 	// Marks returns the last notes and ends of turns, in order: what people are shown between the
 	// messages of a chat.
-	Marks(ctx context.Context, place Place, page Page) ([]Entry, error)
+	Marks(ctx context.Context, ref Ref, page Page) ([]Entry, error)
 	// ModelCalls and ToolCalls return the last calls of an agent, in order.
-	ModelCalls(ctx context.Context, place Place, agent string, page Page) ([]ModelCall, error)
-	ToolCalls(ctx context.Context, place Place, agent string, page Page) ([]ToolCall, error)
+	ModelCalls(ctx context.Context, ref Ref, agent string, page Page) ([]ModelCall, error)
+	ToolCalls(ctx context.Context, ref Ref, agent string, page Page) ([]ToolCall, error)
 	// Snapshot returns the state of a conversation as of one moment.
-	Snapshot(ctx context.Context, place Place) (Snapshot, error)
+	Snapshot(ctx context.Context, ref Ref) (Snapshot, error)
 	// Records returns the conversation's model calls and delegations, one flat record each.
-	Records(ctx context.Context, place Place) ([]Record, error)
+	Records(ctx context.Context, ref Ref) ([]Record, error)
 	// Text returns a kept text.
-	Text(ctx context.Context, place Place, hash string) (string, error)
+	Text(ctx context.Context, ref Ref, hash string) (string, error)
 	// Erased returns what is left of a conversation that was erased; not_found if none was.
-	Erased(ctx context.Context, place Place) (Tombstone, error)
+	Erased(ctx context.Context, ref Ref) (Tombstone, error)
 	// Weight says how much a conversation holds.
-	Weight(ctx context.Context, place Place) (Weight, error)
+	Weight(ctx context.Context, ref Ref) (Weight, error)
 }
 
 // Lists reads across the conversations of one tenant, and the mailbox across all of them.
@@ -142,7 +142,7 @@ type Lists interface {
 
 // WorkingTask names a task that has not ended. Parent is the agent that gave it, empty for the orchestrator's.
 type WorkingTask struct {
-	Place
+	Ref
 
 	Task, Agent, Parent string
 	Background          bool
@@ -227,7 +227,7 @@ type Hit struct {
 
 // Post is mail that waits for an agent. To is empty for a command to the server itself.
 type Post struct {
-	Place
+	Ref
 	ID    string
 	Topic string
 	To    string

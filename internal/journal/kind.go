@@ -16,69 +16,69 @@ type Kind string
 
 // The kinds, one for each type of row.
 const (
-	KindOpened    Kind = "opened"
-	KindShared    Kind = "shared"
-	KindTitled    Kind = "titled"
-	KindArchived  Kind = "archived"
-	KindSaid      Kind = "said"
-	KindPosted    Kind = "posted"
-	KindDelivered Kind = "delivered"
-	KindAssigned  Kind = "assigned"
-	KindMoved     Kind = "moved"
-	KindFinished  Kind = "finished"
-	KindPatched   Kind = "patched"
-	KindTurnEnded Kind = "turn_ended"
-	KindStepped   Kind = "stepped"
-	KindNoted     Kind = "noted"
-	KindSpoke     Kind = "spoke"
-	KindVoided    Kind = "voided"
-	KindRequested Kind = "requested"
-	KindResponded Kind = "responded"
-	KindStarted   Kind = "started"
-	KindReached   Kind = "reached"
-	KindTainted   Kind = "tainted"
-	KindResulted  Kind = "resulted"
-	KindAsked     Kind = "asked"
-	KindRelayed   Kind = "relayed"
-	KindAnswered  Kind = "answered"
-	KindWanted    Kind = "wanted"
-	KindProposed  Kind = "proposed"
-	KindDecided   Kind = "decided"
-	KindClosed    Kind = "closed"
-	KindGranted   Kind = "granted"
+	KindOpened            Kind = "opened"
+	KindShared            Kind = "shared"
+	KindTitled            Kind = "titled"
+	KindArchived          Kind = "archived"
+	KindMessageReceived   Kind = "said"
+	KindMailPosted        Kind = "posted"
+	KindMailDelivered     Kind = "delivered"
+	KindTaskAssigned      Kind = "assigned"
+	KindStatusChanged     Kind = "moved"
+	KindTaskEnded         Kind = "finished"
+	KindPatchKept         Kind = "patched"
+	KindTurnEnded         Kind = "turn_ended"
+	KindStepped           Kind = "stepped"
+	KindNoteAdded         Kind = "noted"
+	KindMessageAdded      Kind = "spoke"
+	KindReplyVoided       Kind = "voided"
+	KindModelCalled       Kind = "requested"
+	KindModelReplied      Kind = "responded"
+	KindToolStarted       Kind = "started"
+	KindHostReached       Kind = "reached"
+	KindTainted           Kind = "tainted"
+	KindToolReturned      Kind = "resulted"
+	KindQuestionAsked     Kind = "asked"
+	KindQuestionRelayed   Kind = "relayed"
+	KindQuestionAnswered  Kind = "answered"
+	KindApprovalRequested Kind = "wanted"
+	KindEditProposed      Kind = "proposed"
+	KindApprovalDecided   Kind = "decided"
+	KindApprovalClosed    Kind = "closed"
+	KindGranted           Kind = "granted"
 )
 
 // Kind implements Row.
-func (Opened) Kind() Kind    { return KindOpened }
-func (Shared) Kind() Kind    { return KindShared }
-func (Titled) Kind() Kind    { return KindTitled }
-func (Archived) Kind() Kind  { return KindArchived }
-func (Said) Kind() Kind      { return KindSaid }
-func (Posted) Kind() Kind    { return KindPosted }
-func (Delivered) Kind() Kind { return KindDelivered }
-func (Assigned) Kind() Kind  { return KindAssigned }
-func (Moved) Kind() Kind     { return KindMoved }
-func (Finished) Kind() Kind  { return KindFinished }
-func (Patched) Kind() Kind   { return KindPatched }
-func (TurnEnded) Kind() Kind { return KindTurnEnded }
-func (Stepped) Kind() Kind   { return KindStepped }
-func (Noted) Kind() Kind     { return KindNoted }
-func (Spoke) Kind() Kind     { return KindSpoke }
-func (Voided) Kind() Kind    { return KindVoided }
-func (Requested) Kind() Kind { return KindRequested }
-func (Responded) Kind() Kind { return KindResponded }
-func (Started) Kind() Kind   { return KindStarted }
-func (Reached) Kind() Kind   { return KindReached }
-func (Tainted) Kind() Kind   { return KindTainted }
-func (Resulted) Kind() Kind  { return KindResulted }
-func (Asked) Kind() Kind     { return KindAsked }
-func (Relayed) Kind() Kind   { return KindRelayed }
-func (Answered) Kind() Kind  { return KindAnswered }
-func (Wanted) Kind() Kind    { return KindWanted }
-func (Proposed) Kind() Kind  { return KindProposed }
-func (Decided) Kind() Kind   { return KindDecided }
-func (Closed) Kind() Kind    { return KindClosed }
-func (Granted) Kind() Kind   { return KindGranted }
+func (Opened) Kind() Kind            { return KindOpened }
+func (Shared) Kind() Kind            { return KindShared }
+func (Titled) Kind() Kind            { return KindTitled }
+func (Archived) Kind() Kind          { return KindArchived }
+func (MessageReceived) Kind() Kind   { return KindMessageReceived }
+func (MailPosted) Kind() Kind        { return KindMailPosted }
+func (MailDelivered) Kind() Kind     { return KindMailDelivered }
+func (TaskAssigned) Kind() Kind      { return KindTaskAssigned }
+func (StatusChanged) Kind() Kind     { return KindStatusChanged }
+func (TaskEnded) Kind() Kind         { return KindTaskEnded }
+func (PatchKept) Kind() Kind         { return KindPatchKept }
+func (TurnEnded) Kind() Kind         { return KindTurnEnded }
+func (Stepped) Kind() Kind           { return KindStepped }
+func (NoteAdded) Kind() Kind         { return KindNoteAdded }
+func (MessageAdded) Kind() Kind      { return KindMessageAdded }
+func (ReplyVoided) Kind() Kind       { return KindReplyVoided }
+func (ModelCalled) Kind() Kind       { return KindModelCalled }
+func (ModelReplied) Kind() Kind      { return KindModelReplied }
+func (ToolStarted) Kind() Kind       { return KindToolStarted }
+func (HostReached) Kind() Kind       { return KindHostReached }
+func (Tainted) Kind() Kind           { return KindTainted }
+func (ToolReturned) Kind() Kind      { return KindToolReturned }
+func (QuestionAsked) Kind() Kind     { return KindQuestionAsked }
+func (QuestionRelayed) Kind() Kind   { return KindQuestionRelayed }
+func (QuestionAnswered) Kind() Kind  { return KindQuestionAnswered }
+func (ApprovalRequested) Kind() Kind { return KindApprovalRequested }
+func (EditProposed) Kind() Kind      { return KindEditProposed }
+func (ApprovalDecided) Kind() Kind   { return KindApprovalDecided }
+func (ApprovalClosed) Kind() Kind    { return KindApprovalClosed }
+func (Granted) Kind() Kind           { return KindGranted }
 
 // Kinds lists every kind with an empty row of it, in the order in which they are declared.
 func Kinds() []Row {
@@ -87,50 +87,50 @@ func Kinds() []Row {
 		Shared{},
 		Titled{},
 		Archived{},
-		Said{},
-		Posted{},
-		Delivered{},
-		Assigned{},
-		Moved{},
-		Finished{},
-		Patched{},
+		MessageReceived{},
+		MailPosted{},
+		MailDelivered{},
+		TaskAssigned{},
+		StatusChanged{},
+		TaskEnded{},
+		PatchKept{},
 		TurnEnded{},
 		Stepped{},
-		Noted{},
-		Spoke{},
-		Voided{},
-		Requested{},
-		Responded{},
-		Started{},
-		Reached{},
+		NoteAdded{},
+		MessageAdded{},
+		ReplyVoided{},
+		ModelCalled{},
+		ModelReplied{},
+		ToolStarted{},
+		HostReached{},
 		Tainted{},
-		Resulted{},
-		Asked{},
-		Relayed{},
-		Answered{},
-		Wanted{},
-		Proposed{},
-		Decided{},
-		Closed{},
+		ToolReturned{},
+		QuestionAsked{},
+		QuestionRelayed{},
+		QuestionAnswered{},
+		ApprovalRequested{},
+		EditProposed{},
+		ApprovalDecided{},
+		ApprovalClosed{},
 		Granted{},
 	}
 }
 
 var decoders = map[Kind]func([]byte) (Row, error){
 	KindOpened: decodeAs[Opened], KindShared: decodeAs[Shared], KindTitled: decodeAs[Titled], KindArchived: decodeAs[Archived],
-	KindSaid: decodeAs[Said], KindPosted: decodeAs[Posted], KindDelivered: decodeAs[Delivered],
-	KindAssigned: decodeAs[Assigned], KindMoved: decodeAs[Moved],
-	KindFinished: decodeAs[Finished], KindTurnEnded: decodeAs[TurnEnded],
-	KindPatched: decodeAs[Patched],
-	KindStepped: decodeAs[Stepped], KindNoted: decodeAs[Noted], KindSpoke: decodeAs[Spoke],
-	KindVoided: decodeAs[Voided], KindRequested: decodeAs[Requested],
-	KindResponded: decodeAs[Responded], KindStarted: decodeAs[Started],
-	KindReached:  decodeAs[Reached],
-	KindTainted:  decodeAs[Tainted],
-	KindResulted: decodeAs[Resulted], KindAsked: decodeAs[Asked], KindRelayed: decodeAs[Relayed],
-	KindAnswered: decodeAs[Answered], KindWanted: decodeAs[Wanted],
-	KindProposed: decodeAs[Proposed],
-	KindDecided:  decodeAs[Decided], KindClosed: decodeAs[Closed], KindGranted: decodeAs[Granted],
+	KindMessageReceived: decodeAs[MessageReceived], KindMailPosted: decodeAs[MailPosted], KindMailDelivered: decodeAs[MailDelivered],
+	KindTaskAssigned: decodeAs[TaskAssigned], KindStatusChanged: decodeAs[StatusChanged],
+	KindTaskEnded: decodeAs[TaskEnded], KindTurnEnded: decodeAs[TurnEnded],
+	KindPatchKept: decodeAs[PatchKept],
+	KindStepped:   decodeAs[Stepped], KindNoteAdded: decodeAs[NoteAdded], KindMessageAdded: decodeAs[MessageAdded],
+	KindReplyVoided: decodeAs[ReplyVoided], KindModelCalled: decodeAs[ModelCalled],
+	KindModelReplied: decodeAs[ModelReplied], KindToolStarted: decodeAs[ToolStarted],
+	KindHostReached:  decodeAs[HostReached],
+	KindTainted:      decodeAs[Tainted],
+	KindToolReturned: decodeAs[ToolReturned], KindQuestionAsked: decodeAs[QuestionAsked], KindQuestionRelayed: decodeAs[QuestionRelayed],
+	KindQuestionAnswered: decodeAs[QuestionAnswered], KindApprovalRequested: decodeAs[ApprovalRequested],
+	KindEditProposed:    decodeAs[EditProposed],
+	KindApprovalDecided: decodeAs[ApprovalDecided], KindApprovalClosed: decodeAs[ApprovalClosed], KindGranted: decodeAs[Granted],
 }
 
 func decodeAs[R Row](body []byte) (Row, error) {
@@ -185,7 +185,7 @@ func Encode(row Row) (Encoded, error) {
 	if _, about := row.(interface{ inAgent() }); about && (agent == "" || task == "") {
 		return e, refused("row %.60q names no agent or no task", e.Key)
 	}
-	if r, ok := row.(Assigned); ok && (r.Depth != Depth(agent) || (r.Depth > 0) != (r.Parent != "")) && agent != r.Parent {
+	if r, ok := row.(TaskAssigned); ok && (r.Depth != Depth(agent) || (r.Depth > 0) != (r.Parent != "")) && agent != r.Parent {
 		return e, refused("row %.60q: an agent's id must name its ancestors", e.Key)
 	}
 	if err := callsOf(row); err != nil {
@@ -209,7 +209,7 @@ func (In) inAgent() {}
 // callsOf refuses a reply whose calls are not named after its turn: everything about a call is
 // found by that name.
 func callsOf(row Row) error {
-	r, ok := row.(Spoke)
+	r, ok := row.(MessageAdded)
 	if !ok {
 		return nil
 	}

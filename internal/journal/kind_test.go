@@ -42,7 +42,7 @@ func TestEveryRowIsListed(t *testing.T) {
 	if _, err := Decode("no such kind", nil); err == nil {
 		t.Error("an unknown kind was decoded")
 	}
-	if _, err := Decode(KindSaid, []byte(`{"parts":7}`)); err == nil {
+	if _, err := Decode(KindMessageReceived, []byte(`{"parts":7}`)); err == nil {
 		t.Error("a malformed body was decoded")
 	}
 }
@@ -52,32 +52,32 @@ func TestKeysTellFactsApart(t *testing.T) {
 	in := func(agent string) In { return In{Agent: agent, Task: agent} }
 	keys := map[string]Row{}
 	for _, row := range []Row{
-		Moved{In: in("a"), Serial: 11},
-		Moved{In: in("a1"), Serial: 1},
-		Moved{In: in("a/1"), Serial: 1},
-		Started{In: in("a"), Call: "1.0", Attempt: 1},
-		Started{In: in("a"), Call: "1.0", Attempt: 2},
-		Resulted{In: in("a"), Call: "1.0"},
-		Resulted{In: in("a/1"), Call: "1.0"},
-		Requested{In: in("a"), Call: "1.1"},
-		Responded{In: in("a"), Call: "1.1"},
-		Voided{In: in("a"), Turn: 1},
-		Voided{In: in("a"), Turn: 11},
-		Said{ID: "1"},
+		StatusChanged{In: in("a"), Serial: 11},
+		StatusChanged{In: in("a1"), Serial: 1},
+		StatusChanged{In: in("a/1"), Serial: 1},
+		ToolStarted{In: in("a"), Call: "1.0", Attempt: 1},
+		ToolStarted{In: in("a"), Call: "1.0", Attempt: 2},
+		ToolReturned{In: in("a"), Call: "1.0"},
+		ToolReturned{In: in("a/1"), Call: "1.0"},
+		ModelCalled{In: in("a"), Call: "1.1"},
+		ModelReplied{In: in("a"), Call: "1.1"},
+		ReplyVoided{In: in("a"), Turn: 1},
+		ReplyVoided{In: in("a"), Turn: 11},
+		MessageReceived{ID: "1"},
 		Shared{By: "ann"},
 		Titled{ID: "1"},
-		Posted{ID: "1"},
-		Delivered{ID: "1"},
-		Asked{Question: "q"},
-		Relayed{Question: "q"},
-		Answered{Question: "q"},
-		Wanted{In: in("a"), Call: "1.0"},
-		Proposed{In: in("a"), Call: "1.0", Edit: "e"},
-		Proposed{In: in("a"), Call: "1.0", Edit: "f"},
-		Decided{In: in("a"), Call: "1.0"},
-		Closed{In: in("a"), Call: "1.0"},
+		MailPosted{ID: "1"},
+		MailDelivered{ID: "1"},
+		QuestionAsked{Question: "q"},
+		QuestionRelayed{Question: "q"},
+		QuestionAnswered{Question: "q"},
+		ApprovalRequested{In: in("a"), Call: "1.0"},
+		EditProposed{In: in("a"), Call: "1.0", Edit: "e"},
+		EditProposed{In: in("a"), Call: "1.0", Edit: "f"},
+		ApprovalDecided{In: in("a"), Call: "1.0"},
+		ApprovalClosed{In: in("a"), Call: "1.0"},
 		Granted{In: in("a"), Call: "1.0"},
-		Spoke{In: in("a"), Message: chat.Message{ID: "t1"}},
+		MessageAdded{In: in("a"), Message: chat.Message{ID: "t1"}},
 	} {
 		if other, ok := keys[row.Key()]; ok {
 			t.Errorf("%#v and %#v have the key %q", row, other, row.Key())
@@ -88,7 +88,7 @@ func TestKeysTellFactsApart(t *testing.T) {
 
 func TestEncodeWritesWhatEveryStoreTakes(t *testing.T) {
 	raw := json.RawMessage(`{"a\u0000":["\ud800",1.50,12345678901234567890]}`)
-	e, err := Encode(Finished{In: In{Agent: "a", Task: "a"}, Summary: "nul \x00 and \xff", Result: raw})
+	e, err := Encode(TaskEnded{In: In{Agent: "a", Task: "a"}, Summary: "nul \x00 and \xff", Result: raw})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,15 +101,15 @@ func TestEncodeWritesWhatEveryStoreTakes(t *testing.T) {
 		t.Errorf("a number lost digits: %s", e.Body)
 	}
 	refused := []Row{
-		Moved{},
-		Moved{In: In{Agent: "a"}},
-		Said{ID: strings.Repeat("x", 600)},
-		Said{ID: "a\x00"},
-		Moved{In: In{Agent: "a#", Task: "a"}},
-		Finished{In: In{Agent: "a", Task: "a"}, Result: json.RawMessage("{")},
-		Assigned{In: In{Agent: "a/1", Task: "a/1"}},
-		Assigned{In: In{Agent: "a", Task: "a"}, Depth: 1, Parent: "b"},
-		Spoke{In: In{Agent: "a", Task: "a"}, Turn: 2, Message: chat.Message{Parts: []chat.Part{
+		StatusChanged{},
+		StatusChanged{In: In{Agent: "a"}},
+		MessageReceived{ID: strings.Repeat("x", 600)},
+		MessageReceived{ID: "a\x00"},
+		StatusChanged{In: In{Agent: "a#", Task: "a"}},
+		TaskEnded{In: In{Agent: "a", Task: "a"}, Result: json.RawMessage("{")},
+		TaskAssigned{In: In{Agent: "a/1", Task: "a/1"}},
+		TaskAssigned{In: In{Agent: "a", Task: "a"}, Depth: 1, Parent: "b"},
+		MessageAdded{In: In{Agent: "a", Task: "a"}, Turn: 2, Message: chat.Message{Parts: []chat.Part{
 			{Kind: chat.PartToolUse, Call: "1.0"},
 		}}},
 	}

@@ -20,8 +20,8 @@ type Batch struct {
 }
 
 // NewBatch checks and encodes rows. Times are kept to the millisecond.
-func NewBatch(place Place, at time.Time, rows []Row) (*Batch, error) {
-	if place.Tenant == "" || place.Tenant == "*" || place.Conversation == "" {
+func NewBatch(ref Ref, at time.Time, rows []Row) (*Batch, error) {
+	if ref.Tenant == "" || ref.Tenant == "*" || ref.Conversation == "" {
 		return nil, refused("an append needs a tenant and a conversation")
 	}
 	if len(rows) == 0 {
@@ -102,7 +102,7 @@ func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error
 			}
 			p.Tail.Seq++
 			w := Written{Seq: p.Tail.Seq}
-			if e.Kind == KindSaid {
+			if e.Kind == KindMessageReceived {
 				p.Tail.Number++
 				w.Number = p.Tail.Number
 			}
@@ -130,7 +130,7 @@ func (b *Batch) fenced(known map[string]Written) bool {
 // agent's first; for a task, also the first of the agent that asked for it.
 func causes(row Row) (keys []string) {
 	agent, task := row.about()
-	r, assigned := row.(Assigned)
+	r, assigned := row.(TaskAssigned)
 	if agent != task {
 		keys = append(keys, taskKey(agent))
 	}
@@ -145,7 +145,7 @@ func causes(row Row) (keys []string) {
 }
 
 // taskKey is the key of the row that assigned a task. An agent's first task has the agent's id.
-func taskKey(task string) string { return Assigned{In: In{Task: task}}.Key() }
+func taskKey(task string) string { return TaskAssigned{In: In{Task: task}}.Key() }
 
 // LookUp returns the keys that a store must look up before it can plan: those of all rows and of
 // what they follow, those that would void a reply among them, and the requests responded to.
@@ -154,11 +154,11 @@ func LookUp(batches []*Batch) []string {
 	for _, b := range batches {
 		for i, e := range b.Encoded {
 			keys = append(append(keys, e.Key), causes(b.Rows[i])...)
-			if r, ok := b.Rows[i].(Spoke); ok && r.Message.Speaker == chat.Assistant {
+			if r, ok := b.Rows[i].(MessageAdded); ok && r.Message.Speaker == chat.Assistant {
 				keys = append(keys, VoidKey(r.Agent, r.Turn))
 			}
-			if r, ok := b.Rows[i].(Responded); ok {
-				keys = append(keys, Requested{In: r.In, Call: r.Call}.Key())
+			if r, ok := b.Rows[i].(ModelReplied); ok {
+				keys = append(keys, ModelCalled{In: r.In, Call: r.Call}.Key())
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func LookUp(batches []*Batch) []string {
 }
 
 // Voided reports whether a reply is known to be taken out of its transcript.
-func (p Plan) Voided(r Spoke) bool {
+func (p Plan) Voided(r MessageAdded) bool {
 	_, voided := p.known[VoidKey(r.Agent, r.Turn)]
 	return voided && r.Message.Speaker == chat.Assistant
 }
@@ -181,8 +181,8 @@ func Lasting(key string) bool {
 func Settles(batches []*Batch, known map[string]Written) bool {
 	for _, b := range batches {
 		for _, row := range b.Rows {
-			if r, ok := row.(Responded); ok {
-				if _, ok := known[(Requested{In: r.In, Call: r.Call}).Key()]; !ok {
+			if r, ok := row.(ModelReplied); ok {
+				if _, ok := known[(ModelCalled{In: r.In, Call: r.Call}).Key()]; !ok {
 					return false
 				}
 			}

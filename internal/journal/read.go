@@ -80,18 +80,18 @@ func CallState(result CallStatus, started, waiting, voided bool) CallStatus {
 func (v *View) Inbox() []Waiting {
 	var out []Waiting
 	for _, q := range v.questions {
-		if q.Status == QuestionRelayed {
+		if q.Status == QuestionStatusRelayed {
 			out = append(out, Waiting{
 				Conversation: v.conversation.ID, Seq: q.Seq, At: q.At, Agent: q.Agent, Task: q.Task,
-				Key: Asked{Question: q.ID}.Key(), Until: q.Until, PrivateTo: v.conversation.PrivateTo,
+				Key: QuestionAsked{Question: q.ID}.Key(), Until: q.Until, PrivateTo: v.conversation.PrivateTo,
 			})
 		}
 	}
 	for _, a := range v.approvals {
-		if a.Status == ApprovalOpen {
+		if a.Status == ApprovalStatusOpen {
 			out = append(out, Waiting{
 				Conversation: v.conversation.ID, Seq: a.Seq, At: a.At, Agent: a.Agent, Task: a.Task,
-				Key: Wanted{In: In{Agent: a.Agent}, Call: a.Call}.Key(), Until: a.Until, PrivateTo: v.conversation.PrivateTo,
+				Key: ApprovalRequested{In: In{Agent: a.Agent}, Call: a.Call}.Key(), Until: a.Until, PrivateTo: v.conversation.PrivateTo,
 			})
 		}
 	}
@@ -102,12 +102,12 @@ func (v *View) Inbox() []Waiting {
 // MessageOf is the message that an entry of kind said or spoke holds; other entries hold none.
 func MessageOf(e Entry) Message {
 	switch r := e.Row.(type) {
-	case Said:
+	case MessageReceived:
 		return Message{
 			Seq: e.Seq, Number: e.Number, At: e.At, By: r.By,
 			Message: chat.Message{ID: r.ID, Speaker: chat.User, Parts: r.Parts},
 		}
-	case Spoke:
+	case MessageAdded:
 		return Message{Seq: e.Seq, At: e.At, Agent: r.Agent, Turn: r.Turn, Letters: r.Letters, Message: r.Message}
 	default:
 		return Message{}

@@ -71,9 +71,9 @@ func (v *View) Records() []Record {
 
 func (v *View) callRecord(c ModelCall) Record {
 	in := In{Agent: c.Agent, Task: c.Task}
-	request, _ := v.facts[Requested{In: in, Call: c.Call}.Key()].Row.(Requested)
-	response, _ := v.facts[Responded{In: in, Call: c.Call}.Key()].Row.(Responded)
-	assigned, _ := v.facts[Assigned{In: in}.Key()].Row.(Assigned)
+	request, _ := v.facts[ModelCalled{In: in, Call: c.Call}.Key()].Row.(ModelCalled)
+	response, _ := v.facts[ModelReplied{In: in, Call: c.Call}.Key()].Row.(ModelReplied)
+	assigned, _ := v.facts[TaskAssigned{In: in}.Key()].Row.(TaskAssigned)
 	agent := v.agents[v.agentAt[c.Agent]]
 	r := Record{
 		ID: c.Seq, Session: v.conversation.ID, StartedAt: c.StartedAt, CompletedAt: c.FinishedAt,
@@ -111,8 +111,8 @@ func (v *View) callRecord(c ModelCall) Record {
 
 func (v *View) taskRecord(t Task) Record {
 	in := In{Agent: t.Agent, Task: t.ID}
-	assigned, _ := v.facts[Assigned{In: in}.Key()].Row.(Assigned)
-	finished, _ := v.facts[Finished{In: in}.Key()].Row.(Finished)
+	assigned, _ := v.facts[TaskAssigned{In: in}.Key()].Row.(TaskAssigned)
+	finished, _ := v.facts[TaskEnded{In: in}.Key()].Row.(TaskEnded)
 	agent := v.agents[v.agentAt[t.Agent]]
 	r := Record{
 		ID: t.Seq, Session: v.conversation.ID, StartedAt: t.AssignedAt, CompletedAt: t.FinishedAt,

@@ -27,7 +27,7 @@ type Redacted struct {
 func NewRedacted(log Log, by Redactor) *Redacted { return &Redacted{Log: log, by: by} }
 
 // Append implements Writer. A row whose key would have to be redacted is refused: nobody would find it.
-func (l *Redacted) Append(ctx context.Context, place Place, at time.Time, rows ...Row) ([]Written, error) {
+func (l *Redacted) Append(ctx context.Context, ref Ref, at time.Time, rows ...Row) ([]Written, error) {
 	clean := make([]Row, len(rows))
 	for i, row := range rows {
 		var err error
@@ -35,18 +35,18 @@ func (l *Redacted) Append(ctx context.Context, place Place, at time.Time, rows .
 			return nil, err
 		}
 	}
-	return l.Log.Append(ctx, place, at, clean...)
+	return l.Log.Append(ctx, ref, at, clean...)
 }
 
 // Keep implements Writer. A text is found by the hash of its content, so one that is not redacted yet
 // is refused.
-func (l *Redacted) Keep(ctx context.Context, place Place, texts ...string) error {
+func (l *Redacted) Keep(ctx context.Context, ref Ref, texts ...string) error {
 	for _, text := range texts {
 		if l.by.Redact(text) != text {
 			return refused("a text with a secret in it cannot be kept: take the secret out of the role or the prompt")
 		}
 	}
-	return l.Log.Keep(ctx, place, texts...)
+	return l.Log.Keep(ctx, ref, texts...)
 }
 
 // clean redacts a row.

@@ -32,7 +32,7 @@ func TestRedacted(t *testing.T) {
 			}
 			log := &written{Log: journaltest.NewMemory()}
 			planted, _ := row.Interface().(journal.Row)
-			_, err := journal.NewRedacted(log, vault).Append(t.Context(), journal.Place{}, time.Time{}, planted)
+			_, err := journal.NewRedacted(log, vault).Append(t.Context(), journal.Ref{}, time.Time{}, planted)
 			switch {
 			case err != nil && planted.Key() != empty.Key() && chat.CodeOf(err) == chat.CodeInvalid:
 			case err != nil:
@@ -79,21 +79,21 @@ func TestRedactedLeavesTheRestAlone(t *testing.T) {
 	log := &written{Log: journaltest.NewMemory()}
 	in := journal.In{Agent: "main", Task: "main"}
 	rows := []journal.Row{
-		journal.Spoke{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
+		journal.MessageAdded{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
 			{Kind: chat.PartToolUse, Call: "1.0", Tool: "shell", Args: `{"command":"echo open-sesame","n":1.50}`},
 		}}},
 		journal.Stepped{In: in, N: 3, Event: json.RawMessage(`{"b":1,"a":2}`)},
 	}
-	if _, err := journal.NewRedacted(log, vault).Append(t.Context(), journal.Place{}, time.Time{}, rows...); err != nil {
+	if _, err := journal.NewRedacted(log, vault).Append(t.Context(), journal.Ref{}, time.Time{}, rows...); err != nil {
 		t.Fatal(err)
 	}
 	want := []journal.Row{
-		journal.Spoke{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
+		journal.MessageAdded{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
 			{Kind: chat.PartToolUse, Call: "1.0", Tool: "shell", Args: `{"command":"echo [secret:WORD]","n":1.50}`},
 		}}},
 		rows[1],
 	}
-	if diff := cmp.Diff(want, log.rows, cmp.AllowUnexported(journal.Spoke{})); diff != "" {
+	if diff := cmp.Diff(want, log.rows, cmp.AllowUnexported(journal.MessageAdded{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -102,13 +102,13 @@ func TestRedactedKeepsNoSecret(t *testing.T) {
 	vault := &secret.Vault{}
 	vault.Add("WORD", canary)
 	log := journal.NewRedacted(journaltest.NewMemory(), vault)
-	if err := log.Keep(t.Context(), journal.Place{Tenant: "a", Conversation: "c"}, "a prompt", "a prompt with "+canary); chat.CodeOf(err) != chat.CodeInvalid {
+	if err := log.Keep(t.Context(), journal.Ref{Tenant: "a", Conversation: "c"}, "a prompt", "a prompt with "+canary); chat.CodeOf(err) != chat.CodeInvalid {
 		t.Errorf("a text with a secret was kept: %v", err)
 	}
-	if err := log.Keep(t.Context(), journal.Place{Tenant: "a", Conversation: "c"}, "a prompt"); err != nil {
+	if err := log.Keep(t.Context(), journal.Ref{Tenant: "a", Conversation: "c"}, "a prompt"); err != nil {
 		t.Error(err)
 	}
-	if text, err := log.Text(t.Context(), journal.Place{Tenant: "a", Conversation: "c"}, journal.HashOf("a prompt")); err != nil || text != "a prompt" {
+	if text, err := log.Text(t.Context(), journal.Ref{Tenant: "a", Conversation: "c"}, journal.HashOf("a prompt")); err != nil || text != "a prompt" {
 		t.Errorf("%q was kept: %v", text, err)
 	}
 }
@@ -119,7 +119,7 @@ type written struct {
 	rows []journal.Row
 }
 
-func (w *written) Append(_ context.Context, _ journal.Place, _ time.Time, rows ...journal.Row) ([]journal.Written, error) {
+func (w *written) Append(_ context.Context, _ journal.Ref, _ time.Time, rows ...journal.Row) ([]journal.Written, error) {
 	w.rows = append(w.rows, rows...)
 	return make([]journal.Written, len(rows)), nil
 }

@@ -68,8 +68,8 @@ type (
 		By string `json:"by"`
 	}
 
-	// Said is what a person said to the orchestrator. The journal numbers it. ID is the client's.
-	Said struct {
+	// MessageReceived is what a person said to the orchestrator. The journal numbers it. ID is the client's.
+	MessageReceived struct {
 		nowhere
 		ID    string      `json:"id"`
 		By    string      `json:"by"`
@@ -79,9 +79,9 @@ type (
 		Decline   bool   `json:"decline,omitempty"`
 	}
 
-	// Posted is mail for an agent. It waits until a Delivered row names it: the agent has taken it in, or nobody is there to do so.
+	// MailPosted is mail for an agent. It waits until a Delivered row names it: the agent has taken it in, or nobody is there to do so.
 	// The topic says what it is about, the id which of those.
-	Posted struct {
+	MailPosted struct {
 		nowhere
 		ID    string `json:"id"`
 		Topic string `json:"topic"`
@@ -98,8 +98,8 @@ type (
 		Task string `json:"task,omitempty"`
 	}
 
-	// Delivered says that mail waits no longer.
-	Delivered struct {
+	// MailDelivered says that mail waits no longer.
+	MailDelivered struct {
 		nowhere
 		ID string `json:"id"`
 	}
@@ -107,8 +107,8 @@ type (
 
 // The rows about tasks.
 type (
-	// Assigned gives an agent a task; its first one makes the agent.
-	Assigned struct {
+	// TaskAssigned gives an agent a task; its first one makes the agent.
+	TaskAssigned struct {
 		In
 		// Parent is the agent that asked, and Call the call in its transcript, of which this is
 		// item number Item.
@@ -133,16 +133,16 @@ type (
 		Brief json.RawMessage `json:"brief,omitempty"`
 	}
 
-	// Moved says that a task's status changed. Serial counts the changes of one task.
-	Moved struct {
+	// StatusChanged says that a task's status changed. Serial counts the changes of one task.
+	StatusChanged struct {
 		In
 		Serial int             `json:"serial"`
 		Status chat.Status     `json:"status"`
 		Reason chat.WaitReason `json:"reason,omitempty"`
 	}
 
-	// Finished is the one end of a task.
-	Finished struct {
+	// TaskEnded is the one end of a task.
+	TaskEnded struct {
 		In
 		Status    chat.Status    `json:"status"`
 		ErrorKind chat.ErrorKind `json:"error_kind,omitempty"`
@@ -160,8 +160,8 @@ type (
 		Receipt json.RawMessage `json:"receipt,omitempty"`
 	}
 
-	// Patched is what a task changed in a tree of its own. It may be taken after the task has ended.
-	Patched struct {
+	// PatchKept is what a task changed in a tree of its own. It may be taken after the task has ended.
+	PatchKept struct {
 		In
 		// Text is the hash of the kept patch, empty if nothing was changed or it could not be kept.
 		Text  string      `json:"text,omitempty"`
@@ -196,8 +196,8 @@ type (
 		Course json.RawMessage `json:"course,omitempty"`
 	}
 
-	// Noted is a line for people.
-	Noted struct {
+	// NoteAdded is a line for people.
+	NoteAdded struct {
 		In
 		Serial   int    `json:"serial"`
 		Note     string `json:"note"`
@@ -219,9 +219,9 @@ type PatchFile struct {
 
 // The rows that make up transcripts.
 type (
-	// Spoke adds a message to an agent's transcript. A reply of the model has the turn that it
+	// MessageAdded adds a message to an agent's transcript. A reply of the model has the turn that it
 	// answers; its tool_use parts open calls.
-	Spoke struct {
+	MessageAdded struct {
 		In
 		Turn    int          `json:"turn,omitempty"`
 		Message chat.Message `json:"message"`
@@ -229,8 +229,8 @@ type (
 		Letters []int64 `json:"letters,omitempty"`
 	}
 
-	// Voided takes the reply of a turn out of the transcript, whenever it was recorded.
-	Voided struct {
+	// ReplyVoided takes the reply of a turn out of the transcript, whenever it was recorded.
+	ReplyVoided struct {
 		In
 		Turn int `json:"turn"`
 	}
@@ -251,8 +251,8 @@ type Source struct {
 
 // The rows about model calls and tool calls.
 type (
-	// Requested opens a model call before the request is sent, with the most that it may use.
-	Requested struct {
+	// ModelCalled opens a model call before the request is sent, with the most that it may use.
+	ModelCalled struct {
 		In
 		// Call is unique among the model calls of a task.
 		Call    string      `json:"call"`
@@ -267,8 +267,8 @@ type (
 		HoldCost      int64  `json:"hold_cost,omitempty"`
 	}
 
-	// Responded ends a model call and says what it used.
-	Responded struct {
+	// ModelReplied ends a model call and says what it used.
+	ModelReplied struct {
 		In
 		Call      string         `json:"call"`
 		Status    chat.Status    `json:"status"`
@@ -297,9 +297,9 @@ type (
 		Parts []chat.Part `json:"parts,omitempty"`
 	}
 
-	// Started says that a worker begins a tool call. It is written before a call that must not
+	// ToolStarted says that a worker begins a tool call. It is written before a call that must not
 	// happen twice.
-	Started struct {
+	ToolStarted struct {
 		In
 		Call    string `json:"call"`
 		Attempt int    `json:"attempt,omitempty"`
@@ -307,8 +307,8 @@ type (
 		Class   string `json:"class,omitempty"`
 	}
 
-	// Reached says that a tool call opens a connection to a host. It is written before the first one.
-	Reached struct {
+	// HostReached says that a tool call opens a connection to a host. It is written before the first one.
+	HostReached struct {
 		In
 		Call string `json:"call"`
 		Host string `json:"host"`
@@ -325,8 +325,8 @@ type (
 		Sources []Source `json:"sources"`
 	}
 
-	// Resulted is the one result of a tool call.
-	Resulted struct {
+	// ToolReturned is the one result of a tool call.
+	ToolReturned struct {
 		In
 		Call   string     `json:"call"`
 		Status CallStatus `json:"status"`
@@ -345,8 +345,8 @@ type (
 
 // The rows about what waits for a person.
 type (
-	// Asked is a question of an agent.
-	Asked struct {
+	// QuestionAsked is a question of an agent.
+	QuestionAsked struct {
 		In
 		Question string   `json:"question"`
 		Call     string   `json:"call,omitempty"`
@@ -356,15 +356,15 @@ type (
 		Until int64 `json:"until,omitempty"`
 	}
 
-	// Relayed shows a question to the person.
-	Relayed struct {
+	// QuestionRelayed shows a question to the person.
+	QuestionRelayed struct {
 		In
 		Question string `json:"question"`
 	}
 
-	// Answered ends a question. By says who answered, or that nobody did; Number names the
+	// QuestionAnswered ends a question. By says who answered, or that nobody did; Number names the
 	// person's message.
-	Answered struct {
+	QuestionAnswered struct {
 		In
 		Question string `json:"question"`
 		By       string `json:"by,omitempty"`
@@ -374,8 +374,8 @@ type (
 		Sources []Source `json:"sources,omitempty"`
 	}
 
-	// Wanted asks a person to approve a call.
-	Wanted struct {
+	// ApprovalRequested asks a person to approve a call.
+	ApprovalRequested struct {
 		In
 		Call    string `json:"call"`
 		Tool    string `json:"tool"`
@@ -388,9 +388,9 @@ type (
 		Sources []Source `json:"sources,omitempty"`
 	}
 
-	// Proposed are arguments that a person would give a call in the place of the model's, to be looked at
+	// EditProposed are arguments that a person would give a call in the place of the model's, to be looked at
 	// before they decide so. Nothing else comes of it. Edit is the hash of what they sent.
-	Proposed struct {
+	EditProposed struct {
 		In
 		Call string `json:"call"`
 		Edit string `json:"edit"`
@@ -399,8 +399,8 @@ type (
 		By   string `json:"by"`
 	}
 
-	// Decided is a person's decision. The first one counts.
-	Decided struct {
+	// ApprovalDecided is a person's decision. The first one counts.
+	ApprovalDecided struct {
 		In
 		Call   string `json:"call"`
 		Hash   string `json:"hash"`
@@ -416,8 +416,8 @@ type (
 		Audit string `json:"audit,omitempty"`
 	}
 
-	// Closed ends an approval: approved, denied, expired or cancelled.
-	Closed struct {
+	// ApprovalClosed ends an approval: approved, denied, expired or cancelled.
+	ApprovalClosed struct {
 		In
 		Call   string `json:"call"`
 		Status string `json:"status"`
@@ -480,41 +480,41 @@ const (
 )
 
 // Key implements Row.
-func (Opened) Key() string      { return "opened" }
-func (Shared) Key() string      { return "shared" }
-func (r Titled) Key() string    { return "title/" + r.ID }
-func (Archived) Key() string    { return "archived" }
-func (r Said) Key() string      { return "said/" + r.ID }
-func (r Posted) Key() string    { return "post/" + r.ID }
-func (r Delivered) Key() string { return "delivered/" + r.ID }
-func (r Assigned) Key() string  { return taskPrefix + r.Task }
-func (r Moved) Key() string     { return "move/" + r.Task + "#" + strconv.Itoa(r.Serial) }
-func (r Finished) Key() string  { return "finish/" + r.Task }
-func (r Patched) Key() string   { return "patch/" + r.Task }
-func (r TurnEnded) Key() string { return "turn-end/" + r.Task + "#" + strconv.Itoa(r.Serial) }
-func (r Stepped) Key() string   { return "step/" + r.Task + "#" + strconv.Itoa(r.N) }
-func (r Noted) Key() string     { return "note/" + r.Task + "#" + strconv.Itoa(r.Serial) }
-func (r Spoke) Key() string     { return "message/" + r.Agent + "#" + r.Message.ID }
-func (r Voided) Key() string    { return VoidKey(r.Agent, r.Turn) }
-func (r Requested) Key() string { return requestPrefix + r.Task + "#" + r.Call }
-func (r Responded) Key() string { return "response/" + r.Task + "#" + r.Call }
-func (r Started) Key() string {
+func (Opened) Key() string            { return "opened" }
+func (Shared) Key() string            { return "shared" }
+func (r Titled) Key() string          { return "title/" + r.ID }
+func (Archived) Key() string          { return "archived" }
+func (r MessageReceived) Key() string { return "said/" + r.ID }
+func (r MailPosted) Key() string      { return "post/" + r.ID }
+func (r MailDelivered) Key() string   { return "delivered/" + r.ID }
+func (r TaskAssigned) Key() string    { return taskPrefix + r.Task }
+func (r StatusChanged) Key() string   { return "move/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r TaskEnded) Key() string       { return "finish/" + r.Task }
+func (r PatchKept) Key() string       { return "patch/" + r.Task }
+func (r TurnEnded) Key() string       { return "turn-end/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r Stepped) Key() string         { return "step/" + r.Task + "#" + strconv.Itoa(r.N) }
+func (r NoteAdded) Key() string       { return "note/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r MessageAdded) Key() string    { return "message/" + r.Agent + "#" + r.Message.ID }
+func (r ReplyVoided) Key() string     { return VoidKey(r.Agent, r.Turn) }
+func (r ModelCalled) Key() string     { return requestPrefix + r.Task + "#" + r.Call }
+func (r ModelReplied) Key() string    { return "response/" + r.Task + "#" + r.Call }
+func (r ToolStarted) Key() string {
 	return "start/" + r.Agent + "#" + r.Call + "#" + strconv.Itoa(r.Attempt)
 }
 
-func (r Reached) Key() string {
+func (r HostReached) Key() string {
 	return "reach/" + r.Agent + "#" + r.Call + "#" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
 }
-func (r Tainted) Key() string  { return "tainted/" + r.Agent }
-func (r Resulted) Key() string { return "result/" + r.Agent + "#" + r.Call }
-func (r Asked) Key() string    { return "ask/" + r.Question }
-func (r Relayed) Key() string  { return "relay/" + r.Question }
-func (r Answered) Key() string { return "answer/" + r.Question }
-func (r Wanted) Key() string   { return "approval/" + r.Agent + "#" + r.Call }
-func (r Proposed) Key() string { return "propose/" + r.Agent + "#" + r.Call + "#" + r.Edit }
-func (r Decided) Key() string  { return "decide/" + r.Agent + "#" + r.Call }
-func (r Closed) Key() string   { return "close-approval/" + r.Agent + "#" + r.Call }
-func (r Granted) Key() string  { return "grant/" + HashOf(r.Tool+"\n"+r.Pattern) }
+func (r Tainted) Key() string           { return "tainted/" + r.Agent }
+func (r ToolReturned) Key() string      { return "result/" + r.Agent + "#" + r.Call }
+func (r QuestionAsked) Key() string     { return "ask/" + r.Question }
+func (r QuestionRelayed) Key() string   { return "relay/" + r.Question }
+func (r QuestionAnswered) Key() string  { return "answer/" + r.Question }
+func (r ApprovalRequested) Key() string { return "approval/" + r.Agent + "#" + r.Call }
+func (r EditProposed) Key() string      { return "propose/" + r.Agent + "#" + r.Call + "#" + r.Edit }
+func (r ApprovalDecided) Key() string   { return "decide/" + r.Agent + "#" + r.Call }
+func (r ApprovalClosed) Key() string    { return "close-approval/" + r.Agent + "#" + r.Call }
+func (r Granted) Key() string           { return "grant/" + HashOf(r.Tool+"\n"+r.Pattern) }
 
 // VoidKey is the key of the row that voids a turn.
 func VoidKey(agent string, turn int) string { return "void/" + agent + "#" + strconv.Itoa(turn) }

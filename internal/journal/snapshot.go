@@ -117,9 +117,9 @@ type QuestionStatus string
 
 // The states of a question.
 const (
-	QuestionOpen    QuestionStatus = "open"
-	QuestionRelayed QuestionStatus = "relayed"
-	QuestionClosed  QuestionStatus = "closed"
+	QuestionStatusOpen    QuestionStatus = "open"
+	QuestionStatusRelayed QuestionStatus = "relayed"
+	QuestionStatusClosed  QuestionStatus = "closed"
 )
 
 // Question is what an agent wants to know.
@@ -140,9 +140,9 @@ type ApprovalStatus string
 
 // The states of an approval that has not ended; its end is one of the core's.
 const (
-	ApprovalOpen ApprovalStatus = "open"
-	// ApprovalDecided means that a person decided and the agent has not heard of it yet.
-	ApprovalDecided ApprovalStatus = "decided"
+	ApprovalStatusOpen ApprovalStatus = "open"
+	// ApprovalStatusDecided means that a person decided and the agent has not heard of it yet.
+	ApprovalStatusDecided ApprovalStatus = "decided"
 )
 
 // Approval is a call that a person must allow.

@@ -7,7 +7,7 @@ func MonthOf(at time.Time) string { return at.UTC().Format("2006-01") }
 
 // Settles is by how much what a tenant spent in a month changes when a model call ends: what it cost, instead of what was
 // reserved. A call of which nobody knows what it used has used what was reserved, and an imported one was paid elsewhere.
-func (r Responded) Settles(conversation string) (change int64, ok bool) {
+func (r ModelReplied) Settles(conversation string) (change int64, ok bool) {
 	if r.Reserved == 0 || r.Unmetered || Imported(conversation) {
 		return 0, false
 	}

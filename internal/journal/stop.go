@@ -4,9 +4,9 @@ package journal
 const topicStop = "cancel"
 
 // Stop is a person's command to stop a task, or everything if none is named. The same id is the same command.
-func Stop(id, by, task string) Posted {
-	return Posted{ID: topicStop + ":" + id, Topic: topicStop, By: by, Task: task}
+func Stop(id, by, task string) MailPosted {
+	return MailPosted{ID: topicStop + ":" + id, Topic: topicStop, By: by, Task: task}
 }
 
 // Stops reports whether a post is a command to stop.
-func (r Posted) Stops() bool { return r.Topic == topicStop }
+func (r MailPosted) Stops() bool { return r.Topic == topicStop }

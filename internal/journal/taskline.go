@@ -34,13 +34,13 @@ type TaskLine struct {
 	Role  string
 	// Cost is what the task's own model calls cost.
 	Cost  int64
-	Begun Assigned
+	Begun TaskAssigned
 	// Ended is zero until it has.
-	Ended Finished
+	Ended TaskEnded
 }
 
-// TaskPlace is a place in the list of tasks: what comes after it is older.
-type TaskPlace struct {
+// TaskCursor is a place in the list of tasks: what comes after it is older.
+type TaskCursor struct {
 	At                 time.Time
 	Conversation, Task string
 }
@@ -50,22 +50,22 @@ func (l TaskLine) Cursor() string {
 	return strconv.FormatInt(l.AssignedAt.UnixMilli(), 10) + "/" + l.Conversation + "/" + l.ID
 }
 
-// Place reads the query's cursor. The empty one stands before the whole list.
-func (q TaskQuery) Place() (TaskPlace, error) {
+// After reads the query's cursor. The empty one stands before the whole list.
+func (q TaskQuery) After() (TaskCursor, error) {
 	if q.Cursor == "" {
-		return TaskPlace{At: time.UnixMilli(1 << 47).UTC()}, nil
+		return TaskCursor{At: time.UnixMilli(1 << 47).UTC()}, nil
 	}
 	parts := strings.SplitN(q.Cursor, "/", 3)
 	ms, err := strconv.ParseInt(parts[0], 10, 64)
 	if err != nil || len(parts) < 3 {
-		return TaskPlace{}, refused("the cursor is not one of ours: start without one")
+		return TaskCursor{}, refused("the cursor is not one of ours: start without one")
 	}
-	return TaskPlace{At: time.UnixMilli(ms).UTC(), Conversation: parts[1], Task: parts[2]}, nil
+	return TaskCursor{At: time.UnixMilli(ms).UTC(), Conversation: parts[1], Task: parts[2]}, nil
 }
 
 // Tasks lists the tasks of conversations.
 func Tasks(views []*View, q TaskQuery) ([]TaskLine, error) {
-	place, err := q.Place()
+	place, err := q.After()
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +79,13 @@ func Tasks(views []*View, q TaskQuery) ([]TaskLine, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b TaskLine) int {
-		return a.after(TaskPlace{At: b.AssignedAt, Conversation: b.Conversation, Task: b.ID})
+		return a.after(TaskCursor{At: b.AssignedAt, Conversation: b.Conversation, Task: b.ID})
 	})
 	return out[:min(len(out), Page{Limit: q.Limit}.Size())], nil
 }
 
 // after is positive for a line that comes after a place.
-func (l TaskLine) after(p TaskPlace) int {
+func (l TaskLine) after(p TaskCursor) int {
 	return cmp.Or(p.At.Compare(l.AssignedAt), strings.Compare(p.Conversation, l.Conversation), strings.Compare(p.Task, l.ID))
 }
 
@@ -100,8 +100,8 @@ func (v *View) lineOf(t Task) TaskLine {
 		Task: t, Conversation: v.conversation.ID, Title: v.conversation.Title, By: v.conversation.By,
 		Role: v.agents[v.agentAt[t.Agent]].Role,
 	}
-	line.Begun, _ = v.facts[Assigned{In: in}.Key()].Row.(Assigned)
-	line.Ended, _ = v.facts[Finished{In: in}.Key()].Row.(Finished)
+	line.Begun, _ = v.facts[TaskAssigned{In: in}.Key()].Row.(TaskAssigned)
+	line.Ended, _ = v.facts[TaskEnded{In: in}.Key()].Row.(TaskEnded)
 	for _, c := range v.modelCalls {
 		if c.Task == t.ID {
 			line.Cost += c.Usage.Cost

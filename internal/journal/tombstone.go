@@ -19,11 +19,11 @@ type Tombstone struct {
 const Erasure = "erase:"
 
 // ErasureKey is the key of that post.
-func ErasureKey() string { return Posted{ID: Erasure}.Key() }
+func ErasureKey() string { return MailPosted{ID: Erasure}.Key() }
 
 // CommandOf is the command that a post names, as the post is stored; empty if there is no post.
 func CommandOf(stored []string) string {
-	var p Posted
+	var p MailPosted
 	for _, post := range stored {
 		if json.Unmarshal([]byte(post), &p) == nil && p.Command != "" {
 			return p.Command

@@ -14,26 +14,26 @@ func NewUnsettled() *Unsettled {
 // Apply folds one row.
 func (u *Unsettled) Apply(row Row) {
 	switch r := row.(type) {
-	case Posted:
+	case MailPosted:
 		u.waiting[r.Key()] = true
-	case Delivered:
-		delete(u.waiting, Posted{ID: r.ID}.Key())
-	case Asked:
+	case MailDelivered:
+		delete(u.waiting, MailPosted{ID: r.ID}.Key())
+	case QuestionAsked:
 		u.asked[r.Question] = true
-	case Relayed:
+	case QuestionRelayed:
 		if u.asked[r.Question] {
 			delete(u.asked, r.Question)
-			u.waiting[Asked{Question: r.Question}.Key()] = true
+			u.waiting[QuestionAsked{Question: r.Question}.Key()] = true
 		}
-	case Answered:
+	case QuestionAnswered:
 		delete(u.asked, r.Question)
-		delete(u.waiting, Asked{Question: r.Question}.Key())
-	case Wanted:
+		delete(u.waiting, QuestionAsked{Question: r.Question}.Key())
+	case ApprovalRequested:
 		u.waiting[r.Key()] = true
-	case Decided:
-		delete(u.waiting, Wanted{In: r.In, Call: r.Call}.Key())
-	case Closed:
-		delete(u.waiting, Wanted{In: r.In, Call: r.Call}.Key())
+	case ApprovalDecided:
+		delete(u.waiting, ApprovalRequested{In: r.In, Call: r.Call}.Key())
+	case ApprovalClosed:
+		delete(u.waiting, ApprovalRequested{In: r.In, Call: r.Call}.Key())
 	default: // nobody waits for it
 	}
 }

@@ -76,11 +76,11 @@ func NotFound() error {
 }
 
 // Apply folds one entry. Entries come in order, as a Plan admitted them.
-func (v *View) Apply(place Place, e Entry) {
+func (v *View) Apply(ref Ref, e Entry) {
 	v.conversation.Seq, v.conversation.UpdatedAt = e.Seq, e.At
 	switch r := e.Row.(type) {
 	case Opened:
-		v.conversation.ID, v.conversation.By = place.Conversation, r.By
+		v.conversation.ID, v.conversation.By = ref.Conversation, r.By
 		v.conversation.Title, v.conversation.Workspace = r.Title, r.Workspace
 		v.conversation.OpenedAt, v.conversation.PrivateTo = e.At, r.PrivateTo
 	case Shared:
@@ -89,33 +89,33 @@ func (v *View) Apply(place Place, e Entry) {
 		v.conversation.Title = r.Title
 	case Archived:
 		v.conversation.Archived = true
-	case Said:
+	case MessageReceived:
 		v.conversation.Number = e.Number
 		v.messages = append(v.messages, message{chat: true, Message: MessageOf(e)})
-	case Posted:
+	case MailPosted:
 		v.postAt[r.ID] = len(v.posts)
-		v.posts = append(v.posts, post{Post: Post{Place: place, ID: r.ID, Topic: r.Topic, To: r.To, At: e.At}, entry: e})
-	case Delivered:
+		v.posts = append(v.posts, post{Post: Post{Ref: ref, ID: r.ID, Topic: r.Topic, To: r.To, At: e.At}, entry: e})
+	case MailDelivered:
 		if i, ok := v.postAt[r.ID]; ok {
 			v.posts[i].delivered = true
 		}
-	case Assigned, Moved, Finished:
+	case TaskAssigned, StatusChanged, TaskEnded:
 		v.facts[e.Row.Key()] = e
 		v.applyTask(e)
-	case Spoke, Voided:
+	case MessageAdded, ReplyVoided:
 		v.applyMessage(e)
-	case Requested, Responded:
+	case ModelCalled, ModelReplied:
 		v.facts[e.Row.Key()] = e
 		v.applyModelCall(e)
-	case Started, Resulted:
+	case ToolStarted, ToolReturned:
 		v.applyToolCall(e)
-	case Asked, Relayed, Answered:
+	case QuestionAsked, QuestionRelayed, QuestionAnswered:
 		v.applyQuestion(e)
-	case Wanted, Decided, Closed, Granted:
+	case ApprovalRequested, ApprovalDecided, ApprovalClosed, Granted:
 		v.applyApproval(e)
 	case TurnEnded:
 		v.turns = append(v.turns, e)
-	case Stepped, Noted, Patched, Proposed, Reached, Tainted:
+	case Stepped, NoteAdded, PatchKept, EditProposed, HostReached, Tainted:
 		// They are read from the list.
 	case Newer:
 		// Nobody here knows what it means. Who wrote it has folded it.
@@ -124,7 +124,7 @@ func (v *View) Apply(place Place, e Entry) {
 
 func (v *View) applyTask(e Entry) {
 	switch r := e.Row.(type) {
-	case Assigned:
+	case TaskAssigned:
 		if i, ok := v.agentAt[r.Agent]; ok {
 			v.agents[i].Task = r.Task
 		} else {
@@ -140,7 +140,7 @@ func (v *View) applyTask(e Entry) {
 			Trigger: r.Trigger, Background: r.Background, Seq: e.Seq, Status: chat.StatusPending,
 			AssignedAt: e.At,
 		})
-	case Moved:
+	case StatusChanged:
 		t := &v.tasks[v.taskAt[r.Task]]
 		if !t.FinishedAt.IsZero() {
 			return
@@ -149,7 +149,7 @@ func (v *View) applyTask(e Entry) {
 		if r.Status == chat.StatusRunning && t.StartedAt.IsZero() {
 			t.StartedAt = e.At
 		}
-	case Finished:
+	case TaskEnded:
 		t := &v.tasks[v.taskAt[r.Task]]
 		t.Status, t.Reason, t.Kind, t.FinishedAt = r.Status, "", r.ErrorKind, e.At
 	default:
@@ -159,7 +159,7 @@ func (v *View) applyTask(e Entry) {
 
 func (v *View) applyMessage(e Entry) {
 	switch r := e.Row.(type) {
-	case Spoke:
+	case MessageAdded:
 		root := v.agents[v.agentAt[r.Agent]].Depth == 0
 		v.messages = append(v.messages, message{
 			chat: root && r.Message.Speaker == chat.Assistant, Message: MessageOf(e),
@@ -174,7 +174,7 @@ func (v *View) applyMessage(e Entry) {
 				Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: p.Call, Tool: p.Tool, Turn: r.Turn,
 			}})
 		}
-	case Voided:
+	case ReplyVoided:
 		v.voided[VoidKey(r.Agent, r.Turn)] = true
 	default:
 		// Apply sends nothing else here.
@@ -183,7 +183,7 @@ func (v *View) applyMessage(e Entry) {
 
 func (v *View) applyModelCall(e Entry) {
 	switch r := e.Row.(type) {
-	case Requested:
+	case ModelCalled:
 		v.modelAt[r.Task+"#"+r.Call] = len(v.modelCalls)
 		v.modelCalls = append(v.modelCalls, ModelCall{
 			Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: r.Call, Type: r.Type, Turn: r.Turn,
@@ -194,7 +194,7 @@ func (v *View) applyModelCall(e Entry) {
 			Seq: e.Seq, Key: r.Key(), Agent: r.Agent, Task: r.Task, Tokens: r.HoldTokens,
 			Cost: r.HoldCost,
 		})
-	case Responded:
+	case ModelReplied:
 		a := &v.agents[v.agentAt[r.Agent]]
 		a.Own = a.Own.Plus(r.Usage)
 		i, ok := v.modelAt[r.Task+"#"+r.Call]
@@ -205,7 +205,7 @@ func (v *View) applyModelCall(e Entry) {
 		c.Status, c.Kind, c.Usage, c.FinishedAt = r.Status, r.ErrorKind, r.Usage, e.At
 		c.Model = cmp.Or(r.Model, c.Model)
 		if !r.Unmetered {
-			v.settle(Requested{In: r.In, Call: r.Call}.Key())
+			v.settle(ModelCalled{In: r.In, Call: r.Call}.Key())
 		}
 	default:
 		// Apply sends nothing else here.
@@ -230,7 +230,7 @@ func (v *View) settle(key string) {
 
 func (v *View) applyToolCall(e Entry) {
 	switch r := e.Row.(type) {
-	case Started:
+	case ToolStarted:
 		v.hold(Lease{
 			Seq: e.Seq, Key: LeaseKey(r.Agent, r.Call), Agent: r.Agent, Task: r.Task,
 			Holder: r.Worker,
@@ -242,7 +242,7 @@ func (v *View) applyToolCall(e Entry) {
 				c.StartedAt = e.At
 			}
 		}
-	case Resulted:
+	case ToolReturned:
 		if i, ok := v.toolAt[r.Agent+"#"+r.Call]; ok {
 			c := &v.toolCalls[i]
 			c.result, c.FinishedAt, c.Duration = r.Status, e.At, r.Duration
@@ -257,19 +257,19 @@ func (v *View) applyToolCall(e Entry) {
 
 func (v *View) applyQuestion(e Entry) {
 	switch r := e.Row.(type) {
-	case Asked:
+	case QuestionAsked:
 		v.questionAt[r.Question] = len(v.questions)
 		v.questions = append(v.questions, Question{
 			Seq: e.Seq, ID: r.Question, Agent: r.Agent, Task: r.Task, Call: r.Call,
-			Status: QuestionOpen, At: e.At, Until: r.Until,
+			Status: QuestionStatusOpen, At: e.At, Until: r.Until,
 		})
-	case Relayed:
-		if i, ok := v.questionAt[r.Question]; ok && v.questions[i].Status == QuestionOpen {
-			v.questions[i].Status = QuestionRelayed
+	case QuestionRelayed:
+		if i, ok := v.questionAt[r.Question]; ok && v.questions[i].Status == QuestionStatusOpen {
+			v.questions[i].Status = QuestionStatusRelayed
 		}
-	case Answered:
+	case QuestionAnswered:
 		if i, ok := v.questionAt[r.Question]; ok {
-			v.questions[i].Status, v.questions[i].By = QuestionClosed, r.By
+			v.questions[i].Status, v.questions[i].By = QuestionStatusClosed, r.By
 		}
 	default:
 		// Apply sends nothing else here.
@@ -284,19 +284,19 @@ func (v *View) applyApproval(e Entry) {
 		}
 	}
 	switch r := e.Row.(type) {
-	case Wanted:
+	case ApprovalRequested:
 		v.approvalAt[agent+"#"+r.Call] = len(v.approvals)
 		v.approvals = append(v.approvals, Approval{
 			Seq: e.Seq, Agent: r.Agent, Task: r.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
-			Status: ApprovalOpen, At: e.At, Until: r.Until,
+			Status: ApprovalStatusOpen, At: e.At, Until: r.Until,
 		})
 		call(func(c *toolCall) { c.wanted = true }, r.Call)
-	case Decided:
-		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok && v.approvals[i].Status == ApprovalOpen {
+	case ApprovalDecided:
+		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok && v.approvals[i].Status == ApprovalStatusOpen {
 			a := &v.approvals[i]
-			a.Status, a.Allow, a.Scope, a.By, a.Edited = ApprovalDecided, r.Allow, r.Scope, r.By, r.Args != ""
+			a.Status, a.Allow, a.Scope, a.By, a.Edited = ApprovalStatusDecided, r.Allow, r.Scope, r.By, r.Args != ""
 		}
-	case Closed:
+	case ApprovalClosed:
 		if i, ok := v.approvalAt[agent+"#"+r.Call]; ok {
 			a := &v.approvals[i]
 			a.Status = ApprovalStatus(r.Status)
@@ -327,11 +327,11 @@ func (v *View) Snapshot() Snapshot {
 }
 
 // Working returns the tasks that were assigned before a time and have not ended.
-func (v *View) Working(place Place, before time.Time) []WorkingTask {
+func (v *View) Working(ref Ref, before time.Time) []WorkingTask {
 	var out []WorkingTask
 	for _, t := range v.tasks {
 		if !t.Status.Terminal() && t.AssignedAt.Before(before) && (t.Parent != "" || t.Status != chat.StatusPending) {
-			out = append(out, WorkingTask{Place: place, Task: t.ID, Agent: t.Agent, Parent: t.Parent, Background: t.Background})
+			out = append(out, WorkingTask{Ref: ref, Task: t.ID, Agent: t.Agent, Parent: t.Parent, Background: t.Background})
 		}
 	}
 	return out

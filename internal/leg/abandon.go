@@ -13,8 +13,8 @@ import (
 // abandon ends a leg that is given up, by the engine or by its own worker: another carries the task on, and what this one runs is nobody's. Of a call that
 // must not be run twice it records what it knows.
 func (l *leg) abandon(ctx context.Context, why error) error {
-	waits := map[string]*flight{}
-	for key, f := range l.flights {
+	waits := map[string]*effectRun{}
+	for key, f := range l.running {
 		f.cancel(fmt.Errorf("%w: %w", tool.ErrGivenUp, why))
 		switch e := f.effect.(type) {
 		case agent.RunTool:
@@ -49,7 +49,7 @@ func (l *leg) abandon(ctx context.Context, why error) error {
 		}
 	}
 	// Somebody may have rung here who relies on a look at the mail.
-	l.tellEngine(ctx, l.in.Place, l.in.Agent, SignalLook)
+	l.tellEngine(ctx, l.in.Ref, l.in.Agent, SignalLook)
 	return fmt.Errorf("this leg is given up: %w", why)
 }
 
@@ -69,13 +69,13 @@ func (l *leg) abort() {
 			continue
 		}
 		l.drop(e.Key())
-		if f, ok := l.flights[target]; ok {
+		if f, ok := l.running[target]; ok {
 			f.cancel(nil)
 			continue
 		}
 		if l.drop(target) {
-			l.flights[target] = &flight{cancel: func(error) {}}
-			l.landed <- landing{key: target, event: end}
+			l.running[target] = &effectRun{cancel: func(error) {}}
+			l.landed <- completion{key: target, event: end}
 		}
 	}
 }

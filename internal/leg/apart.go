@@ -24,10 +24,10 @@ func (l *leg) startOf(c *agent.Child) agent.StartChild {
 func (l *leg) startApart(ctx context.Context) error {
 	e := l.apart[0]
 	l.apart = l.apart[1:]
-	if err := l.take(ctx, landing{event: agent.ChildStarted{At: l.At(), Task: e.Task, Apart: true}}); err != nil {
+	if err := l.take(ctx, completion{event: agent.ChildStarted{At: l.At(), Task: e.Task, Apart: true}}); err != nil {
 		return err
 	}
-	if l.course.State.Runs(e.Task) { // else it has been stopped meanwhile
+	if l.position.State.Runs(e.Task) { // else it has been stopped meanwhile
 		l.orderRun(ctx, e)
 	}
 	return nil
@@ -35,7 +35,7 @@ func (l *leg) startApart(ctx context.Context) error {
 
 // ensureApart has the engine run the children that have runs of their own and have not ended.
 func (l *leg) ensureApart(ctx context.Context) {
-	s := &l.course.State
+	s := &l.position.State
 	for i := range s.Children {
 		if c := &s.Children[i]; c.State == agent.ChildRunning && c.Apart {
 			l.orderRun(ctx, l.startOf(c))
@@ -46,9 +46,9 @@ func (l *leg) ensureApart(ctx context.Context) {
 // orderRun has the engine run a child, unless it does. The leg lasts until the engine has said so.
 func (l *leg) orderRun(ctx context.Context, e agent.StartChild) {
 	in := Begin{
-		Whose: l.child(e.Task), Parent: l.in.Agent, Background: e.Background, Width: e.Width, Time: e.Time, LegEffects: l.in.Effects,
+		RunRef: l.child(e.Task), Parent: l.in.Agent, Background: e.Background, Width: e.Width, Time: e.Time, LegEffects: l.in.Effects,
 	}
-	l.fly(ctx, "run/"+e.Task, nil, func(ctx context.Context) landing { return landing{err: l.run(ctx, in)} })
+	l.inBackground(ctx, "run/"+e.Task, nil, func(ctx context.Context) completion { return completion{err: l.run(ctx, in)} })
 }
 
 // run has the engine run an agent, again and again until it does or the leg gives up. What the engine refuses for good ends the task.
@@ -60,7 +60,7 @@ func (l *leg) run(ctx context.Context, in Begin) error {
 			return nil
 		case errors.Is(err, ErrInvalidRun):
 			l.Logger.ErrorContext(ctx, "the engine does not take a sub-agent", "agent", in.Agent, "error", err)
-			return l.sendEnd(ctx, Confession{Whose: in.Whose, Parent: in.Parent, Background: in.Background}, lostOutcome())
+			return l.sendEnd(ctx, BrokenRun{RunRef: in.RunRef, Parent: in.Parent, Background: in.Background}, lostOutcome())
 		}
 		select {
 		case <-ctx.Done():
@@ -83,13 +83,13 @@ func (l *leg) order(ctx context.Context, in Begin) error {
 }
 
 // sendEnd closes the books of a task that cannot go on, and tells the parent by mail.
-func (c *Carrier) sendEnd(ctx context.Context, in Confession, o agent.Outcome) error {
-	rows, err := c.closedTree(ctx, in.Whose, o)
+func (c *Carrier) sendEnd(ctx context.Context, in BrokenRun, o agent.Outcome) error {
+	rows, err := c.closedTree(ctx, in.RunRef, o)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		end, ok := row.(journal.Finished)
+		end, ok := row.(journal.TaskEnded)
 		if !ok || end.Task != in.Task {
 			continue
 		}
@@ -104,16 +104,16 @@ func (c *Carrier) sendEnd(ctx context.Context, in Confession, o agent.Outcome) e
 		rows = append(rows, endPost(in.Task, in.Parent, body))
 		break
 	}
-	if _, err := c.Log.Append(ctx, in.Place, c.Now(), rows...); err != nil {
+	if _, err := c.Log.Append(ctx, in.Ref, c.Now(), rows...); err != nil {
 		return err
 	}
-	c.tellEngine(ctx, in.Place, in.Parent, SignalLook)
+	c.tellEngine(ctx, in.Ref, in.Parent, SignalLook)
 	return nil
 }
 
 // endPost tells a parent of the end of a child with a run of its own. There is one for each task.
-func endPost(task, parent string, event []byte) journal.Posted {
-	return journal.Posted{ID: task + "#" + agent.Finish{}.Key(), Topic: TopicTold, To: parent, Event: event}
+func endPost(task, parent string, event []byte) journal.MailPosted {
+	return journal.MailPosted{ID: task + "#" + agent.Finish{}.Key(), Topic: TopicTold, To: parent, Event: event}
 }
 
 // lostOutcome is that of a task which cannot go on.

@@ -26,13 +26,13 @@ func (r *register) Start(_ context.Context, in Begin, _ string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse == nil {
-		r.did = append(r.did, "start "+host.RunID(in.Place, in.Task))
+		r.did = append(r.did, "start "+host.RunID(in.Ref, in.Task))
 	}
 	return r.refuse
 }
 
-func (*register) Signal(context.Context, journal.Place, string, Signal) error { return ErrNoRun }
-func (*register) End(context.Context, journal.Place, string) error            { return ErrNoRun }
+func (*register) Signal(context.Context, journal.Ref, string, Signal) error { return ErrNoRun }
+func (*register) End(context.Context, journal.Ref, string) error            { return ErrNoRun }
 
 // lead is a leg of an orchestrator that has ordered a helper, on a host that carries no sub-agents.
 func (s *stage) lead(engine Engine) *leg {
@@ -50,7 +50,7 @@ func TestARunIsOrderedOnce(t *testing.T) {
 	s.opened("compare")
 	engine := &register{refuse: errors.New("it does not answer")}
 	first := s.lead(engine)
-	first.Fault = func(p host.Point, _ journal.Place, _ string) {
+	first.Fault = func(p host.Point, _ journal.Ref, _ string) {
 		if p == host.PointStartChild {
 			panic(errLost{})
 		}
@@ -78,12 +78,12 @@ func TestARunThatCannotBe(t *testing.T) {
 	s.opened("compare")
 	engine := &register{refuse: fmt.Errorf("%w: the id is too long", ErrInvalidRun)}
 	s.must(s.lead(engine).carry(t.Context()))
-	ended := rowsOf[journal.Finished](s)
+	ended := rowsOf[journal.TaskEnded](s)
 	if len(ended) != 2 || ended[0].Status != chat.StatusFailed || ended[0].Reason != "lost" {
 		t.Errorf("%+v ended, want both helpers", ended)
 	}
 	var told []string
-	for _, p := range rowsOf[journal.Posted](s) {
+	for _, p := range rowsOf[journal.MailPosted](s) {
 		if e, err := agent.UnmarshalEvent(p.Event); err == nil {
 			if end, ok := e.(agent.ChildEnded); ok {
 				told = append(told, p.To+" "+end.Task)
@@ -102,9 +102,9 @@ func TestChildrenApart(t *testing.T) {
 	t.Parallel()
 	engine := &register{}
 	l := New(Options{Engine: engine}).newLeg(Input{
-		Whose: host.Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root}, Check: true,
+		RunRef: host.RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root}, Check: true,
 	})
-	l.course.State = agent.State{Brief: agent.Brief{Agent: host.Root, Task: host.Root}, Children: []agent.Child{
+	l.position.State = agent.State{Brief: agent.Brief{Agent: host.Root, Task: host.Root}, Children: []agent.Child{
 		{ID: "1.0.0", State: agent.ChildRunning, Apart: true, Background: true},
 		{ID: "1.0.1", State: agent.ChildRunning},
 		{ID: "1.0.2", State: agent.ChildQueued},
@@ -118,7 +118,7 @@ func TestChildrenApart(t *testing.T) {
 		t.Errorf("the leg carries %q, want main/1.0.1", carried)
 	}
 	l.ensureApart(t.Context())
-	for range len(l.flights) {
+	for range len(l.running) {
 		if end := <-l.landed; end.err != nil {
 			t.Error(end.err)
 		}

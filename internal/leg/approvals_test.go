@@ -101,7 +101,7 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 		Host: host.Options{
 			Log: journaltest.NewMemory(), Catalog: rules{on: g}, Tools: g, Name: "w",
 			Now: func() time.Time { return time.UnixMilli(tr.clock) },
-			Fault: func(p host.Point, place journal.Place, task string) {
+			Fault: func(p host.Point, ref journal.Ref, task string) {
 				if tr.crash == p {
 					tr.crash = ""
 					panic(errLost{})
@@ -115,7 +115,7 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 	tr.must(err)
 	hash := journal.HashOf(string(snapshot))
 	for _, conv := range []string{"a", "b"} {
-		_, err := tr.h.Keep(t.Context(), journal.Place{Tenant: "t", Conversation: conv}, string(snapshot))
+		_, err := tr.h.Keep(t.Context(), journal.Ref{Tenant: "t", Conversation: conv}, string(snapshot))
 		tr.must(err)
 	}
 	for _, whose := range []string{"a main/1.0.0", "a main/1.0.1", "b main/1.0.0"} {
@@ -143,18 +143,18 @@ func (tr *trial) begin(conv, id, role string) *tour {
 	}
 	body, err := json.Marshal(brief)
 	tr.must(err)
-	whose := host.Whose{Place: journal.Place{Tenant: "t", Conversation: conv}, Agent: id, Task: id, Workspace: "w"}
-	_, err = tr.h.Log.Append(tr.Context(), whose.Place, tr.h.Now(), journal.Opened{By: "ann"},
-		journal.Assigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
-		journal.Assigned{In: whose.In(), Parent: host.Root, Depth: 1, Role: "coder", RoleHash: role, Brief: body})
+	run := host.RunRef{Ref: journal.Ref{Tenant: "t", Conversation: conv}, Agent: id, Task: id, Workspace: "w"}
+	_, err = tr.h.Log.Append(tr.Context(), run.Ref, tr.h.Now(), journal.Opened{By: "ann"},
+		journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
+		journal.TaskAssigned{In: run.In(), Parent: host.Root, Depth: 1, Role: "coder", RoleHash: role, Brief: body})
 	tr.must(err)
-	to := &tour{leg: tr.h.newLeg(Input{Whose: whose, Parent: host.Root, Mode: ModeDetour})}
+	to := &tour{leg: tr.h.newLeg(Input{RunRef: run, Parent: host.Root, Mode: ModeDetour})}
 	to.family = newFamily(tr.h.Now(), Watch{}, false)
-	tr.take(to, landing{event: agent.Begun{At: tr.h.At(), Brief: brief}})
+	tr.take(to, completion{event: agent.Begun{At: tr.h.At(), Brief: brief}})
 	return to
 }
 
-func (tr *trial) take(to *tour, end landing) {
+func (tr *trial) take(to *tour, end completion) {
 	tr.Helper()
 	tr.must(to.take(tr.Context(), end))
 	for len(to.landed) > 0 { // what was given up before it began
@@ -185,7 +185,7 @@ func (tr *trial) play() {
 		case 15:
 			if tr.chance.IntN(3) == 0 {
 				tr.clock += 60_000
-				tr.take(to, landing{event: agent.Ticked{At: tr.h.At()}})
+				tr.take(to, completion{event: agent.Ticked{At: tr.h.At()}})
 				tr.counts["expiries"]++
 			}
 		case 16:
@@ -217,17 +217,17 @@ func (tr *trial) ask(to *tour) {
 		name, args := tr.draw()
 		parts = append(parts, chat.Part{Kind: chat.PartToolUse, Tool: name, Args: args, Call: fmt.Sprintf("%d.%d", call.Turn, n)})
 	}
-	end := to.replied(tr.Context(), call, to.course.State.Brief, model.Reply{Parts: parts, Stop: model.StopTools}, journal.Responded{})
+	end := to.replied(tr.Context(), call, to.position.State.Brief, model.Reply{Parts: parts, Stop: model.StopTools}, journal.ModelReplied{})
 	end.rows = end.rows[1:]
 	tr.take(to, end)
 	tr.counts["asked"] += len(parts)
-	if tr.o.tainted[to.id("")] != (len(to.course.State.Taint) > 0) {
-		tr.Errorf("%s asks, and its core knows that it has read %v", to.id(""), to.course.State.Taint)
+	if tr.o.tainted[to.id("")] != (len(to.position.State.Taint) > 0) {
+		tr.Errorf("%s asks, and its core knows that it has read %v", to.id(""), to.position.State.Taint)
 	}
 	for _, p := range parts {
 		d, _ := tr.g.set.Find(p.Tool)
 		a := &asked{
-			conversation: to.in.Place.Conversation, agent: to.in.Agent, tool: p.Tool, args: p.Args, class: d.Class, free: strings.Contains(p.Args, "free"),
+			conversation: to.in.Ref.Conversation, agent: to.in.Agent, tool: p.Tool, args: p.Args, class: d.Class, free: strings.Contains(p.Args, "free"),
 		}
 		a.shown, a.pattern = tr.g.see(p.Tool, p.Args)
 		if c := openCall(to, p.Call); c != nil {
@@ -241,7 +241,7 @@ func (tr *trial) ask(to *tour) {
 }
 
 func openCall(to *tour, call string) *agent.OpenCall {
-	if r := to.course.State.Round; r != nil {
+	if r := to.position.State.Round; r != nil {
 		for i := range r.Calls {
 			if r.Calls[i].ID == call {
 				return &r.Calls[i]
@@ -253,7 +253,7 @@ func openCall(to *tour, call string) *agent.OpenCall {
 
 // id is the call's name for tools.
 func (to *tour) id(call string) string {
-	return to.in.Place.Conversation + "/" + to.in.Agent + "#" + call
+	return to.in.Ref.Conversation + "/" + to.in.Agent + "#" + call
 }
 
 // draw is a call.
@@ -312,14 +312,14 @@ func (tr *trial) decide(to *tour) {
 		if right && e.Hash != "" {
 			tr.o.decided(id, e.Allow, e.Scope, tr.clock)
 		}
-		tr.take(to, landing{event: e})
+		tr.take(to, completion{event: e})
 		tr.counts["decided"]++
 	}
 }
 
 // record writes a decision, as a client does before it tells the engine.
 func (tr *trial) record(to *tour, e agent.Decided) (first bool) {
-	written, err := tr.h.Log.Append(tr.Context(), to.in.Place, tr.h.Now(), journal.Decided{
+	written, err := tr.h.Log.Append(tr.Context(), to.in.Ref, tr.h.Now(), journal.ApprovalDecided{
 		In: to.in.In(), Call: e.Call, Hash: e.Hash, Allow: e.Allow, Scope: string(e.Scope), By: e.By,
 	})
 	tr.must(err)
@@ -334,12 +334,12 @@ func (tr *trial) edit(to *tour, id, call string) {
 	for name != a.tool {
 		name, args = tr.draw()
 	}
-	row := journal.Proposed{In: to.in.In(), Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
-	_, err := tr.h.Log.Append(ctx, to.in.Place, tr.h.Now(), row)
+	row := journal.EditProposed{In: to.in.In(), Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
+	_, err := tr.h.Log.Append(ctx, to.in.Ref, tr.h.Now(), row)
 	tr.must(err)
-	kept, err := tr.h.Review(ctx, ReviewInput{Whose: to.in.Whose, Call: call, Edit: row.Edit})
+	kept, err := tr.h.Review(ctx, ReviewInput{RunRef: to.in.RunRef, Call: call, Edit: row.Edit})
 	tr.must(err)
-	reviewed, err := kept.Verdict(ctx, tr.h.Log, to.in.Place)
+	reviewed, err := kept.Verdict(ctx, tr.h.Log, to.in.Ref)
 	tr.must(err)
 	would, pattern := tr.g.see(name, args)
 	if reviewed.Problem != "" {
@@ -354,10 +354,10 @@ func (tr *trial) edit(to *tour, id, call string) {
 	}
 	body, err := json.Marshal(reviewed.Call)
 	tr.must(err)
-	d := journal.Decided{
+	d := journal.ApprovalDecided{
 		In: to.in.In(), Call: call, Hash: tr.shown(to, call), Allow: true, Scope: string(agent.ScopeOnce), By: "ann", Args: args, Edited: body,
 	}
-	written, err := tr.h.Log.Append(ctx, to.in.Place, tr.h.Now(), d)
+	written, err := tr.h.Log.Append(ctx, to.in.Ref, tr.h.Now(), d)
 	tr.must(err)
 	if written[0].Existed {
 		return // it was decided otherwise before
@@ -366,7 +366,7 @@ func (tr *trial) edit(to *tour, id, call string) {
 		tr.o.edited(id, args, would, pattern, tr.clock)
 	}
 	for range 1 + tr.chance.IntN(2) {
-		tr.take(to, landing{event: agent.Decided{
+		tr.take(to, completion{event: agent.Decided{
 			At: tr.h.At(), Call: call, Hash: d.Hash, Allow: true, Scope: agent.ScopeOnce, By: "ann", Edited: &reviewed.Call,
 		}})
 		tr.counts["edited"]++
@@ -375,12 +375,12 @@ func (tr *trial) edit(to *tour, id, call string) {
 
 // shown is what the person was asked to decide on.
 func (tr *trial) shown(to *tour, call string) string {
-	entries, err := tr.h.Log.Find(tr.Context(), to.in.Place, journal.Wanted{In: to.in.In(), Call: call}.Key())
+	entries, err := tr.h.Log.Find(tr.Context(), to.in.Ref, journal.ApprovalRequested{In: to.in.In(), Call: call}.Key())
 	tr.must(err)
 	if len(entries) == 0 {
 		return ""
 	}
-	row, _ := entries[0].Row.(journal.Wanted)
+	row, _ := entries[0].Row.(journal.ApprovalRequested)
 	return row.Hash
 }
 
@@ -425,7 +425,7 @@ func (tr *trial) denies(name, args, pattern string) bool {
 // cancel stops an agent: nothing of it runs any more, whatever is decided later.
 func (tr *trial) cancel(to *tour) {
 	tr.counts["cancelled"]++
-	tr.take(to, landing{event: agent.CancelRequested{At: tr.h.At(), ID: fmt.Sprint(tr.clock), Reason: agent.CancelUser}})
+	tr.take(to, completion{event: agent.CancelRequested{At: tr.h.At(), ID: fmt.Sprint(tr.clock), Reason: agent.CancelUser}})
 	for id, a := range tr.o.calls {
 		if strings.HasPrefix(id, to.id("")) {
 			a.open, a.covered = false, false
@@ -492,7 +492,7 @@ func (tr *trial) attack(to *tour) {
 }
 
 // perform runs a call as an activity does.
-func (tr *trial) perform(to *tour, run agent.RunTool) (end landing, lost bool) {
+func (tr *trial) perform(to *tour, run agent.RunTool) (end completion, lost bool) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -505,25 +505,25 @@ func (tr *trial) perform(to *tour, run agent.RunTool) (end landing, lost bool) {
 	ctx := tr.Context()
 	p, err := to.permit(ctx, run)
 	if err != nil {
-		return landing{}, false // there is no such call there
+		return completion{}, false // there is no such call there
 	}
 	switch {
 	case !run.Class.Repeatable():
-		end = landingOf(to.RunOnce(ctx, p))
+		end = completionOf(to.RunOnce(ctx, p))
 		tr.must(end.err)
 	case run.Approved:
-		end = landingOf(tr.h.RunApproved(ctx, p))
+		end = completionOf(tr.h.RunApproved(ctx, p))
 	default:
 		tr.crash = ""
 		rows, begin, err := to.prepareTool(ctx, run)
 		tr.must(err)
 		if len(rows) > 0 {
-			_, err = tr.h.Log.Append(ctx, to.in.Place, tr.h.Now(), rows...)
+			_, err = tr.h.Log.Append(ctx, to.in.Ref, tr.h.Now(), rows...)
 			tr.must(err)
 		}
 		begin()
 		end = <-to.landed
-		delete(to.flights, end.key)
+		delete(to.running, end.key)
 	}
 	return end, false
 }

@@ -21,7 +21,7 @@ func TestAWideYesCoversWhatWaitsBesideIt(t *testing.T) {
 		tr.reply(to, "go list 0", "go list 1")
 		e := agent.Decided{At: tr.h.At(), Call: "1.0", Hash: tr.shown(to, "1.0"), Allow: true, By: "ann", Scope: scope}
 		tr.record(to, e)
-		tr.take(to, landing{event: e})
+		tr.take(to, completion{event: e})
 		stopped := tr.carryOut(to)
 		if want := []string{to.id("1.0"), to.id("1.1")}; !slices.Equal(ran, want) {
 			t.Errorf("allowed for the %s, these ran: %v, want %v (stopped: %v)", scope, ran, want, stopped)
@@ -38,7 +38,7 @@ func TestADecisionComesBeforeItsSignal(t *testing.T) {
 	to := tr.tours[0]
 	tr.reply(to, "go list 0")
 	e := agent.Decided{At: tr.h.At(), Call: "1.0", Hash: tr.shown(to, "1.0"), Allow: true, By: "ann", Scope: agent.ScopeOnce}
-	tr.take(to, landing{event: e}) // forged
+	tr.take(to, completion{event: e}) // forged
 	tr.record(to, e)
 	got, want := tr.carryOut(to), []agent.DenialReason{agent.DeniedUnapproved}
 	wall.Try(ran || !slices.Equal(got, want), "it ran: %t; stopped: %v, want %v", ran, got, want)
@@ -54,7 +54,7 @@ func (tr *trial) reply(to *tour, lines ...string) {
 	for n, line := range lines {
 		parts = append(parts, chat.Part{Kind: chat.PartToolUse, Tool: "shell", Args: `{"command":"` + line + `"}`, Call: "1." + string(rune('0'+n))})
 	}
-	end := to.replied(tr.Context(), call, to.course.State.Brief, model.Reply{Parts: parts, Stop: model.StopTools}, journal.Responded{})
+	end := to.replied(tr.Context(), call, to.position.State.Brief, model.Reply{Parts: parts, Stop: model.StopTools}, journal.ModelReplied{})
 	end.rows = end.rows[1:]
 	tr.take(to, end)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// purse pays for the sendings of one model call: from what is left of the agent's lease, and from what the tenant may
-// spend in the month. The core holds what it estimates that a call costs; a purse has what it may cost at most, for each
+// callBudget pays for the sendings of one model call: from what is left of the agent's lease, and from what the tenant may
+// spend in the month. The core holds what it estimates that a call costs; a budget has what it may cost at most, for each
 // sending before it goes out.
-type purse struct {
+type callBudget struct {
 	leg *leg
 	// call is the key of the model call's effect.
 	call string
@@ -33,17 +33,17 @@ type purse struct {
 	reserved, spare int64
 }
 
-// newPurse makes a purse for an effect that may use so much of the lease.
-func (l *leg) newPurse(effect agent.Effect, left int64) *purse {
-	return &purse{
-		leg: l, call: effect.Key(), capped: l.course.State.Cost.Grant > 0, left: left,
+// newCallBudget makes a budget for an effect that may use so much of the lease.
+func (l *leg) newCallBudget(effect agent.Effect, left int64) *callBudget {
+	return &callBudget{
+		leg: l, call: effect.Key(), capped: l.position.State.Cost.Grant > 0, left: left,
 		month: journal.MonthOf(l.Now()), budget: l.budget(),
 	}
 }
 
-// Take implements model.Purse. A call without a known price takes the least there is of the budget, so that it is refused
+// Take implements model.Budget. A call without a known price takes the least there is of the budget, so that it is refused
 // too when nothing is left.
-func (p *purse) Take(ctx context.Context, most int64) *model.Error {
+func (p *callBudget) Take(ctx context.Context, most int64) *model.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.capped && most > p.left {
@@ -52,7 +52,7 @@ func (p *purse) Take(ctx context.Context, most int64) *model.Error {
 			float64(max(p.left, 0))/1e6, float64(most)/1e6)}
 	}
 	if need := max(most, 1) - p.spare; p.budget > 0 && need > 0 {
-		ok, err := p.leg.Log.Reserve(ctx, p.leg.in.Place.Tenant, p.month, need, p.budget)
+		ok, err := p.leg.Log.Reserve(ctx, p.leg.in.Ref.Tenant, p.month, need, p.budget)
 		if err != nil {
 			return &model.Error{Kind: chat.KindServerError, Message: "the budget of the month cannot be read: try again", Cause: err}
 		}
@@ -65,8 +65,8 @@ func (p *purse) Take(ctx context.Context, most int64) *model.Error {
 	return nil
 }
 
-// Return implements model.Purse.
-func (p *purse) Return(rest int64) {
+// Return implements model.Budget.
+func (p *callBudget) Return(rest int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left, p.spent, p.spare = p.left+rest, p.spent-rest, p.spare+rest
@@ -75,7 +75,7 @@ func (p *purse) Return(rest int64) {
 // cede has a model call that is under way leave something of the lease to a side turn, if there is so much.
 func (l *leg) cede(amount int64) bool {
 	p := l.pays
-	if p == nil || l.flights[p.call] == nil {
+	if p == nil || l.running[p.call] == nil {
 		return true
 	}
 	p.mu.Lock()
@@ -88,7 +88,7 @@ func (l *leg) cede(amount int64) bool {
 }
 
 // refusal is the end of a call that the tenant's budget does not allow.
-func (p *purse) refusal(most int64) *model.Error {
+func (p *callBudget) refusal(most int64) *model.Error {
 	now := p.leg.Now().UTC()
 	next := now.AddDate(0, 1, 1-now.Day())
 	return &model.Error{Kind: chat.KindBudgetExceeded, Message: fmt.Sprintf(
@@ -97,7 +97,7 @@ func (p *purse) refusal(most int64) *model.Error {
 }
 
 // on has the end of a call give the budget back what it did not use.
-func (p *purse) on(end journal.Responded) journal.Responded {
+func (p *callBudget) on(end journal.ModelReplied) journal.ModelReplied {
 	if p.reserved > 0 {
 		end.Month, end.Reserved = p.month, p.reserved
 	}
@@ -106,7 +106,7 @@ func (p *purse) on(end journal.Responded) journal.Responded {
 
 // charge has the lease charged for a call. Where nobody says what a sending used, that is the most it may have used; the
 // journal keeps what is known, and that it is not all.
-func (p *purse) charge(end landing) landing {
+func (p *callBudget) charge(end completion) completion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.capped {
@@ -139,18 +139,18 @@ func (l *leg) budget() int64 {
 	if l.Budget == nil {
 		return 0
 	}
-	return l.Budget(l.in.Place.Tenant)
+	return l.Budget(l.in.Ref.Tenant)
 }
 
 // payLost pays for a call that is made again, because its first maker was lost and may have been billed for it.
-func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.Requested, p *purse) error {
+func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.ModelCalled, p *callBudget) error {
 	first := row
 	first.Call = callOf(e)
 	if row.Call == first.Call || !p.capped {
 		return nil
 	}
-	end := journal.Responded{In: row.In, Call: first.Call}.Key()
-	rows, err := l.desk.look(ctx, first.Key(), end)
+	end := journal.ModelReplied{In: row.In, Call: first.Call}.Key()
+	rows, err := l.cache.look(ctx, first.Key(), end)
 	if err != nil || rows[first.Key()] == nil || rows[end] != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.Reques
 func (l *leg) counted() *model.Counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.counts[host.RunID(l.in.Place, l.in.Agent)]
+	return l.counts[host.RunID(l.in.Ref, l.in.Agent)]
 }
 
 func (l *leg) count(c *model.Counted) {
@@ -171,5 +171,5 @@ func (l *leg) count(c *model.Counted) {
 	if len(l.counts) >= rememberedCounts {
 		clear(l.counts)
 	}
-	l.counts[host.RunID(l.in.Place, l.in.Agent)] = c
+	l.counts[host.RunID(l.in.Ref, l.in.Agent)] = c
 }

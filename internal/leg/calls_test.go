@@ -35,7 +35,7 @@ func TestACallThatMustNotRunTwiceWithoutAnEngine(t *testing.T) {
 		{lost: host.PointOnceRan, want: journal.CallIndeterminate, rung: []string{`{"tone":"low"}`}},
 	} {
 		var seen visits
-		s := newStage(t, ringing, func(p host.Point, _ journal.Place, _ string) {
+		s := newStage(t, ringing, func(p host.Point, _ journal.Ref, _ string) {
 			if c.lost != "" && p == c.lost && seen.count(p) == 1 {
 				panic(errLost{})
 			}
@@ -56,7 +56,7 @@ func TestOtherArgumentsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
 	s.play("ring", map[time.Duration]func(){time.Minute: func() {
-		w := rowsOf[journal.Wanted](s)[0]
+		w := rowsOf[journal.ApprovalRequested](s)[0]
 		for args, problem := range map[string]string{
 			`{"tune":1}`:     "tone",
 			`{"tone":"low"}`: "these are the agent's own arguments",
@@ -105,11 +105,11 @@ type refusing struct {
 	asked atomic.Int64
 }
 
-func (r *refusing) Steps(ctx context.Context, place journal.Place, task string, after int) ([]journal.Stepped, error) {
+func (r *refusing) Steps(ctx context.Context, ref journal.Ref, task string, after int) ([]journal.Stepped, error) {
 	if task == r.task && r.asked.Add(1) == 1 {
 		return nil, &chat.Error{Code: chat.CodeInvalid, Message: "broken"}
 	}
-	return r.Log.Steps(ctx, place, task, after)
+	return r.Log.Steps(ctx, ref, task, after)
 }
 
 // TestABrokenRunWithoutAnEngine has a helper's run break, and the lead's own. The books of the helper are closed, and the lead is told;

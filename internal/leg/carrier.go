@@ -32,11 +32,11 @@ type Carrier struct {
 	mu sync.Mutex
 	// counts are what providers counted of the last calls, by conversation and agent.
 	counts map[string]*model.Counted
-	// desks are what ended legs had before them, by agent and task.
-	desks     map[string]cleared
-	deskBytes int
-	doors     doors
-	shares    *shares
+	// parked are what ended legs had before them, by agent and task.
+	parked     map[string]parked
+	cacheBytes int
+	listeners  listeners
+	shares     *shares
 	// orders has a place for each run that the engine is told to start.
 	orders chan struct{}
 }
@@ -57,6 +57,6 @@ func New(o Options) *Carrier {
 	}
 	return &Carrier{
 		Host: host.New(o.Host), Options: o, counts: map[string]*model.Counted{},
-		desks: map[string]cleared{}, shares: newShares(o.TenantLegs), orders: make(chan struct{}, ordersAtOnce),
+		parked: map[string]parked{}, shares: newShares(o.TenantLegs), orders: make(chan struct{}, ordersAtOnce),
 	}
 }

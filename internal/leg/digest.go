@@ -19,9 +19,9 @@ import (
 func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) ([]agent.Call, []agent.RoleSpec) {
 	var calls []agent.Call
 	var roles []agent.RoleSpec
-	whose := l.in.Whose
-	whose.Tree = host.TreeName(whose.Place, brief.Tree)
-	set, err := l.Describing(whose)
+	run := l.in.RunRef
+	run.Tree = host.TreeName(run.Ref, brief.Tree)
+	set, err := l.Describing(run)
 	if err != nil {
 		l.Logger.ErrorContext(ctx, "no tools", "workspace", l.in.Workspace, "error", err)
 	}
@@ -40,7 +40,7 @@ func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) 
 		}
 		switch c.Kind {
 		case agent.CallTool:
-			l.characterise(ctx, brief, set, l.ToolCall(ctx, whose, part), &c)
+			l.characterise(ctx, brief, set, l.ToolCall(ctx, run, part), &c)
 		case agent.CallSpawn, agent.CallResume:
 			roles = l.cast(ctx, brief, &c, roles)
 		case agent.CallSubmit, agent.CallSubmitError, agent.CallAsk, agent.CallReply:
@@ -62,8 +62,8 @@ func (l *leg) exposed(brief agent.Brief, name string) (agent.RoleSpec, bool) {
 	if !slices.Contains(brief.Delegates, name) {
 		return agent.RoleSpec{}, false
 	}
-	casting, err := l.Catalog.Cast(l.in.At(), name)
-	return casting.Spec, err == nil && casting.Exposed != nil
+	resolved, err := l.Catalog.ResolveRole(l.in.At(), name)
+	return resolved.Spec, err == nil && resolved.Exposed != nil
 }
 
 // characterise adds what is known of a tool before it runs.
@@ -85,7 +85,7 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 	}
 	about := set.About(call)
 	var err error
-	if c.Policy, err = l.Verdict(ctx, l.in.Place, brief.RoleHash, d, about); err != nil {
+	if c.Policy, err = l.Verdict(ctx, l.in.Ref, brief.RoleHash, d, about); err != nil {
 		l.Logger.ErrorContext(ctx, "no verdict", "tool", d.Name, "error", err)
 		c.Policy = agent.PolicyAsk
 	}
@@ -106,10 +106,10 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 // find is there.
 func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	if brief.Isolated() {
-		whose := l.in.Whose
-		whose.Tree, whose.From, whose.Plant = host.TreeName(whose.Place, brief.Tree), host.TreeName(whose.Place, brief.From), true
+		run := l.in.RunRef
+		run.Tree, run.From, run.NewTree = host.TreeName(run.Ref, brief.Tree), host.TreeName(run.Ref, brief.From), true
 		var err error
-		if set, err = l.Set(ctx, whose); err != nil {
+		if set, err = l.Set(ctx, run); err != nil {
 			return "", err
 		}
 	}
@@ -121,7 +121,7 @@ func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name
 func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles []agent.RoleSpec) []agent.RoleSpec {
 	if brief.Isolated() {
 		// What is below works in this agent's tree, or in a copy of it.
-		if err := l.Trees.Plant(ctx, l.in.At(), host.TreeName(l.in.Place, brief.Tree), host.TreeName(l.in.Place, brief.From)); err != nil {
+		if err := l.Worktrees.Create(ctx, l.in.At(), host.TreeName(l.in.Ref, brief.Tree), host.TreeName(l.in.Ref, brief.From)); err != nil {
 			l.Logger.ErrorContext(ctx, "no tree", "agent", l.in.Agent, "error", err)
 		}
 	}
@@ -130,11 +130,11 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 		if item.Agent != "" {
 			l.recall(ctx, item)
 		}
-		casting, err := l.Catalog.Cast(l.in.At(), item.Role)
+		resolved, err := l.Catalog.ResolveRole(l.in.At(), item.Role)
 		if err != nil {
 			continue // The core says which roles there are.
 		}
-		spec := casting.Spec
+		spec := resolved.Spec
 		if spec.Model.Name == "" {
 			spec.Model = brief.Model
 		}
@@ -148,14 +148,14 @@ func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles 
 			continue
 		}
 		err = l.Patiently(ctx, func() error {
-			_, err := l.Keep(ctx, l.in.Place, casting.Snapshot)
+			_, err := l.Keep(ctx, l.in.Ref, resolved.Snapshot)
 			return err
 		})
 		if err != nil {
 			item.Problem = "the role could not be recorded; try again"
 			continue
 		}
-		spec.Hash = journal.HashOf(casting.Snapshot)
+		spec.Hash = journal.HashOf(resolved.Snapshot)
 		roles = append(roles, spec)
 	}
 	return roles
@@ -166,7 +166,7 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	in := journal.In{Agent: item.Agent, Task: item.Agent}
 	var entries []journal.Entry
 	err := l.Patiently(ctx, func() (err error) {
-		entries, err = l.Log.Find(ctx, l.in.Place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key())
+		entries, err = l.Log.Find(ctx, l.in.Ref, journal.TaskAssigned{In: in}.Key(), journal.TaskEnded{In: in}.Key())
 		return err
 	})
 	switch {
@@ -174,10 +174,10 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 		item.Problem = "there is no agent " + item.Agent + " of yours"
 		item.Role = "general"
 	default:
-		first, _ := entries[0].Row.(journal.Assigned)
+		first, _ := entries[0].Row.(journal.TaskAssigned)
 		item.Role = first.Role
 		err := l.Patiently(ctx, func() (err error) {
-			item.Taint, err = l.Taint(ctx, l.in.Place, item.Agent)
+			item.Taint, err = l.Taint(ctx, l.in.Ref, item.Agent)
 			return err
 		})
 		if err != nil {
@@ -200,7 +200,7 @@ func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Tai
 		return nil
 	}
 	err := l.Patiently(ctx, func() (err error) {
-		out, err = l.Taint(ctx, l.in.Place, l.in.Agent)
+		out, err = l.Taint(ctx, l.in.Ref, l.in.Agent)
 		return err
 	})
 	if err != nil { // whoever runs a call looks again

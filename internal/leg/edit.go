@@ -14,7 +14,7 @@ import (
 
 // ReviewInput names arguments that a person would give a call: those on record as Proposed.
 type ReviewInput struct {
-	host.Whose
+	host.RunRef
 	Call string `json:"call"`
 	Edit string `json:"edit"`
 }
@@ -33,12 +33,12 @@ type Verdict struct {
 
 // permit gathers what says whether a call may run.
 func (l *leg) permit(ctx context.Context, run agent.RunTool) (host.Permit, error) {
-	p := host.Permit{Whose: l.in.Whose, Run: run}
+	p := host.Permit{RunRef: l.in.RunRef, Run: run}
 	err := l.Patiently(ctx, func() (err error) {
 		if p.Part, err = l.called(ctx, run); err != nil {
 			return err
 		}
-		task, err := l.desk.assignment(ctx)
+		task, err := l.cache.assignment(ctx)
 		if err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func (l *leg) permit(ctx context.Context, run agent.RunTool) (host.Permit, error
 }
 
 // Verdict reads what a review found.
-func (r Reviewed) Verdict(ctx context.Context, log journal.Reader, place journal.Place) (out Verdict, err error) {
-	text, err := log.Text(ctx, place, r.Text)
+func (r Reviewed) Verdict(ctx context.Context, log journal.Reader, ref journal.Ref) (out Verdict, err error) {
+	text, err := log.Text(ctx, ref, r.Text)
 	if err != nil {
 		return out, fmt.Errorf("read the verdict on arguments: %w", err)
 	}
@@ -66,26 +66,26 @@ func (c *Carrier) Review(ctx context.Context, in ReviewInput) (Reviewed, error) 
 	if err != nil {
 		return Reviewed{}, err
 	}
-	text, err := c.Keep(ctx, in.Place, string(body))
+	text, err := c.Keep(ctx, in.Ref, string(body))
 	return Reviewed{Text: text}, err
 }
 
 func (c *Carrier) judge(ctx context.Context, in ReviewInput) (Verdict, error) {
-	if err := c.Known(in.Whose); err != nil {
+	if err := c.Known(in.RunRef); err != nil {
 		return Verdict{}, err
 	}
-	l := c.newLeg(Input{Whose: in.Whose})
+	l := c.newLeg(Input{RunRef: in.RunRef})
 	p, err := l.permit(ctx, agent.RunTool{Call: in.Call})
 	if err != nil {
 		return Verdict{}, err
 	}
 	own := agent.Digest(p.Part.Tool, p.Part.Args)
-	proposed, err := find[journal.Proposed](ctx, l, journal.Proposed{In: in.In(), Call: in.Call, Edit: in.Edit}.Key())
+	proposed, err := find[journal.EditProposed](ctx, l, journal.EditProposed{In: in.In(), Call: in.Call, Edit: in.Edit}.Key())
 	if err != nil {
 		return Verdict{}, err
 	}
 	p.Part.Args = proposed.Args
-	p.Tree = host.TreeName(p.Place, p.Brief.Tree)
+	p.Tree = host.TreeName(p.Ref, p.Brief.Tree)
 	out := Verdict{Call: agent.Digest(p.Part.Tool, p.Part.Args)}
 	problem, err := l.weigh(ctx, p, &out.Call)
 	switch {
@@ -102,14 +102,14 @@ func (c *Carrier) judge(ctx context.Context, in ReviewInput) (Verdict, error) {
 // weigh completes what the core is told of a call with a person's arguments, and says what is wrong with
 // them for the person to change.
 func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Error, error) {
-	set, err := l.Describing(p.Whose)
+	set, err := l.Describing(p.RunRef)
 	if err != nil {
 		return nil, err
 	}
 	if c.Kind != agent.CallTool || p.Part.Tool == agent.ToolTranscript || p.Part.Tool == agent.ToolMerge {
 		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.Part.Tool + " cannot be changed: allow or deny it as it is"}, nil
 	}
-	call := l.ToolCall(ctx, p.Whose, p.Part)
+	call := l.ToolCall(ctx, p.RunRef, p.Part)
 	l.characterise(ctx, p.Brief, set, call, c)
 	switch {
 	case !c.Known:
@@ -133,7 +133,7 @@ func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Er
 // called finds a call with the arguments that it is to run with: the model's, or those of the person's
 // decision. Whether they are what was allowed is for authorise to say.
 func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) {
-	part, err := l.desk.call(ctx, l.in.Agent, run.Call)
+	part, err := l.cache.call(ctx, l.in.Agent, run.Call)
 	if err != nil || !run.Edited {
 		return part, err
 	}
@@ -143,6 +143,6 @@ func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) 
 
 // given are the arguments that a person gave a call.
 func (l *leg) given(ctx context.Context, call string) (string, error) {
-	d, err := find[journal.Decided](ctx, l, journal.Decided{In: l.in.In(), Call: call}.Key())
+	d, err := find[journal.ApprovalDecided](ctx, l, journal.ApprovalDecided{In: l.in.In(), Call: call}.Key())
 	return d.Args, err
 }

@@ -15,9 +15,9 @@ type Engine interface {
 	// Start has a task run, unless it does. Its legs are carried out from a queue. It is ErrInvalidRun if it never will.
 	Start(ctx context.Context, in Begin, queue string) error
 	// Signal tells the run of a task something, ErrNoRun if there is none.
-	Signal(ctx context.Context, place journal.Place, task string, signal Signal) error
+	Signal(ctx context.Context, ref journal.Ref, task string, signal Signal) error
 	// End ends the run of a task that does not let go, ErrNoRun if there is none.
-	End(ctx context.Context, place journal.Place, task string) error
+	End(ctx context.Context, ref journal.Ref, task string) error
 }
 
 // What an Engine says of a run.
@@ -54,19 +54,19 @@ type Watch struct {
 
 // Tell tells the run that carries an agent: its own, or that of the nearest agent above it that has one. The first run of an agent has
 // the agent's name; one that was resumed is asked after.
-func Tell(ctx context.Context, engine Engine, log journal.Reader, place journal.Place, to string, signal Signal) error {
+func Tell(ctx context.Context, engine Engine, log journal.Reader, ref journal.Ref, to string, signal Signal) error {
 	for {
-		err := engine.Signal(ctx, place, to, signal)
+		err := engine.Signal(ctx, ref, to, signal)
 		up := strings.LastIndexByte(to, '/')
 		if up < 0 || !errors.Is(err, ErrNoRun) {
 			return err
 		}
-		task, err := TaskOf(ctx, log, place, to)
+		task, err := TaskOf(ctx, log, ref, to)
 		if err != nil {
 			return err
 		}
 		if task != "" && task != to {
-			if err := engine.Signal(ctx, place, task, signal); !errors.Is(err, ErrNoRun) {
+			if err := engine.Signal(ctx, ref, task, signal); !errors.Is(err, ErrNoRun) {
 				return err
 			}
 		}
@@ -75,8 +75,8 @@ func Tell(ctx context.Context, engine Engine, log journal.Reader, place journal.
 }
 
 // TaskOf is what an agent does, empty if it has no task that has not ended.
-func TaskOf(ctx context.Context, log journal.Reader, place journal.Place, id string) (string, error) {
-	state, err := log.Snapshot(ctx, place)
+func TaskOf(ctx context.Context, log journal.Reader, ref journal.Ref, id string) (string, error) {
+	state, err := log.Snapshot(ctx, ref)
 	if err != nil {
 		return "", fmt.Errorf("read what %s does: %w", id, err)
 	}

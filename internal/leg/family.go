@@ -137,7 +137,7 @@ func (l *leg) mayCarry(e agent.StartChild) bool {
 
 // carried is the children that run and have no run of their own, which a leg has to carry on.
 func (l *leg) carried() (out []agent.StartChild) {
-	s := &l.course.State
+	s := &l.position.State
 	for i := range s.Children {
 		if c := &s.Children[i]; c.State == agent.ChildRunning && !c.Apart {
 			out = append(out, l.startOf(c))
@@ -149,7 +149,7 @@ func (l *leg) carried() (out []agent.StartChild) {
 // prepareChild has the leg carry a child. One that it cannot carry gets a run of its own.
 func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 	return func() {
-		runs := l.course.State.Runs(e.Task) // a leg before carried it
+		runs := l.position.State.Runs(e.Task) // a leg before carried it
 		most := l.Family
 		if runs {
 			most = math.MaxInt
@@ -159,23 +159,23 @@ func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 			return
 		}
 		stage := host.StageLater
-		if !l.family.again && !l.course.State.Runs(e.Task) {
+		if !l.family.again && !l.position.State.Runs(e.Task) {
 			stage = host.StageFirst
 		}
 		c := l.newChild(e)
-		_, c.fresh = l.desk.rows[journal.Assigned{In: journal.In{Task: e.Task}}.Key()]
+		_, c.fresh = l.cache.rows[journal.TaskAssigned{In: journal.In{Task: e.Task}}.Key()]
 		c.fresh = c.fresh && stage == host.StageFirst
 		if !runs {
-			c.begunHook = func() { l.hand(ctx, landing{event: agent.ChildStarted{At: c.At(), Task: e.Task}}) }
+			c.begunHook = func() { l.hand(ctx, completion{event: agent.ChildStarted{At: c.At(), Task: e.Task}}) }
 		}
-		l.launch(ctx, e, func(ctx context.Context) landing { return c.carryFor(ctx, stage) })()
+		l.launch(ctx, e, func(ctx context.Context) completion { return c.carryFor(ctx, stage) })()
 	}
 }
 
 // newChild is the leg of a child that this one carries.
 func (l *leg) newChild(e agent.StartChild) *leg {
 	in := Input{
-		Whose: l.in.Whose, Parent: l.in.Agent, Width: e.Width, Time: e.Time, Mode: l.in.Mode, N: -1, Check: l.in.Check,
+		RunRef: l.in.RunRef, Parent: l.in.Agent, Width: e.Width, Time: e.Time, Mode: l.in.Mode, N: -1, Check: l.in.Check,
 		Queue: l.in.Queue, Tick: l.in.Tick,
 	}
 	in.Agent, in.Task = e.Agent, e.Task
@@ -186,45 +186,45 @@ func (l *leg) newChild(e agent.StartChild) *leg {
 
 // carryFor carries a child for its parent until it has ended, or until there is nothing that the family can do. It runs beside the
 // parent's own loop and does not touch the parent.
-func (l *leg) carryFor(ctx context.Context, stage host.Stage) landing {
+func (l *leg) carryFor(ctx context.Context, stage host.Stage) completion {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.settle(stop)
 	task := l.in.Task
-	work, ended := l.Observer.Leg(ctx, l.in.Whose, stage)
+	work, ended := l.Observer.Leg(ctx, l.in.RunRef, stage)
 	err := l.carry(work)
 	l.telling.Wait()
-	ended(l.course.State.Brief.Role, err)
+	ended(l.position.State.Brief.Role, err)
 	l.rouse() // its place is the parent's now
 	switch {
 	case errors.Is(context.Cause(ctx), errKilled):
-		return landing{rests: &Result{}}
+		return completion{rests: &Result{}}
 	case err == nil:
 		l.clearTree(work)
-		l.desk.clear()
-		if l.course.State.Phase != agent.Done {
+		l.cache.park()
+		if l.position.State.Phase != agent.Done {
 			out := l.result()
-			return landing{rests: &out}
+			return completion{rests: &out}
 		}
 		end, err := l.endOf(work, task)
-		return landing{event: end, err: err}
+		return completion{event: end, err: err}
 	case ctx.Err() != nil || !host.Refused(err):
-		return landing{err: err}
+		return completion{err: err}
 	}
 	l.Logger.ErrorContext(ctx, "a sub-agent cannot go on", "agent", l.in.Agent, "error", err)
-	end, err := l.closeBooks(work, l.in.Whose, lostOutcome())
-	return landing{event: end, err: err}
+	end, err := l.closeBooks(work, l.in.RunRef, lostOutcome())
+	return completion{event: end, err: err}
 }
 
 // alert rings at those of the family that have mail.
 func (l *leg) alert(ctx context.Context) error {
-	if l.in.N < 0 || len(l.flights) == l.own() {
+	if l.in.N < 0 || len(l.running) == l.own() {
 		return nil
 	}
 	var agents []string
-	err := l.Patiently(ctx, func() (err error) { agents, err = l.Log.Mailboxes(ctx, l.in.Place); return err })
+	err := l.Patiently(ctx, func() (err error) { agents, err = l.Log.Mailboxes(ctx, l.in.Ref); return err })
 	for _, id := range agents {
 		if id != l.in.Agent {
-			l.doors.ring(l.in.Place, id)
+			l.listeners.notify(l.in.Ref, id)
 		}
 	}
 	return err
@@ -232,7 +232,7 @@ func (l *leg) alert(ctx context.Context) error {
 
 // own is how much of what is under way is the agent's own.
 func (l *leg) own() (n int) {
-	for _, f := range l.flights {
+	for _, f := range l.running {
 		if _, child := f.effect.(agent.StartChild); !child {
 			n++
 		}

@@ -16,12 +16,12 @@ func TestFamiliesOfAnySize(t *testing.T) {
 	t.Parallel()
 	for size, runs := range map[int]int{2: 0, 1: 1, -1: 2} {
 		var seen visits
-		s := newStage(t, fruit, func(p host.Point, _ journal.Place, _ string) { seen.count(p) })
+		s := newStage(t, fruit, func(p host.Point, _ journal.Ref, _ string) { seen.count(p) })
 		s.carrier.Family = size
 		s.play("compare", nil)
 		s.says("Both were read.")
 		var ended []string
-		for _, f := range rowsOf[journal.Finished](s) {
+		for _, f := range rowsOf[journal.TaskEnded](s) {
 			ended = append(ended, f.Task+" "+string(f.Status))
 		}
 		slices.Sort(ended)
@@ -31,7 +31,7 @@ func TestFamiliesOfAnySize(t *testing.T) {
 		if n := seen.count(host.PointStartChild) - 1; n != runs {
 			t.Errorf("a family of %d: %d helpers have runs of their own, want %d", size, n, runs)
 		}
-		if calls := len(rowsOf[journal.Requested](s)); calls != 6 {
+		if calls := len(rowsOf[journal.ModelCalled](s)); calls != 6 {
 			t.Errorf("a family of %d: %d model calls, want 6", size, calls)
 		}
 	}
@@ -52,13 +52,13 @@ rules:
 	var seen visits
 	var s *stage
 	decide := func(id string) {
-		for _, w := range rowsOf[journal.Wanted](s) {
+		for _, w := range rowsOf[journal.ApprovalRequested](s) {
 			if w.Agent == id {
 				s.decide(w, true, "")
 			}
 		}
 	}
-	s = newStage(t, script, func(p host.Point, _ journal.Place, _ string) { seen.count(p) })
+	s = newStage(t, script, func(p host.Point, _ journal.Ref, _ string) { seen.count(p) })
 	s.play("write", map[time.Duration]func(){
 		time.Minute:     func() { decide("main/1.0.1") },
 		2 * time.Minute: func() { decide("main/1.0.0") },
@@ -67,19 +67,19 @@ rules:
 	if begun, ended := seen.count(host.PointLegBegin)-1, seen.count(host.PointLegEnd)-1; begun != ended || begun < 3 {
 		t.Errorf("%d legs began and %d ended, want at least three: one for the message and one for each decision", begun, ended)
 	}
-	if calls := len(rowsOf[journal.Requested](s)); calls != 6 {
+	if calls := len(rowsOf[journal.ModelCalled](s)); calls != 6 {
 		t.Errorf("%d model calls, want 6: nobody begins again because another was answered", calls)
 	}
 }
 
-// TestALateLandingIsNotTaken has a leg give up a call, as one does whose worker is stopped. That it ends later changes nothing.
-func TestALateLandingIsNotTaken(t *testing.T) {
+// TestALateCompletionIsNotTaken has a leg give up a call, as one does whose worker is stopped. That it ends later changes nothing.
+func TestALateCompletionIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
 	l := s.carrier.newLeg(Input{})
 	l.family = newFamily(s.now(), Watch{}, false)
-	if err := l.landFlight(t.Context(), landing{key: "model/1.1", event: agent.ModelFailed{Turn: 1, Attempt: 1}}, nil); err != nil || l.course.N != 0 {
-		t.Errorf("step %d was taken: %v", l.course.N, err)
+	if err := l.complete(t.Context(), completion{key: "model/1.1", event: agent.ModelFailed{Turn: 1, Attempt: 1}}, nil); err != nil || l.position.N != 0 {
+		t.Errorf("step %d was taken: %v", l.position.N, err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 	err := l.Patiently(ctx, func() (err error) {
 		tries++
 		l.point(host.PointLegAppend)
-		written, err = l.Log.Append(ctx, l.in.Place, l.Now(), rows...)
+		written, err = l.Log.Append(ctx, l.in.Ref, l.Now(), rows...)
 		return err
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.
 	if !doubt {
 		return errBehind
 	}
-	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, first.N-1)
+	steps, err := l.Log.Steps(ctx, l.in.Ref, l.in.Task, first.N-1)
 	if err != nil {
 		return err
 	}

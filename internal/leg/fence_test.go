@@ -22,7 +22,7 @@ rules:
 // orchestrator is a leg of the orchestrator on some host, for which no engine stands in.
 func (s *stage) orchestrator(h *Carrier) *leg {
 	s.Helper()
-	l := h.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}})
+	l := h.newLeg(Input{RunRef: host.RunRef{Ref: s.ref, Agent: host.Root, Task: host.Root}})
 	l.family = newFamily(s.now(), Watch{Called: s.Context(), Gone: s.Context()}, false)
 	return l
 }
@@ -35,7 +35,7 @@ func TestTheLegThatIsBehindBeginsNothing(t *testing.T) {
 	s.opened("hello")
 	other := New(s.carrier.Options)
 	calls := 0
-	other.Fault = func(p host.Point, _ journal.Place, _ string) {
+	other.Fault = func(p host.Point, _ journal.Ref, _ string) {
 		if p == host.PointLegFolded {
 			s.must(s.orchestrator(s.carrier).carry(t.Context()))
 			calls = s.model.Meter().Requests
@@ -58,15 +58,15 @@ type doubtful struct {
 	before func()
 }
 
-func (d *doubtful) Append(ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
+func (d *doubtful) Append(ctx context.Context, ref journal.Ref, at time.Time, rows ...journal.Row) ([]journal.Written, error) {
 	if d.failed {
-		return d.Log.Append(ctx, place, at, rows...)
+		return d.Log.Append(ctx, ref, at, rows...)
 	}
 	d.failed = true
 	if d.before != nil {
 		d.before()
 	}
-	if _, err := d.Log.Append(ctx, place, at, rows...); err != nil {
+	if _, err := d.Log.Append(ctx, ref, at, rows...); err != nil {
 		return nil, err
 	}
 	return nil, errors.New("the connection broke")
@@ -108,8 +108,8 @@ func TestACourseHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
 	l := s.orchestrator(s.carrier)
-	l.course.N, l.todo = courseEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
-	l.flights["tool/7.0"] = &flight{effect: agent.RunTool{Call: "7.0"}}
+	l.position.N, l.todo = courseEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
+	l.running["tool/7.0"] = &effectRun{effect: agent.RunTool{Call: "7.0"}}
 	course, err := l.save()
 	s.must(err)
 	next := s.orchestrator(s.carrier)
@@ -118,7 +118,7 @@ func TestACourseHasWhatIsLeftToDo(t *testing.T) {
 	for _, e := range next.todo {
 		keys = append(keys, e.Key())
 	}
-	if want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key()}; !slices.Equal(keys, want) || next.course.N != courseEvery || next.base != courseEvery {
-		t.Errorf("step %d with %q to do, want %q", next.course.N, keys, want)
+	if want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key()}; !slices.Equal(keys, want) || next.position.N != courseEvery || next.base != courseEvery {
+		t.Errorf("step %d with %q to do, want %q", next.position.N, keys, want)
 	}
 }

@@ -13,19 +13,19 @@ import (
 // courseEvery is how often a step is recorded together with the course, so that nobody has to fold more steps than so many.
 const courseEvery = 200
 
-// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do. A desk that was
+// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do. A cache that was
 // taken up may be behind: a leg that the engine had given up may have gone on for a moment.
 func (l *leg) fold(ctx context.Context) error {
-	after := l.course.N
+	after := l.position.N
 	if after == 0 {
 		after = max(0, l.in.Base-1)
 	}
-	steps, err := l.Log.Steps(ctx, l.in.Place, l.in.Task, after)
+	steps, err := l.Log.Steps(ctx, l.in.Ref, l.in.Task, after)
 	if err != nil {
 		return fmt.Errorf("read the steps of %s: %w", l.in.Task, err)
 	}
 	if len(steps) > 0 {
-		l.desk.messages, l.desk.read = nil, false
+		l.cache.messages, l.cache.read = nil, false
 	}
 	for _, step := range steps {
 		if len(step.Course) > 0 {
@@ -38,7 +38,7 @@ func (l *leg) fold(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w carry this task on: %w", errNewer, err)
 		}
-		s, err := l.course.retake(e)
+		s, err := l.position.retake(e)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (l *leg) fold(ctx context.Context) error {
 
 // saved is a course as a step keeps it, with what is left to do.
 type saved struct {
-	Course course            `json:"course"`
+	Course position          `json:"course"`
 	Todo   []json.RawMessage `json:"todo,omitempty"`
 }
 
@@ -60,7 +60,7 @@ func (l *leg) save() (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(saved{Course: l.course, Todo: todo})
+	return json.Marshal(saved{Course: l.position, Todo: todo})
 }
 
 // outstanding is what is left to do, with what is under way.
@@ -69,9 +69,9 @@ func (l *leg) outstanding() []agent.Effect {
 	for _, e := range l.apart {
 		out = append(out, e)
 	}
-	for _, f := range l.flights {
+	for _, f := range l.running {
 		child, ok := f.effect.(agent.StartChild)
-		if f.effect != nil && (!ok || !l.course.State.Runs(child.Task)) {
+		if f.effect != nil && (!ok || !l.position.State.Runs(child.Task)) {
 			out = append(out, f.effect)
 		}
 	}
@@ -88,7 +88,7 @@ func (l *leg) restore(step journal.Stepped) error {
 	if err != nil {
 		return fmt.Errorf("read what is left to do of %s at step %d: %w", l.in.Task, step.N, err)
 	}
-	l.course, l.todo, l.base = s.Course, todo, step.N
+	l.position, l.todo, l.base = s.Course, todo, step.N
 	return nil
 }
 

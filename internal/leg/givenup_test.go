@@ -23,7 +23,7 @@ type countingMail struct {
 	looked func()
 }
 
-func (c *countingMail) Mail(context.Context, journal.Place, string) ([]journal.Entry, error) {
+func (c *countingMail) Mail(context.Context, journal.Ref, string) ([]journal.Entry, error) {
 	c.looks.Add(1)
 	c.looked()
 	return nil, nil
@@ -49,8 +49,8 @@ func TestALegThatIsGivenUp(t *testing.T) {
 		defer callBack(nil)
 		l := h.newLeg(Input{})
 		call, cancel := context.WithCancelCause(work)
-		l.flights["call"] = &flight{cancel: cancel}
-		mail.looked = func() { l.landed <- landing{key: "call", event: agent.Ticked{}} }
+		l.running["call"] = &effectRun{cancel: cancel}
+		mail.looked = func() { l.landed <- completion{key: "call", event: agent.Ticked{}} }
 		l.family = newFamily(time.Now(), Watch{Called: called, Gone: gone}, false)
 		if c.gone != nil {
 			giveUp(c.gone)

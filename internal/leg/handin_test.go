@@ -63,7 +63,7 @@ rules:
   - {name: written, when: {tools: [submit_result], turn: 1}, reply: {calls: [{tool: submit_result, args: {summary: 'written', files_created: [new.md]}}]}}
 `, nil)
 	store := s.isolate()
-	tree := host.TreeName(s.place, "main/1.0.0")
+	tree := host.TreeName(s.ref, "main/1.0.0")
 	there := func() bool {
 		_, err := os.Stat(filepath.Join(s.folder, "new.md"))
 		return err == nil
@@ -87,7 +87,7 @@ rules:
 		t.Errorf("after the merge the file is in the workspace: %v; a worktree is left: %v", there(), store.Has(tree))
 	}
 	var files []string
-	for _, p := range rowsOf[journal.Patched](s) {
+	for _, p := range rowsOf[journal.PatchKept](s) {
 		for _, f := range p.Files {
 			files = append(files, p.Task+" "+f.Path)
 		}
@@ -103,7 +103,7 @@ func (s *stage) isolate() *worktree.Store {
 	store, err := worktree.Open(s.Context(), s.TempDir(), s.folder)
 	s.must(err)
 	s.workspace = "w"
-	s.carrier.Host.Tools, s.carrier.Host.Trees = &shelves{stage: s, store: store, sets: map[string]*tool.Set{}}, copies{store}
+	s.carrier.Host.Tools, s.carrier.Host.Worktrees = &shelves{stage: s, store: store, sets: map[string]*tool.Set{}}, copies{store}
 	s.change = func(name string, r *config.Role) {
 		if name == "helper" {
 			r.Isolation = agent.IsolationWorktree
@@ -158,8 +158,8 @@ type copies struct{ *worktree.Store }
 
 func (copies) Ready(context.Context, host.Workspace) error { return nil }
 
-func (c copies) Plant(ctx context.Context, _ host.Workspace, tree, from string) error {
-	return c.Store.Plant(ctx, tree, from)
+func (c copies) Create(ctx context.Context, _ host.Workspace, tree, from string) error {
+	return c.Store.Create(ctx, tree, from)
 }
 
 func (c copies) Patch(ctx context.Context, _ host.Workspace, tree string) (string, []journal.PatchFile, error) {

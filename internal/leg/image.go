@@ -47,7 +47,7 @@ func (l *leg) image(ctx context.Context, hash string) (model.Image, error) {
 	if img, ok := l.images[hash]; ok {
 		return img, nil
 	}
-	img, err := l.Image(ctx, l.in.Place, hash)
+	img, err := l.Image(ctx, l.in.Ref, hash)
 	if err != nil {
 		return model.Image{}, err
 	}

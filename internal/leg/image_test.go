@@ -38,26 +38,26 @@ func (c camera) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 // illustrated is a leg with calls that gave an image each, recorded, and the message with their results.
 func illustrated(t *testing.T, images ...[]byte) (*leg, chat.Message) {
 	t.Helper()
-	whose := host.Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
+	run := host.RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
 	set, err := tool.NewSet(tool.Options{}, camera(images))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := New(Options{Host: host.Options{Log: journaltest.NewMemory(), Catalog: rules{}, Tools: oneShelf{set}}}).newLeg(Input{Whose: whose})
+	l := New(Options{Host: host.Options{Log: journaltest.NewMemory(), Catalog: rules{}, Tools: oneShelf{set}}}).newLeg(Input{RunRef: run})
 	for i := range images {
 		call := fmt.Sprint("1.", i)
-		end := l.RunTool(t.Context(), host.Permit{Whose: whose, Run: agent.RunTool{Call: call}, Part: chat.Part{Call: call, Tool: "look", Args: "{}"}})
-		row, ok := end.Rows[0].(journal.Resulted)
+		end := l.RunTool(t.Context(), host.Permit{RunRef: run, Run: agent.RunTool{Call: call}, Part: chat.Part{Call: call, Tool: "look", Args: "{}"}})
+		row, ok := end.Rows[0].(journal.ToolReturned)
 		if !ok || len(row.Images) != 1 || len(row.Images[0]) > 64 {
 			t.Fatalf("a call is recorded as %+v", end.Rows)
 		}
-		l.desk.learn(end.Rows)
+		l.cache.learn(end.Rows)
 	}
 	rows, err := l.appended(t.Context(), agent.Append{Turn: 1, Serial: 1, Results: len(images)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spoke, ok := rows[0].(journal.Spoke)
+	spoke, ok := rows[0].(journal.MessageAdded)
 	if !ok {
 		t.Fatalf("got %+v", rows)
 	}

@@ -26,13 +26,13 @@ const (
 // leg hosts the core for a while.
 type leg struct {
 	*Carrier
-	in     Input
-	course course
+	in       Input
+	position position
 	// todo is what is left to do and has not begun, base the last step that has a course.
 	todo    []agent.Effect
 	base    int
-	flights map[string]*flight
-	landed  chan landing
+	running map[string]*effectRun
+	landed  chan completion
 	// doubtful are the effects that another leg may have begun.
 	doubtful map[string]bool
 	begun    int
@@ -60,30 +60,30 @@ type leg struct {
 	// telling are the calls that have others look at their mail, and flying what the leg has under way.
 	telling, flying sync.WaitGroup
 
-	desk desk
+	cache cache
 	// tasks are those of the conversation while the records of a step are made, nil if nobody has read them.
 	tasks []journal.Task
 	// images are those that the leg has read, by hash.
 	images map[string]model.Image
 	// pays is for the last model call.
-	pays *purse
+	pays *callBudget
 }
 
-// flight is a local effect under way.
-type flight struct {
+// effectRun is a local effect under way.
+type effectRun struct {
 	// effect is nil for what no effect orders.
 	effect agent.Effect
 	began  time.Time
 	cancel context.CancelCauseFunc
 }
 
-// landing is the end of a local effect, or something that has arrived: an event, and the facts to record with it.
-type landing struct {
+// completion is the end of a local effect, or something that has arrived: an event, and the facts to record with it.
+type completion struct {
 	key   string
 	event agent.Event
 	rows  []journal.Row
 	// mail is the post that brought it, nil for all else.
-	mail *journal.Posted
+	mail *journal.MailPosted
 	// rests is how a child stands that has come back and has not ended.
 	rests *Result
 	// err says why the effect could not be carried out by this leg.
@@ -92,13 +92,13 @@ type landing struct {
 
 // Leg carries a task on until there is nothing that a leg can do. It lasts as long as ctx, unless the watch says that it is of no use.
 func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
-	if err := c.Known(in.Whose); err != nil && in.Mode != ModeDetour { // a detour reads no files
+	if err := c.Known(in.RunRef); err != nil && in.Mode != ModeDetour { // a detour reads no files
 		return Result{}, err
 	}
 	work, stop := context.WithCancel(ctx)
 	l := c.newLeg(in)
 	defer l.settle(stop)
-	free, err := l.takePlace(watch.Called)
+	free, err := l.takeSlot(watch.Called)
 	if err != nil {
 		return Result{}, err
 	}
@@ -109,17 +109,17 @@ func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error
 	if !again && in.N == 0 {
 		stage = host.StageFirst
 	}
-	work, ended := c.Observer.Leg(work, in.Whose, stage)
+	work, ended := c.Observer.Leg(work, in.RunRef, stage)
 	l.family = newFamily(c.Now(), watch, again)
 	err = cmp.Or(l.carry(work), l.family.leftTo())
 	l.telling.Wait()
-	ended(l.course.State.Brief.Role, err)
+	ended(l.position.State.Brief.Role, err)
 	if err != nil {
 		return Result{}, err
 	}
 	l.clearTree(work)
 	l.point(host.PointLegEnd)
-	l.desk.clear()
+	l.cache.park()
 	return l.result(), nil
 }
 
@@ -139,17 +139,17 @@ func (l *leg) settle(stop func()) {
 
 func (c *Carrier) newLeg(in Input) *leg {
 	l := &leg{
-		Carrier: c, in: in, flights: map[string]*flight{}, landed: make(chan landing, 64), doubtful: map[string]bool{}, yield: in.Mode == ModeDetour,
+		Carrier: c, in: in, running: map[string]*effectRun{}, landed: make(chan completion, 64), doubtful: map[string]bool{}, yield: in.Mode == ModeDetour,
 	}
-	l.desk = desk{leg: l, rows: map[string]journal.Row{}}
+	l.cache = cache{leg: l, rows: map[string]journal.Row{}}
 	return l
 }
 
 // carry takes the task from where it is to where nothing more can be done.
 func (l *leg) carry(ctx context.Context) error {
 	known := max(0, l.in.N)
-	if !l.family.again && l.desk.resume(l.in) {
-		known = l.course.N
+	if !l.family.again && l.cache.resume(l.in) {
+		known = l.position.N
 	}
 	if !l.fresh {
 		if err := l.fold(ctx); err != nil {
@@ -157,13 +157,13 @@ func (l *leg) carry(ctx context.Context) error {
 		}
 	}
 	// Whoever has gone further than this one knew of may have begun what comes next.
-	doubt := l.family.again || l.course.N > known
+	doubt := l.family.again || l.position.N > known
 	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // what is ordered from here on, nobody has begun
 	for _, e := range l.todo {
 		l.doubtful[e.Key()] = doubt
 	}
 	l.point(host.PointLegFolded)
-	if l.course.N > 0 && l.begunHook != nil {
+	if l.position.N > 0 && l.begunHook != nil {
 		l.begunHook() // the leg that had it recorded may have been lost before its parent knew
 	}
 	if err := l.start(ctx, doubt); err != nil {
@@ -173,8 +173,8 @@ func (l *leg) carry(ctx context.Context) error {
 		if err := l.openly(ctx); err != nil {
 			return err
 		}
-		// Who rang before the door was shut relies on this look.
-		if err := l.readMail(ctx); err != nil || len(l.flights)+len(l.apart) == 0 && !l.unread {
+		// A notification that came before the leg stopped listening relies on this look.
+		if err := l.readMail(ctx); err != nil || len(l.running)+len(l.apart) == 0 && !l.unread {
 			return err
 		}
 	}
@@ -183,16 +183,16 @@ func (l *leg) carry(ctx context.Context) error {
 // start begins an agent that has not begun, and takes in what has arrived before anything else is begun. In doubt nobody knows whether
 // children that are to have runs of their own were given them.
 func (l *leg) start(ctx context.Context, doubt bool) error {
-	var arrived []landing
-	if l.course.State.Phase == agent.Unborn {
+	var arrived []completion
+	if l.position.State.Phase == agent.Unborn {
 		begun, err := l.begin(ctx)
 		if err != nil {
 			return err
 		}
-		arrived = append(arrived, landing{event: begun})
+		arrived = append(arrived, completion{event: begun})
 	}
-	var mail []landing
-	if l.unread = l.fresh; !l.unread { // its door is about to open, and it looks then
+	var mail []completion
+	if l.unread = l.fresh; !l.unread { // it is about to listen, and looks then
 		var err error
 		if mail, err = l.mail(ctx); err != nil {
 			return err
@@ -202,7 +202,7 @@ func (l *leg) start(ctx context.Context, doubt bool) error {
 		return err
 	}
 	for _, e := range l.carried() {
-		if l.flights[e.Key()] == nil {
+		if l.running[e.Key()] == nil {
 			l.prepareChild(ctx, e)()
 		}
 	}
@@ -213,7 +213,7 @@ func (l *leg) start(ctx context.Context, doubt bool) error {
 }
 
 // takeAll takes in what has arrived, in order, and then begins what is to be done.
-func (l *leg) takeAll(ctx context.Context, arrived []landing) error {
+func (l *leg) takeAll(ctx context.Context, arrived []completion) error {
 	if len(arrived) == 0 {
 		return l.commit(ctx, nil)
 	}
@@ -226,9 +226,9 @@ func (l *leg) takeAll(ctx context.Context, arrived []landing) error {
 	return nil
 }
 
-// openly carries the task on with an open door.
+// openly carries the task on while it listens for mail.
 func (l *leg) openly(ctx context.Context) error {
-	bell, leave := l.doors.enter(l.in.Place, l.in.Agent, l.rouse)
+	bell, leave := l.listeners.register(l.in.Ref, l.in.Agent, l.rouse)
 	defer leave()
 	return l.carryOn(ctx, bell)
 }
@@ -258,7 +258,7 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 			continue
 		}
 		if l.own() == 0 {
-			if len(l.flights) == 0 && (l.in.N >= 0 || quiet == nil || l.course.State.Phase == agent.Done) {
+			if len(l.running) == 0 && (l.in.N >= 0 || quiet == nil || l.position.State.Phase == agent.Done) {
 				return nil
 			}
 			l.rest()
@@ -273,13 +273,13 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 			quiet = nil
 			continue
 		case end := <-l.landed:
-			if err := l.landAll(ctx, end, bell); err != nil {
+			if err := l.completeAll(ctx, end, bell); err != nil {
 				stop()
 				return err
 			}
 		case <-wake:
 			l.rouse()
-			if err := l.take(ctx, landing{event: agent.Ticked{At: l.At()}}); err != nil {
+			if err := l.take(ctx, completion{event: agent.Ticked{At: l.At()}}); err != nil {
 				stop()
 				return err
 			}
@@ -308,12 +308,12 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 			leaving, l.yield = nil, true
 			giveUp = time.After(DrainGrace)
 		case <-giveUp:
-			for key, f := range l.flights {
+			for key, f := range l.running {
 				if _, child := f.effect.(agent.StartChild); child {
 					continue // it gives up by itself
 				}
 				f.cancel(nil)
-				delete(l.flights, key)
+				delete(l.running, key)
 				if f.effect != nil {
 					l.todo = append(l.todo, f.effect)
 				}
@@ -324,12 +324,12 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 	}
 }
 
-// landAll takes in what has landed. The beginnings and ends of many children are recorded together.
-func (l *leg) landAll(ctx context.Context, end landing, bell <-chan struct{}) error {
+// completeAll takes in what has landed. The beginnings and ends of many children are recorded together.
+func (l *leg) completeAll(ctx context.Context, end completion, bell <-chan struct{}) error {
 	for {
 		more := len(l.landed) > 0 && (end.key == "" || l.carries(end.key))
 		l.hold = more
-		if err := l.landFlight(ctx, end, bell); err != nil {
+		if err := l.complete(ctx, end, bell); err != nil {
 			return err
 		}
 		if !more {
@@ -345,7 +345,7 @@ func (l *leg) landAll(ctx context.Context, end landing, bell <-chan struct{}) er
 
 // carries reports whether a flight is a child.
 func (l *leg) carries(key string) bool {
-	f, ok := l.flights[key]
+	f, ok := l.running[key]
 	if !ok {
 		return false
 	}
@@ -353,9 +353,9 @@ func (l *leg) carries(key string) bool {
 	return child
 }
 
-// landFlight takes in the end of a local effect.
-func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{}) error {
-	f, flies := l.flights[end.key]
+// complete takes in the end of a local effect.
+func (l *leg) complete(ctx context.Context, end completion, bell <-chan struct{}) error {
+	f, flies := l.running[end.key]
 	switch {
 	case end.key == "": // a child has begun
 		l.rouse()
@@ -363,7 +363,7 @@ func (l *leg) landFlight(ctx context.Context, end landing, bell <-chan struct{})
 	case !flies:
 		return nil // it was given up
 	}
-	delete(l.flights, end.key)
+	delete(l.running, end.key)
 	if _, child := f.effect.(agent.StartChild); child {
 		l.takeOver()
 		if err := l.readFirst(ctx, bell); err != nil {
@@ -407,7 +407,7 @@ func (l *leg) readFirst(ctx context.Context, bell <-chan struct{}) error {
 
 // wake fires when the core wants to be woken.
 func (l *leg) wake() (<-chan time.Time, func()) {
-	at := l.course.State.Wake
+	at := l.position.State.Wake
 	if at == 0 {
 		return nil, func() {}
 	}
@@ -416,11 +416,11 @@ func (l *leg) wake() (<-chan time.Time, func()) {
 }
 
 // take gives the core an event and records it with all that belongs to it. An event that the core refuses changes nothing.
-func (l *leg) take(ctx context.Context, end landing) error {
+func (l *leg) take(ctx context.Context, end completion) error {
 	if end.event == nil {
-		return l.put(ctx, []journal.Row{journal.Delivered{ID: end.mail.ID}})
+		return l.put(ctx, []journal.Row{journal.MailDelivered{ID: end.mail.ID}})
 	}
-	s, err := l.course.take(end.event)
+	s, err := l.position.take(end.event)
 	if err != nil {
 		return l.put(ctx, append(end.rows, l.refuse(end.mail, err)...))
 	}
@@ -428,7 +428,7 @@ func (l *leg) take(ctx context.Context, end landing) error {
 	if err != nil {
 		return err
 	}
-	l.desk.learn(end.rows)
+	l.cache.learn(end.rows)
 	step := journal.Stepped{In: l.in.In(), N: s.N, Event: body}
 	l.forget(end.event)
 	l.owe(s.Effects)
@@ -441,7 +441,7 @@ func (l *leg) take(ctx context.Context, end landing) error {
 	}
 	rows := append(slices.Clone(end.rows), step)
 	if end.mail != nil {
-		rows = append(rows, journal.Delivered{ID: end.mail.ID})
+		rows = append(rows, journal.MailDelivered{ID: end.mail.ID})
 	}
 	var records []journal.Row
 	if err := l.Patiently(ctx, func() (err error) { records, err = l.records(ctx, s.Effects); return err }); err != nil {
@@ -528,8 +528,8 @@ func (l *leg) pick() []agent.Effect {
 
 // result is what the workflow is told.
 func (l *leg) result() Result {
-	s := &l.course.State
-	out := Result{N: l.course.N, Base: l.base, Wake: s.Wake, Dropped: l.dropped}
+	s := &l.position.State
+	out := Result{N: l.position.N, Base: l.base, Wake: s.Wake, Dropped: l.dropped}
 	switch {
 	case s.Phase == agent.Done:
 		out.Next = NextEnd
@@ -551,12 +551,12 @@ func (l *leg) result() Result {
 	return out
 }
 
-func (l *leg) point(p host.Point) { l.Fault.At(p, l.in.Place, l.in.Task) }
+func (l *leg) point(p host.Point) { l.Fault.At(p, l.in.Ref, l.in.Task) }
 
-func (l *leg) moved(m Move) journal.Row {
-	return journal.Moved{In: l.in.In(), Serial: m.N, Status: m.Status, Reason: m.Reason}
+func (l *leg) moved(m StatusChange) journal.Row {
+	return journal.StatusChanged{In: l.in.In(), Serial: m.N, Status: m.Status, Reason: m.Reason}
 }
 
-func topic(p journal.Place) live.Topic {
+func topic(p journal.Ref) live.Topic {
 	return live.Topic{Tenant: p.Tenant, Conversation: p.Conversation}
 }

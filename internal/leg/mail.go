@@ -48,35 +48,35 @@ func (l *leg) readMail(ctx context.Context) error {
 }
 
 // mail reads what waits for the agent, as events.
-func (l *leg) mail(ctx context.Context) (out []landing, err error) {
+func (l *leg) mail(ctx context.Context) (out []completion, err error) {
 	var entries []journal.Entry
-	err = l.Patiently(ctx, func() (err error) { entries, err = l.Log.Mail(ctx, l.in.Place, l.in.Agent); return err })
+	err = l.Patiently(ctx, func() (err error) { entries, err = l.Log.Mail(ctx, l.in.Ref, l.in.Agent); return err })
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of %s: %w", l.in.Agent, err)
 	}
 	for _, e := range entries {
-		post, _ := e.Row.(journal.Posted) // nothing else is mail
+		post, _ := e.Row.(journal.MailPosted) // nothing else is mail
 		event, err := l.event(ctx, post)
 		if err != nil {
 			return nil, fmt.Errorf("read mail %s: %w", post.ID, err)
 		}
-		out = append(out, landing{event: event, mail: &post})
+		out = append(out, completion{event: event, mail: &post})
 	}
 	return out, nil
 }
 
 // event makes what the core is told out of what was posted. Nil means that it is of no interest any more.
-func (l *leg) event(ctx context.Context, p journal.Posted) (agent.Event, error) {
+func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, error) {
 	_, id, _ := strings.Cut(p.ID, ":")
 	switch p.Topic {
 	case TopicSaid:
 		return l.saidEvent(ctx, id)
 	case TopicDecided:
-		entries, err := l.Log.Find(ctx, l.in.Place, "decide/"+id)
+		entries, err := l.Log.Find(ctx, l.in.Ref, "decide/"+id)
 		if err != nil || len(entries) == 0 {
 			return nil, errors.Join(err, journal.NotFound())
 		}
-		d, _ := entries[0].Row.(journal.Decided)
+		d, _ := entries[0].Row.(journal.ApprovalDecided)
 		call, err := host.Edited(d)
 		return agent.Decided{
 			At: l.At(), Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
@@ -101,13 +101,13 @@ func (l *leg) event(ctx context.Context, p journal.Posted) (agent.Event, error) 
 // saidEvent is what the orchestrator is told of a message. In a conversation that is being removed it is told
 // of none: each would begin a turn that has to be stopped again.
 func (l *leg) saidEvent(ctx context.Context, id string) (agent.Event, error) {
-	entries, err := l.Log.Find(ctx, l.in.Place, journal.Said{ID: id}.Key(), journal.ErasureKey())
+	entries, err := l.Log.Find(ctx, l.in.Ref, journal.MessageReceived{ID: id}.Key(), journal.ErasureKey())
 	var out agent.Event
 	for _, e := range entries {
 		switch r := e.Row.(type) {
-		case journal.Posted:
+		case journal.MailPosted:
 			return nil, nil //nolint:nilnil // it is of no interest any more
-		case journal.Said:
+		case journal.MessageReceived:
 			out = agent.Said{
 				At: l.At(), Seq: e.Number, InReplyTo: r.InReplyTo, Decline: r.Decline, Tokens: host.Tokens(journal.Words(r.Parts)),
 			}
@@ -121,35 +121,35 @@ func (l *leg) saidEvent(ctx context.Context, id string) (agent.Event, error) {
 }
 
 // refuse is what is written of mail that the core refuses. What it may take later waits.
-func (l *leg) refuse(post *journal.Posted, why error) []journal.Row {
+func (l *leg) refuse(post *journal.MailPosted, why error) []journal.Row {
 	switch {
 	case post == nil:
 		return nil
 	case unsettled(why):
 		l.held = true
 		return nil
-	case l.course.State.Phase != agent.Done:
-		return []journal.Row{journal.Delivered{ID: post.ID}}
+	case l.position.State.Phase != agent.Done:
+		return []journal.Row{journal.MailDelivered{ID: post.ID}}
 	}
 	return TakenBack(*post, l.At())
 }
 
 // told is what the workflow tells of time.
-func (l *leg) told() (out []landing) {
-	if wake, now := l.course.State.Wake, max(l.At().At, l.in.Tick); wake != 0 && wake <= now {
-		out = append(out, landing{event: agent.Ticked{At: agent.At{At: now}}})
+func (l *leg) told() (out []completion) {
+	if wake, now := l.position.State.Wake, max(l.At().At, l.in.Tick); wake != 0 && wake <= now {
+		out = append(out, completion{event: agent.Ticked{At: agent.At{At: now}}})
 	}
 	if l.in.Long {
-		out = append(out, landing{event: agent.CancelRequested{At: l.At(), ID: "history", Reason: agent.CancelHistory}})
+		out = append(out, completion{event: agent.CancelRequested{At: l.At(), ID: "history", Reason: agent.CancelHistory}})
 	}
 	return out
 }
 
 // child names a child's run.
-func (l *leg) child(task string) host.Whose {
-	w := l.in.Whose
+func (l *leg) child(task string) host.RunRef {
+	w := l.in.RunRef
 	w.Agent, w.Task = task, task
-	if agent, ok := l.course.State.Open()[task]; ok {
+	if agent, ok := l.position.State.Open()[task]; ok {
 		w.Agent = agent
 	}
 	return w

@@ -30,17 +30,17 @@ func TestATaskIsFoldedFromItsLastCourse(t *testing.T) {
 		if strip {
 			h.Log = stripped{s.log}
 		}
-		l := h.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}, Base: base})
+		l := h.newLeg(Input{RunRef: host.RunRef{Ref: s.ref, Agent: host.Root, Task: host.Root}, Base: base})
 		s.must(l.fold(t.Context()))
 		return l
 	}
 	whole, short := fold(0, true), fold(0, false)
 	if short.base < courseEvery || whole.base != 0 {
-		t.Fatalf("the last course is at step %d of %d", short.base, short.course.N)
+		t.Fatalf("the last course is at step %d of %d", short.base, short.position.N)
 	}
 	for name, l := range map[string]*leg{"from its last course": short, "from the last course that the workflow knows": fold(short.base, false)} {
-		if l.course.N != whole.course.N || !reflect.DeepEqual(l.course.State, whole.course.State) || len(l.todo) != len(whole.todo) {
-			t.Errorf("%s: step %d with %d to do, and from the beginning step %d with %d", name, l.course.N, len(l.todo), whole.course.N, len(whole.todo))
+		if l.position.N != whole.position.N || !reflect.DeepEqual(l.position.State, whole.position.State) || len(l.todo) != len(whole.todo) {
+			t.Errorf("%s: step %d with %d to do, and from the beginning step %d with %d", name, l.position.N, len(l.todo), whole.position.N, len(whole.todo))
 		}
 	}
 }
@@ -48,8 +48,8 @@ func TestATaskIsFoldedFromItsLastCourse(t *testing.T) {
 // stripped is a journal whose steps have no courses.
 type stripped struct{ journal.Log }
 
-func (s stripped) Steps(ctx context.Context, place journal.Place, task string, after int) ([]journal.Stepped, error) {
-	steps, err := s.Log.Steps(ctx, place, task, after)
+func (s stripped) Steps(ctx context.Context, ref journal.Ref, task string, after int) ([]journal.Stepped, error) {
+	steps, err := s.Log.Steps(ctx, ref, task, after)
 	for i := range steps {
 		steps[i].Course = nil
 	}
@@ -60,8 +60,8 @@ func (s stripped) Steps(ctx context.Context, place journal.Place, task string, a
 func TestMailOfANewerBuild(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
-	l := s.carrier.newLeg(Input{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root}})
-	for _, p := range []journal.Posted{
+	l := s.carrier.newLeg(Input{RunRef: host.RunRef{Ref: s.ref, Agent: host.Root, Task: host.Root}})
+	for _, p := range []journal.MailPosted{
 		{ID: "x", Topic: "sung", To: host.Root},
 		{ID: "y", Topic: TopicTold, To: host.Root, Event: json.RawMessage(`{"name":"Sung","event":{}}`)},
 	} {
@@ -77,9 +77,9 @@ type strangeMail struct {
 	read func()
 }
 
-func (m strangeMail) Mail(context.Context, journal.Place, string) ([]journal.Entry, error) {
+func (m strangeMail) Mail(context.Context, journal.Ref, string) ([]journal.Entry, error) {
 	m.read()
-	return []journal.Entry{{Seq: 1, Row: journal.Posted{ID: "x", Topic: "sung", To: host.Root}}}, nil
+	return []journal.Entry{{Seq: 1, Row: journal.MailPosted{ID: "x", Topic: "sung", To: host.Root}}}, nil
 }
 
 // TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver has a leg find mail that only a newer build can read while a call is under way. The
@@ -89,21 +89,21 @@ func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	s := newStage(t, short, nil)
 	l := s.orchestrator(New(s.carrier.Options))
 	call, cancel := context.WithCancelCause(t.Context())
-	l.flights["call"] = &flight{cancel: cancel}
+	l.running["call"] = &effectRun{cancel: cancel}
 	bell := make(chan struct{}, 1)
 	bell <- struct{}{}
 	var looks atomic.Int64
 	l.Log = strangeMail{Log: s.log, read: func() {
 		if looks.Add(1) == 1 {
-			time.AfterFunc(50*time.Millisecond, func() { l.landed <- landing{key: "call"} })
+			time.AfterFunc(50*time.Millisecond, func() { l.landed <- completion{key: "call"} })
 		}
 	}}
 	err := l.carryOn(t.Context(), bell)
 	if why := l.family.leftTo(); err != nil || why == nil || !strings.Contains(why.Error(), "a newer build has to read it") {
 		t.Errorf("the leg ends with %v, and leaves to a newer build %v", err, why)
 	}
-	if call.Err() != nil || len(l.flights) > 0 || !l.yield || looks.Load() != 1 {
-		t.Errorf("the call: %v; %d under way, begins nothing more: %t; %d looks", context.Cause(call), len(l.flights), l.yield, looks.Load())
+	if call.Err() != nil || len(l.running) > 0 || !l.yield || looks.Load() != 1 {
+		t.Errorf("the call: %v; %d under way, begins nothing more: %t; %d looks", context.Cause(call), len(l.running), l.yield, looks.Load())
 	}
 }
 
@@ -117,7 +117,7 @@ func TestMailThatHasToWait(t *testing.T) {
 	const more = 150
 	var s *stage
 	var seen visits
-	s = newStage(t, script, func(p host.Point, _ journal.Place, task string) {
+	s = newStage(t, script, func(p host.Point, _ journal.Ref, task string) {
 		if p == host.PointModelCall && task != host.Root && seen.count(p) == 1 {
 			for i := range more {
 				s.say(fmt.Sprint("n", i), fmt.Sprintf("and %d.", i), "")
@@ -125,7 +125,7 @@ func TestMailThatHasToWait(t *testing.T) {
 		}
 	})
 	s.play("find a bird", nil)
-	messages, err := s.log.Transcript(t.Context(), s.place, host.Root, journal.Page{Limit: journal.PageMaxLimit})
+	messages, err := s.log.Transcript(t.Context(), s.ref, host.Root, journal.Page{Limit: journal.PageMaxLimit})
 	s.must(err)
 	var read strings.Builder
 	for _, m := range messages {

@@ -108,8 +108,8 @@ func (l *leg) offer(ctx context.Context, brief agent.Brief, names []string) ([]m
 	}
 	if slices.Contains(names, agent.ToolSpawn) {
 		for _, name := range brief.Delegates {
-			if casting, err := l.Catalog.Cast(l.in.At(), name); err == nil && casting.Exposed != nil {
-				out = append(out, *casting.Exposed)
+			if resolved, err := l.Catalog.ResolveRole(l.in.At(), name); err == nil && resolved.Exposed != nil {
+				out = append(out, *resolved.Exposed)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 // Begin is what a run is started with, and started again with when its history has grown long.
 type Begin struct {
-	host.Whose
+	host.RunRef
 	// Parent is the agent that this one reports to, empty for the orchestrator.
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
@@ -35,7 +35,7 @@ const (
 
 // Input is what a leg starts from. All else is in the journal.
 type Input struct {
-	host.Whose
+	host.RunRef
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
 	Width      int    `json:"width,omitempty"`
@@ -86,9 +86,9 @@ type Result struct {
 	Dropped bool `json:"dropped,omitempty"`
 }
 
-// Confession is what is to be recorded of a run that cannot go on.
-type Confession struct {
-	host.Whose
+// BrokenRun is what is to be recorded of a run that cannot go on.
+type BrokenRun struct {
+	host.RunRef
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
 	// N is the last step that the workflow knows of.

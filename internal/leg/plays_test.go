@@ -59,7 +59,7 @@ func TestDelegationWithoutAnEngine(t *testing.T) {
 func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	t.Helper()
 	var seen visits
-	s := newStage(t, fruit, func(p host.Point, _ journal.Place, _ string) {
+	s := newStage(t, fruit, func(p host.Point, _ journal.Ref, _ string) {
 		if p == point && seen.count(p) == nth {
 			panic(errLost{})
 		}
@@ -67,7 +67,7 @@ func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	s.play("compare", nil)
 	s.says("Both were read.")
 	var ended []string
-	for _, f := range rowsOf[journal.Finished](s) {
+	for _, f := range rowsOf[journal.TaskEnded](s) {
 		ended = append(ended, f.Task+" "+string(f.Status))
 	}
 	slices.Sort(ended)
@@ -75,7 +75,7 @@ func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 		t.Errorf("a leg was lost at %s, visit %d: %q ended, want %q", point, nth, ended, want)
 	}
 	// Each of six model calls is made once, and those of the two helpers that were under way in the lost leg once more.
-	if calls := len(rowsOf[journal.Requested](s)); calls < 6 || calls > 8 {
+	if calls := len(rowsOf[journal.ModelCalled](s)); calls < 6 || calls > 8 {
 		t.Errorf("a leg was lost at %s, visit %d: %d model calls, want 6 to 8", point, nth, calls)
 	}
 	return seen.count(point) > nth
@@ -99,7 +99,7 @@ func TestApprovalsWithoutAnEngine(t *testing.T) {
 	} {
 		s := newStage(t, script, nil)
 		s.play("write", map[time.Duration]func(){time.Minute: func() {
-			for _, w := range rowsOf[journal.Wanted](s) {
+			for _, w := range rowsOf[journal.ApprovalRequested](s) {
 				if c.decide {
 					s.decide(w, c.allow, "")
 				}
@@ -145,12 +145,12 @@ func TestACancelWithoutAnEngine(t *testing.T) {
 		s := newStage(t, script, nil)
 		s.play("write", map[time.Duration]func(){time.Minute: func() { s.cancel(task) }})
 		s.says(says...)
-		ended := rowsOf[journal.Finished](s)
-		i := slices.IndexFunc(ended, func(f journal.Finished) bool { return f.Task == "main/1.0.0" })
+		ended := rowsOf[journal.TaskEnded](s)
+		i := slices.IndexFunc(ended, func(f journal.TaskEnded) bool { return f.Task == "main/1.0.0" })
 		if i < 0 || ended[i].Status != chat.StatusCancelled {
 			t.Errorf("cancel of %q: the helper ended %+v", task, ended)
 		}
-		for _, r := range rowsOf[journal.Started](s) {
+		for _, r := range rowsOf[journal.ToolStarted](s) {
 			t.Errorf("cancel of %q: call %s began", task, r.Call)
 		}
 	}
@@ -164,14 +164,14 @@ func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 `
 	var s *stage
 	var seen visits
-	s = newStage(t, script, func(p host.Point, _ journal.Place, task string) {
+	s = newStage(t, script, func(p host.Point, _ journal.Ref, task string) {
 		if p == host.PointModelCall && task != host.Root && seen.count(p) == 1 {
 			s.say("m2", "a yellow one", "")
 		}
 	})
 	s.play("find a bird", nil)
 	s.says("It says: a canary")
-	messages, err := s.log.Transcript(t.Context(), s.place, host.Root, journal.Page{})
+	messages, err := s.log.Transcript(t.Context(), s.ref, host.Root, journal.Page{})
 	s.must(err)
 	var with bool
 	for _, m := range messages {
@@ -193,13 +193,13 @@ func TestALostLegAndAnApproval(t *testing.T) {
 `
 	for nth, lost := 1, true; lost; nth++ {
 		var seen visits
-		s := newStage(t, script, func(p host.Point, _ journal.Place, _ string) {
+		s := newStage(t, script, func(p host.Point, _ journal.Ref, _ string) {
 			if p == host.PointLegAppended && seen.count(p) == nth {
 				panic(errLost{})
 			}
 		})
 		s.play("write", map[time.Duration]func(){time.Minute: func() {
-			for _, w := range rowsOf[journal.Wanted](s) {
+			for _, w := range rowsOf[journal.ApprovalRequested](s) {
 				s.decide(w, true, "")
 			}
 		}})

@@ -42,7 +42,7 @@ func (l *leg) posted(ctx context.Context, effect agent.Effect) ([]journal.Row, e
 // post is an event on its way to another agent. Number is the person's message that it brings, if it does.
 func (l *leg) post(by agent.Effect, to string, e agent.Event, number int64) ([]journal.Row, error) {
 	body, err := agent.MarshalEvent(e)
-	return []journal.Row{journal.Posted{
+	return []journal.Row{journal.MailPosted{
 		ID: l.in.Task + "#" + by.Key(), Topic: TopicTold, To: to, Event: body, Number: number,
 	}}, err
 }
@@ -69,12 +69,12 @@ func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, err
 // undelivered brings a person's words back to the orchestrator, which an agent that has finished did not read.
 func undelivered(from string, number int64, at agent.At) journal.Row {
 	body, _ := agent.MarshalEvent(agent.Undelivered{At: at, Seq: number}) // two numbers
-	return journal.Posted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicTold, To: host.Root, Event: body}
+	return journal.MailPosted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicTold, To: host.Root, Event: body}
 }
 
 // TakenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back to the orchestrator.
-func TakenBack(p journal.Posted, at agent.At) []journal.Row {
-	rows := []journal.Row{journal.Delivered{ID: p.ID}}
+func TakenBack(p journal.MailPosted, at agent.At) []journal.Row {
+	rows := []journal.Row{journal.MailDelivered{ID: p.ID}}
 	if p.Number != 0 && p.To != host.Root {
 		rows = append(rows, undelivered(p.To, p.Number, at))
 	}
@@ -85,12 +85,12 @@ func TakenBack(p journal.Posted, at agent.At) []journal.Row {
 func (l *leg) bring(ctx context.Context, rows []journal.Row) {
 	told := map[string]bool{l.in.Agent: true}
 	for _, row := range rows {
-		p, ok := row.(journal.Posted)
+		p, ok := row.(journal.MailPosted)
 		if !ok {
 			continue
 		}
 		l.unread = l.unread || p.To == l.in.Agent
-		if told[p.To] || l.doors.ring(l.in.Place, p.To) {
+		if told[p.To] || l.listeners.notify(l.in.Ref, p.To) {
 			continue
 		}
 		told[p.To] = true
@@ -98,16 +98,16 @@ func (l *leg) bring(ctx context.Context, rows []journal.Row) {
 		if !l.in.Background && p.ID == endPost(l.in.Task, "", nil).ID {
 			name = SignalEnded // the parent may wait for others too
 		}
-		l.telling.Go(func() { l.tellEngine(ctx, l.in.Place, p.To, name) })
+		l.telling.Go(func() { l.tellEngine(ctx, l.in.Ref, p.To, name) })
 	}
 }
 
 // tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or the agent is gone, a sweep
 // sees to it.
-func (c *Carrier) tellEngine(ctx context.Context, place journal.Place, to string, name Signal) {
+func (c *Carrier) tellEngine(ctx context.Context, ref journal.Ref, to string, name Signal) {
 	ctx, cancel := context.WithTimeout(ctx, TellTimeout)
 	defer cancel()
-	err := Tell(ctx, c.Engine, c.Log, place, to, name)
+	err := Tell(ctx, c.Engine, c.Log, ref, to, name)
 	if err != nil && !errors.Is(err, ErrNoRun) {
 		c.Logger.WarnContext(ctx, "the engine will be told of mail later", "agent", to, "error", err)
 	}
@@ -115,7 +115,7 @@ func (c *Carrier) tellEngine(ctx context.Context, place journal.Place, to string
 
 // endOf is how a task ended, not_found if it has not.
 func (l *leg) endOf(ctx context.Context, task string) (agent.ChildEnded, error) {
-	row, err := find[journal.Finished](ctx, l, journal.Finished{In: journal.In{Task: task}}.Key())
+	row, err := find[journal.TaskEnded](ctx, l, journal.TaskEnded{In: journal.In{Task: task}}.Key())
 	if err != nil {
 		return agent.ChildEnded{}, err
 	}
@@ -131,7 +131,7 @@ func (l *leg) killAll(ctx context.Context) error {
 			continue
 		}
 		l.drop(kill.Key())
-		if f, ok := l.flights[agent.StartChild{Task: kill.Task}.Key()]; ok {
+		if f, ok := l.running[agent.StartChild{Task: kill.Task}.Key()]; ok {
 			f.cancel(errKilled)
 			continue
 		}
@@ -144,7 +144,7 @@ func (l *leg) killAll(ctx context.Context) error {
 
 // endRuns ends the runs of a task and of those below it.
 func (l *leg) endRuns(ctx context.Context, task string) error {
-	tasks, err := l.tasksOf(ctx, l.in.Place)
+	tasks, err := l.tasksOf(ctx, l.in.Ref)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (l *leg) endRuns(ctx context.Context, task string) error {
 			continue
 		}
 		l.point(host.PointKillChild)
-		if err := l.Engine.End(ctx, l.in.Place, t.ID); err != nil && !errors.Is(err, ErrNoRun) {
+		if err := l.Engine.End(ctx, l.in.Ref, t.ID); err != nil && !errors.Is(err, ErrNoRun) {
 			return fmt.Errorf("end the run of %s: %w", t.ID, err)
 		}
 	}

@@ -14,25 +14,25 @@ import (
 
 // receipt holds what a run claims against what is recorded of it.
 func (c *Carrier) receipt(
-	ctx context.Context, whose host.Whose, o agent.Outcome, claims receipt.Claims,
+	ctx context.Context, run host.RunRef, o agent.Outcome, claims receipt.Claims,
 ) (json.RawMessage, error) {
 	var facts receipt.Evidence
 	if o.Failed() || o.ToolCalls > 0 || o.Agents > 0 {
 		var err error
-		if facts, err = c.Evidence(ctx, whose); err != nil {
+		if facts, err = c.Evidence(ctx, run); err != nil {
 			return nil, err
 		}
 	}
 	facts.Calls, facts.Tokens, facts.Duration = o.ToolCalls, o.Subtree.Tokens(), o.Duration
 	body, err := json.Marshal(receipt.Judge(claims, facts))
 	if err != nil {
-		return nil, fmt.Errorf("write the receipt of %s: %w", whose.Task, err)
+		return nil, fmt.Errorf("write the receipt of %s: %w", run.Task, err)
 	}
 	return body, nil
 }
 
 // reportTokens estimates what the end of a task takes in its parent's transcript.
-func reportTokens(row journal.Finished) (int64, error) {
+func reportTokens(row journal.TaskEnded) (int64, error) {
 	n := host.Tokens(row.Summary) + host.Tokens(row.Message)
 	r, err := host.ReceiptIn(row)
 	if r != nil {
@@ -46,7 +46,7 @@ func reportTokens(row journal.Finished) (int64, error) {
 func (l *leg) contradicted(ctx context.Context, args string) int {
 	var facts receipt.Evidence
 	err := l.Patiently(ctx, func() (err error) {
-		facts, err = l.Evidence(ctx, l.in.Whose)
+		facts, err = l.Evidence(ctx, l.in.RunRef)
 		return err
 	})
 	if err != nil {
@@ -58,11 +58,11 @@ func (l *leg) contradicted(ctx context.Context, args string) int {
 
 // contradictions lists them for the model that claims them.
 func (l *leg) contradictions(ctx context.Context, call string) (string, error) {
-	part, err := l.desk.call(ctx, l.in.Agent, call)
+	part, err := l.cache.call(ctx, l.in.Agent, call)
 	if err != nil {
 		return "", err
 	}
-	facts, err := l.Evidence(ctx, l.in.Whose)
+	facts, err := l.Evidence(ctx, l.in.RunRef)
 	if err != nil {
 		return "", err
 	}

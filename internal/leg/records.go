@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// records makes the rows that effects order, in their order. What is written is on the desk at once,
+// records makes the rows that effects order, in their order. What is written is in the cache at once,
 // since later rows of the same step may need it.
 func (l *leg) records(ctx context.Context, effects []agent.Effect) ([]journal.Row, error) {
 	var out []journal.Row
@@ -25,7 +25,7 @@ func (l *leg) records(ctx context.Context, effects []agent.Effect) ([]journal.Ro
 		if err != nil {
 			return nil, fmt.Errorf("write down %s: %w", e.Key(), err)
 		}
-		l.desk.learn(rows)
+		l.cache.learn(rows)
 		out = append(out, rows...)
 	}
 	return out, nil
@@ -46,22 +46,22 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 	case agent.OpenApproval:
 		return l.wanted(ctx, e)
 	case agent.CloseApproval:
-		return []journal.Row{journal.Closed{
+		return []journal.Row{journal.ApprovalClosed{
 			In: in, Call: e.Call, Status: string(e.Status), Scope: string(e.Scope), By: e.By,
 		}}, nil
 	case agent.Grant:
-		wanted, err := find[journal.Wanted](ctx, l, journal.Wanted{In: in, Call: e.Call}.Key())
+		wanted, err := find[journal.ApprovalRequested](ctx, l, journal.ApprovalRequested{In: in, Call: e.Call}.Key())
 		return []journal.Row{journal.Granted{In: in, Call: e.Call, Tool: wanted.Tool, Pattern: wanted.Pattern}}, err
 	case agent.Relay:
-		return []journal.Row{journal.Relayed{In: in, Question: e.Question}}, nil
+		return []journal.Row{journal.QuestionRelayed{In: in, Question: e.Question}}, nil
 	case agent.CloseQuestion:
 		return l.closedQuestion(ctx, e, beside)
 	case agent.Note:
-		return []journal.Row{journal.Noted{
+		return []journal.Row{journal.NoteAdded{
 			In: in, Serial: e.Serial, Note: string(e.Kind), Question: e.Question, Number: e.Seq,
 		}}, nil
 	case agent.Void:
-		return []journal.Row{journal.Voided{In: in, Turn: e.Turn}}, nil
+		return []journal.Row{journal.ReplyVoided{In: in, Turn: e.Turn}}, nil
 	case agent.EndTurn:
 		return []journal.Row{journal.TurnEnded{
 			In: in, Serial: e.Serial, Turn: e.Turn, Status: e.Status, ErrorKind: e.Kind, Reason: e.Reason, By: e.By,
@@ -78,7 +78,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 	var rows []journal.Row
 	for i := range e.Results {
 		call := fmt.Sprintf("%d.%d", e.Turn, i)
-		r, err := l.desk.outcome(ctx, call)
+		r, err := l.cache.outcome(ctx, call)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 	}
 	parts = append(parts, images...)
 	for _, number := range e.Letters {
-		said, err := l.desk.said(ctx, number)
+		said, err := l.cache.said(ctx, number)
 		if err != nil {
 			return nil, err
 		}
@@ -109,14 +109,14 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 		parts = append(parts, chat.Part{Kind: chat.PartText, Text: note})
 	}
 	in := l.in.In()
-	return append(rows, journal.Spoke{In: in, Message: chat.Message{
+	return append(rows, journal.MessageAdded{In: in, Message: chat.Message{
 		ID: messageID(in, "m", e.Serial), Speaker: chat.User, Parts: parts,
 	}, Letters: e.Letters}), nil
 }
 
 // settled is the result of a call that no tool gave.
 func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error) {
-	row := journal.Resulted{In: l.in.In(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
+	row := journal.ToolReturned{In: l.in.In(), Call: e.Call, Status: callKind(e.Status), Text: e.Text, Reason: string(e.Reason)}
 	var taint agent.Taint
 	if e.Edited {
 		args, err := l.given(ctx, e.Call)
@@ -132,7 +132,7 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 			return nil, err
 		}
 	case e.Question != "":
-		answer, err := find[journal.Answered](ctx, l, journal.Answered{Question: e.Question}.Key())
+		answer, err := find[journal.QuestionAnswered](ctx, l, journal.QuestionAnswered{Question: e.Question}.Key())
 		if err != nil {
 			return nil, err
 		}
@@ -146,22 +146,22 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 	case e.Status == agent.CallFailed, e.Status == agent.CallTimedOut:
 		// The worker that was lost may have written down the result first, or the tool what it did until
 		// its time was over; then that one stands.
-		rows, err := l.desk.look(ctx, row.Key())
+		rows, err := l.cache.look(ctx, row.Key())
 		if err != nil {
 			return nil, err
 		}
-		if first, ok := rows[row.Key()].(journal.Resulted); ok {
+		if first, ok := rows[row.Key()].(journal.ToolReturned); ok {
 			row = first
 		} else if e.Unknown {
 			row.Status = journal.CallIndeterminate
 		}
 	case e.Status == agent.CallDenied && (e.Reason == "" || e.Reason == agent.DeniedByPerson):
-		entries, err := l.Log.Find(ctx, l.in.Place, journal.Decided{In: l.in.In(), Call: e.Call}.Key())
+		entries, err := l.Log.Find(ctx, l.in.Ref, journal.ApprovalDecided{In: l.in.In(), Call: e.Call}.Key())
 		if err != nil {
 			return nil, err
 		}
 		for _, entry := range entries {
-			if d, _ := entry.Row.(journal.Decided); d.Reason != "" {
+			if d, _ := entry.Row.(journal.ApprovalDecided); d.Reason != "" {
 				row.Text += " Their reason: " + d.Reason
 			}
 		}
@@ -171,23 +171,23 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 
 // wanted is a call that waits for a person, and what the person may approve with it.
 func (l *leg) wanted(ctx context.Context, e agent.OpenApproval) ([]journal.Row, error) {
-	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	part, err := l.cache.call(ctx, l.in.Agent, e.Call)
 	if err != nil {
 		return nil, err
 	}
-	row := journal.Wanted{
+	row := journal.ApprovalRequested{
 		In: l.in.In(), Call: e.Call, Tool: e.Tool, Hash: e.Hash, Until: e.Until, Show: json.RawMessage(part.Args),
 		Sources: host.SourcesOf(e.Taint),
 	}
 	if e.Pattern == "" && e.Tool != agent.ToolMerge {
 		return []journal.Row{row}, nil
 	}
-	whose := l.in.Whose.Within(&l.course.State)
-	set, err := l.Describing(whose)
+	run := l.in.RunRef.Within(&l.position.State)
+	set, err := l.Describing(run)
 	if err != nil {
 		return nil, err
 	}
-	about := set.About(l.ToolCall(ctx, whose, part))
+	about := set.About(l.ToolCall(ctx, run, part))
 	row.Pattern = about.Pattern
 	if e.Tool == agent.ToolMerge {
 		row.Show, err = mergeShown(part, about)
@@ -197,12 +197,12 @@ func (l *leg) wanted(ctx context.Context, e agent.OpenApproval) ([]journal.Row, 
 
 // enlisted is a child with its first message.
 func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, error) {
-	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	part, err := l.cache.call(ctx, l.in.Agent, e.Call)
 	if err != nil {
 		return nil, err
 	}
-	a := l.desk.given(part, e.Item)
-	mine, err := l.desk.assignment(ctx)
+	a := l.cache.given(part, e.Item)
+	mine, err := l.cache.assignment(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -213,16 +213,16 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 	in := journal.In{Agent: e.Brief.Agent, Task: e.Brief.Task}
 	trigger := mine.Trigger
 	if l.in.Agent == host.Root {
-		trigger = l.course.State.Inbox.Heard
+		trigger = l.position.State.Inbox.Heard
 	}
 	return append([]journal.Row{
-		journal.Assigned{
+		journal.TaskAssigned{
 			In: in, Parent: l.in.Agent, Call: e.Call, Item: e.Item, Trigger: trigger, Depth: e.Brief.Depth,
 			Role: e.Brief.Role, RoleHash: e.Brief.RoleHash, Background: a.Background, Instruction: a.Task,
 			Criteria: a.Criteria, Files: a.Files, MaxIterations: e.Brief.Limits.Iterations,
 			MaxDuration: e.Brief.Limits.Time, Brief: brief,
 		},
-		journal.Spoke{In: in, Message: chat.Message{
+		journal.MessageAdded{In: in, Message: chat.Message{
 			ID: messageID(in, "a", 0), Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: a.Task}},
 		}},
 	}, host.Tainted(in, "", e.Brief.Taint)...), nil
@@ -230,7 +230,7 @@ func (l *leg) enlisted(ctx context.Context, e agent.Enlist) ([]journal.Row, erro
 
 // asked is a question in the agent's words.
 func (l *leg) asked(ctx context.Context, e agent.Ask) ([]journal.Row, error) {
-	part, err := l.desk.call(ctx, l.in.Agent, e.Call)
+	part, err := l.cache.call(ctx, l.in.Agent, e.Call)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (l *leg) asked(ctx context.Context, e agent.Ask) ([]journal.Row, error) {
 		return nil, err
 	}
 	text := strings.TrimSpace(strings.Join(append([]string{args.Question}, args.Questions...), "\n"))
-	return []journal.Row{journal.Asked{
+	return []journal.Row{journal.QuestionAsked{
 		In: l.in.In(), Question: e.Question, Call: e.Call, Text: text, Options: args.Options, Until: e.Until,
 	}}, nil
 }
@@ -252,7 +252,7 @@ func (l *leg) asked(ctx context.Context, e agent.Ask) ([]journal.Row, error) {
 func (l *leg) closedQuestion(
 	ctx context.Context, e agent.CloseQuestion, beside []agent.Effect,
 ) ([]journal.Row, error) {
-	row := journal.Answered{In: l.in.In(), Question: e.Question, By: string(e.By)}
+	row := journal.QuestionAnswered{In: l.in.In(), Question: e.Question, By: string(e.By)}
 	for _, other := range beside {
 		if reply, ok := other.(agent.Reply); ok && reply.Question == e.Question {
 			text, err := l.answer(ctx, reply)
@@ -269,10 +269,10 @@ func (l *leg) closedQuestion(
 func (l *leg) answer(ctx context.Context, r agent.Reply) (string, error) {
 	switch {
 	case r.Earlier != "":
-		earlier, err := find[journal.Answered](ctx, l, journal.Answered{Question: r.Earlier}.Key())
+		earlier, err := find[journal.QuestionAnswered](ctx, l, journal.QuestionAnswered{Question: r.Earlier}.Key())
 		return earlier.Text, err
 	case r.Side != 0:
-		parts, err := l.desk.side(ctx, r.Side)
+		parts, err := l.cache.side(ctx, r.Side)
 		if err != nil {
 			return "", err
 		}
@@ -283,10 +283,10 @@ func (l *leg) answer(ctx context.Context, r agent.Reply) (string, error) {
 		}
 		return "", nil
 	case r.Call != "":
-		part, err := l.desk.call(ctx, l.in.Agent, r.Call)
+		part, err := l.cache.call(ctx, l.in.Agent, r.Call)
 		return replyText(part.Args), err
 	case r.Seq != 0:
-		parts, err := l.desk.said(ctx, r.Seq)
+		parts, err := l.cache.said(ctx, r.Seq)
 		return journal.Words(parts), err
 	}
 	return "", nil

@@ -19,9 +19,9 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 	var keys []string
 	for _, task := range tasks {
 		in := journal.In{Task: task}
-		keys = append(keys, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key(), journal.Patched{In: in}.Key())
+		keys = append(keys, journal.TaskAssigned{In: in}.Key(), journal.TaskEnded{In: in}.Key(), journal.PatchKept{In: in}.Key())
 	}
-	rows, err := l.desk.look(ctx, keys...)
+	rows, err := l.cache.look(ctx, keys...)
 	if err != nil {
 		return "", nil, err
 	}
@@ -29,11 +29,11 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 	var taint agent.Taint
 	for _, task := range tasks {
 		in := journal.In{Task: task}
-		a, _ := rows[journal.Assigned{In: in}.Key()].(journal.Assigned)
+		a, _ := rows[journal.TaskAssigned{In: in}.Key()].(journal.TaskAssigned)
 		r := agent.Report{
 			Task: task, Agent: a.Agent, Role: a.Role, Asked: a.Instruction, Earlier: call != "" && a.Call != call,
 		}
-		if f, ok := rows[journal.Finished{In: in}.Key()].(journal.Finished); ok {
+		if f, ok := rows[journal.TaskEnded{In: in}.Key()].(journal.TaskEnded); ok {
 			r.Outcome = &agent.Outcome{}
 			if err := json.Unmarshal(f.Outcome, r.Outcome); err != nil {
 				return "", nil, fmt.Errorf("read the outcome of %s: %w", task, err)
@@ -62,16 +62,16 @@ func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes in
 // finished is the one end of this task, with the words of its result. Tokens estimates the report.
 func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row, tokens int64, err error) {
 	o := e.Outcome
-	row := journal.Finished{In: l.in.In()}
+	row := journal.TaskEnded{In: l.in.In()}
 	var claims receipt.Claims
 	if o.Call != "" {
-		part, err := l.desk.call(ctx, l.in.Agent, o.Call)
+		part, err := l.cache.call(ctx, l.in.Agent, o.Call)
 		if err != nil {
 			return nil, 0, err
 		}
 		s := submission(part.Args)
 		row.Summary, row.Message, row.Result, row.Files = s.text(), s.Error, json.RawMessage(part.Args), s.files()
-		if !o.Failed() && l.course.State.Brief.Shaped {
+		if !o.Failed() && l.position.State.Brief.Shaped {
 			row.Summary = part.Args
 		}
 		if !o.Failed() {
@@ -79,7 +79,7 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row,
 		}
 	}
 	if o.Turn != 0 {
-		parts, err := l.desk.reply(ctx, l.in.Agent, o.Turn)
+		parts, err := l.cache.reply(ctx, l.in.Agent, o.Turn)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -87,25 +87,25 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row,
 	}
 	switch {
 	case o.Partial != "":
-		part, err := l.desk.call(ctx, l.in.Agent, o.Partial)
+		part, err := l.cache.call(ctx, l.in.Agent, o.Partial)
 		if err != nil {
 			return nil, 0, err
 		}
 		row.Summary = submission(part.Args).text()
 	case o.PartialTurn != 0 && row.Summary == "":
-		parts, err := l.desk.reply(ctx, l.in.Agent, o.PartialTurn)
+		parts, err := l.cache.reply(ctx, l.in.Agent, o.PartialTurn)
 		if err != nil && !host.Refused(err) {
 			return nil, 0, err
 		}
 		row.Summary = journal.Words(parts)
 	}
-	if row.Receipt, err = l.receipt(ctx, l.in.Whose, o, claims); err != nil {
+	if row.Receipt, err = l.receipt(ctx, l.in.RunRef, o, claims); err != nil {
 		return nil, 0, err
 	}
 	if tokens, err = reportTokens(row); err != nil {
 		return nil, 0, err
 	}
-	patched, err := l.Taken(ctx, l.in.Whose, l.course.State.Brief, o.Failed())
+	patched, err := l.PatchRows(ctx, l.in.RunRef, l.position.State.Brief, o.Failed())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -115,44 +115,44 @@ func (l *leg) finished(ctx context.Context, e agent.Finish) (rows []journal.Row,
 
 // endedTask is the end of a child that never ran or did not let go.
 func (l *leg) endedTask(ctx context.Context, e agent.EndTask) ([]journal.Row, error) {
-	child, err := find[journal.Assigned](ctx, l, journal.Assigned{In: journal.In{Task: e.Task}}.Key())
+	child, err := find[journal.TaskAssigned](ctx, l, journal.TaskAssigned{In: journal.In{Task: e.Task}}.Key())
 	if err != nil {
 		return nil, err
 	}
 	if l.tasks == nil { // a step may end a thousand
-		if l.tasks, err = l.tasksOf(ctx, l.in.Place); err != nil {
+		if l.tasks, err = l.tasksOf(ctx, l.in.Ref); err != nil {
 			return nil, err
 		}
 	}
-	whose := l.in.Whose
-	whose.Agent, whose.Task = child.Agent, child.Task
-	return l.closedWith(ctx, whose, e.Outcome, l.tasks)
+	run := l.in.RunRef
+	run.Agent, run.Task = child.Agent, child.Task
+	return l.closedWith(ctx, run, e.Outcome, l.tasks)
 }
 
 // tasksOf is all tasks of a conversation.
-func (c *Carrier) tasksOf(ctx context.Context, place journal.Place) ([]journal.Task, error) {
-	state, err := c.Log.Snapshot(ctx, place)
+func (c *Carrier) tasksOf(ctx context.Context, ref journal.Ref) ([]journal.Task, error) {
+	state, err := c.Log.Snapshot(ctx, ref)
 	if err != nil {
-		return nil, fmt.Errorf("read the tasks of %s: %w", place.Conversation, err)
+		return nil, fmt.Errorf("read the tasks of %s: %w", ref.Conversation, err)
 	}
 	return state.Tasks, nil
 }
 
 // closedTree ends a task and whatever is still open below it: the engine ends those runs together,
 // and none of them can write any more.
-func (c *Carrier) closedTree(ctx context.Context, whose host.Whose, o agent.Outcome) ([]journal.Row, error) {
-	tasks, err := c.tasksOf(ctx, whose.Place)
+func (c *Carrier) closedTree(ctx context.Context, run host.RunRef, o agent.Outcome) ([]journal.Row, error) {
+	tasks, err := c.tasksOf(ctx, run.Ref)
 	if err != nil {
 		return nil, err
 	}
-	return c.closedWith(ctx, whose, o, tasks)
+	return c.closedWith(ctx, run, o, tasks)
 }
 
 // closedWith is closedTree for somebody who has read the tasks of the conversation.
-func (c *Carrier) closedWith(ctx context.Context, whose host.Whose, o agent.Outcome, tasks []journal.Task) ([]journal.Row, error) {
-	end := journal.Finished{In: whose.In(), Message: "The run was ended from outside before it handed in a result."}
+func (c *Carrier) closedWith(ctx context.Context, run host.RunRef, o agent.Outcome, tasks []journal.Task) ([]journal.Row, error) {
+	end := journal.TaskEnded{In: run.In(), Message: "The run was ended from outside before it handed in a result."}
 	var err error
-	if end.Receipt, err = c.receipt(ctx, whose, o, receipt.Claims{}); err != nil {
+	if end.Receipt, err = c.receipt(ctx, run, o, receipt.Claims{}); err != nil {
 		return nil, err
 	}
 	rows, err := closed(end, o)
@@ -160,25 +160,25 @@ func (c *Carrier) closedWith(ctx context.Context, whose host.Whose, o agent.Outc
 		return nil, err
 	}
 	for _, t := range tasks {
-		if !strings.HasPrefix(t.Agent, whose.Agent+"/") || t.Status.Terminal() {
+		if !strings.HasPrefix(t.Agent, run.Agent+"/") || t.Status.Terminal() {
 			continue
 		}
-		below, err := closed(journal.Finished{In: journal.In{Agent: t.Agent, Task: t.ID}}, agent.Outcome{
+		below, err := closed(journal.TaskEnded{In: journal.In{Agent: t.Agent, Task: t.ID}}, agent.Outcome{
 			Status: o.Status, Kind: o.Kind, Reason: o.Reason, By: o.By,
 		})
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, below...)
-		task := whose
+		task := run
 		task.Agent, task.Task = t.Agent, t.ID
-		rows = append(rows, c.Salvaged(ctx, task)...)
+		rows = append(rows, c.LatePatches(ctx, task)...)
 	}
-	return append(rows, c.Salvaged(ctx, whose)...), nil
+	return append(rows, c.LatePatches(ctx, run)...), nil
 }
 
 // closed fills in what the core decided.
-func closed(row journal.Finished, o agent.Outcome) ([]journal.Row, error) {
+func closed(row journal.TaskEnded, o agent.Outcome) ([]journal.Row, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -256,19 +256,19 @@ func detailText(raw json.RawMessage) string {
 
 // closeBooks records the end of a task whose run could not do so: it never started, or somebody ended it from outside. What was
 // recorded before stands.
-func (l *leg) closeBooks(ctx context.Context, whose host.Whose, o agent.Outcome) (agent.ChildEnded, error) {
-	rows, err := l.closedTree(ctx, whose, o)
+func (l *leg) closeBooks(ctx context.Context, run host.RunRef, o agent.Outcome) (agent.ChildEnded, error) {
+	rows, err := l.closedTree(ctx, run, o)
 	if err != nil {
 		return agent.ChildEnded{}, err
 	}
-	if _, err := l.Log.Append(ctx, whose.Place, l.Now(), rows...); err != nil {
+	if _, err := l.Log.Append(ctx, run.Ref, l.Now(), rows...); err != nil {
 		return agent.ChildEnded{}, err
 	}
-	return l.endOf(ctx, whose.Task)
+	return l.endOf(ctx, run.Task)
 }
 
 // childEnded is what a parent is told of the end of a task.
-func childEnded(row journal.Finished, at agent.At) (out agent.ChildEnded, err error) {
+func childEnded(row journal.TaskEnded, at agent.At) (out agent.ChildEnded, err error) {
 	out = agent.ChildEnded{At: at, Task: row.Task}
 	if out.Tokens, err = reportTokens(row); err != nil {
 		return out, err
@@ -276,21 +276,21 @@ func childEnded(row journal.Finished, at agent.At) (out agent.ChildEnded, err er
 	return out, json.Unmarshal(row.Outcome, &out.Outcome)
 }
 
-// Confess records that a run broke. An orchestrator's turn has failed, and what was open below it ends with it; the parent of a
+// RecordBroken records that a run broke. An orchestrator's turn has failed, and what was open below it ends with it; the parent of a
 // sub-agent is told.
-func (c *Carrier) Confess(ctx context.Context, in Confession) error {
+func (c *Carrier) RecordBroken(ctx context.Context, in BrokenRun) error {
 	if in.Parent != "" {
 		return c.sendEnd(ctx, in, lostOutcome())
 	}
 	kind := chat.KindInternal
-	rows, err := c.closedTree(ctx, in.Whose, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
+	rows, err := c.closedTree(ctx, in.RunRef, agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "broken"})
 	if err != nil {
 		return err
 	}
 	rows[0] = journal.TurnEnded{
 		In: in.In(), Serial: brokenSerial + in.N, Status: kind.Status(), ErrorKind: kind, Reason: "broken",
 	}
-	_, err = c.Log.Append(ctx, in.Place, c.Now(), rows...)
+	_, err = c.Log.Append(ctx, in.Ref, c.Now(), rows...)
 	return err
 }
 

@@ -86,7 +86,7 @@ func (s *stage) Start(_ context.Context, in Begin, _ string) error {
 }
 
 // Signal implements Engine.
-func (s *stage) Signal(_ context.Context, _ journal.Place, task string, signal Signal) error {
+func (s *stage) Signal(_ context.Context, _ journal.Ref, task string, signal Signal) error {
 	s.mu.Lock()
 	one := s.of(task)
 	if one == nil {
@@ -104,13 +104,13 @@ func (s *stage) Signal(_ context.Context, _ journal.Place, task string, signal S
 	s.tell()
 	s.mu.Unlock()
 	if signal != SignalCheck {
-		s.carrier.Ring(s.place, one.begin.Agent)
+		s.carrier.Notify(s.ref, one.begin.Agent)
 	}
 	return nil
 }
 
 // End implements Engine.
-func (s *stage) End(_ context.Context, _ journal.Place, task string) error {
+func (s *stage) End(_ context.Context, _ journal.Ref, task string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := s.of(task)
@@ -183,7 +183,7 @@ func (s *stage) startLegs() (working bool) {
 // startLeg has a leg carry a run on; the stage is locked.
 func (s *stage) startLeg(one *run) {
 	in := Input{
-		Whose: one.begin.Whose, Parent: one.begin.Parent, Background: one.begin.Background, Width: one.begin.Width, Time: one.begin.Time,
+		RunRef: one.begin.RunRef, Parent: one.begin.Parent, Background: one.begin.Background, Width: one.begin.Width, Time: one.begin.Time,
 		Mode: one.mode, N: one.last.N, Base: one.last.Base, Check: one.check, Tick: one.tick,
 	}
 	one.began, one.look, one.check, one.tick, one.ended = true, false, false, 0, 0
@@ -218,9 +218,9 @@ func (s *stage) legDone(one *run, in Input, out Result, err error) {
 	case one.over:
 	case err != nil && host.Refused(err):
 		one.over, one.err = true, err
-		confession := Confession{Whose: one.begin.Whose, Parent: one.begin.Parent, Background: one.begin.Background, N: one.last.N}
+		broken := BrokenRun{RunRef: one.begin.RunRef, Parent: one.begin.Parent, Background: one.begin.Background, N: one.last.N}
 		s.mu.Unlock()
-		err := s.carrier.Confess(s.Context(), confession)
+		err := s.carrier.RecordBroken(s.Context(), broken)
 		s.mu.Lock()
 		one.err = errors.Join(one.err, err)
 	case err != nil:

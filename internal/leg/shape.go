@@ -13,7 +13,7 @@ import (
 func (l *leg) output(ctx context.Context, brief agent.Brief) (*host.Output, error) {
 	snapshot := ""
 	err := l.Patiently(ctx, func() (err error) {
-		snapshot, err = l.Text(ctx, l.in.Place, brief.RoleHash)
+		snapshot, err = l.Text(ctx, l.in.Ref, brief.RoleHash)
 		return err
 	})
 	if err != nil {
@@ -36,7 +36,7 @@ func (l *leg) shape(ctx context.Context, brief agent.Brief, args string) (proble
 	}
 	task := ""
 	err = l.Patiently(ctx, func() error {
-		assigned, err := l.desk.assignment(ctx)
+		assigned, err := l.cache.assignment(ctx)
 		task = assigned.Instruction
 		return err
 	})

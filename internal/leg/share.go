@@ -131,10 +131,10 @@ func (*Busy) Error() string {
 	return "the tenant has as many turns under way as one may have here: this one waits"
 }
 
-// takePlace takes a place for the leg, or says when to try again. One that is called back while it waits needs none: it
+// takeSlot takes a place for the leg, or says when to try again. One that is called back while it waits needs none: it
 // begins nothing.
-func (l *leg) takePlace(ctx context.Context) (leave func(), err error) {
-	leave, ok := l.shares.enter(ctx, l.in.Place.Tenant, shareWait)
+func (l *leg) takeSlot(ctx context.Context) (leave func(), err error) {
+	leave, ok := l.shares.enter(ctx, l.in.Ref.Tenant, shareWait)
 	if ok {
 		return leave, nil
 	}
@@ -142,5 +142,5 @@ func (l *leg) takePlace(ctx context.Context) (leave func(), err error) {
 		l.yield = true
 		return func() {}, nil
 	}
-	return nil, &Busy{Later: l.shares.later(l.in.Place.Tenant, l.Now())}
+	return nil, &Busy{Later: l.shares.later(l.in.Ref.Tenant, l.Now())}
 }

@@ -38,32 +38,32 @@ func (l *leg) prepareSide(ctx context.Context, e agent.CallSide) ([]journal.Row,
 		kind = journal.RequestRouting
 	}
 	// The name has no attempt: whoever looks for the answer knows the side turn only.
-	row := journal.Requested{
+	row := journal.ModelCalled{
 		In: l.in.In(), Call: sideCall(e.Side), Type: kind, Model: req.Model, Prompt: prompt,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
 	left := e.HoldCost
 	if !l.cede(left) {
-		left = 0 // the purse refuses the call, and that is on record
+		left = 0 // the budget refuses the call, and that is on record
 	}
-	pays := l.newPurse(e, left)
-	req.Purse, req.Before = pays, l.counted()
-	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
+	pays := l.newCallBudget(e, left)
+	req.Budget, req.Before = pays, l.counted()
+	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) completion {
 		reply, responded, _ := l.generate(ctx, req, row.Call, "")
 		responded = pays.on(responded)
 		responded.Parts = reply.Parts
-		return pays.charge(landing{event: l.sideEnd(e, reply, responded.Usage), rows: []journal.Row{responded}})
+		return pays.charge(completion{event: l.sideEnd(e, reply, responded.Usage), rows: []journal.Row{responded}})
 	}), nil
 }
 
 // sideRequest asks about the transcript as it is, without adding to it.
 func (l *leg) sideRequest(ctx context.Context, e agent.CallSide) (model.Request, error) {
-	brief := l.course.State.Brief
-	script, err := l.script(ctx, brief)
+	brief := l.position.State.Brief
+	script, err := l.prompt(ctx, brief)
 	if err != nil {
 		return model.Request{}, err
 	}
-	messages, err := l.desk.transcript(ctx)
+	messages, err := l.cache.transcript(ctx)
 	if err != nil {
 		return model.Request{}, err
 	}
@@ -108,38 +108,38 @@ func answered(messages []chat.Message) []chat.Message {
 // sideText is what a side turn is about.
 func (l *leg) sideText(ctx context.Context, e agent.CallSide) (string, error) {
 	if e.Kind == agent.SideResolve {
-		open, err := l.inquiries(ctx, []string{e.Question})
+		open, err := l.openQuestions(ctx, []string{e.Question})
 		if err != nil {
 			return "", err
 		}
 		return l.Catalog.Resolution(open[0])
 	}
-	open, err := l.inquiries(ctx, e.Questions)
+	open, err := l.openQuestions(ctx, e.Questions)
 	if err != nil {
 		return "", err
 	}
-	said, err := l.desk.said(ctx, e.Seq)
+	said, err := l.cache.said(ctx, e.Seq)
 	if err != nil {
 		return "", err
 	}
 	return l.Catalog.Routing(journal.Words(said), open)
 }
 
-// inquiries reads open questions, in the order given.
-func (l *leg) inquiries(ctx context.Context, questions []string) ([]host.Inquiry, error) {
+// openQuestions reads open questions, in the order given.
+func (l *leg) openQuestions(ctx context.Context, questions []string) ([]host.OpenQuestion, error) {
 	var keys []string
 	for _, q := range questions {
-		keys = append(keys, journal.Asked{Question: q}.Key(), journal.Assigned{In: journal.In{Task: asker(q)}}.Key())
+		keys = append(keys, journal.QuestionAsked{Question: q}.Key(), journal.TaskAssigned{In: journal.In{Task: asker(q)}}.Key())
 	}
-	rows, err := l.desk.look(ctx, keys...)
+	rows, err := l.cache.look(ctx, keys...)
 	if err != nil {
 		return nil, err
 	}
-	var out []host.Inquiry
+	var out []host.OpenQuestion
 	for _, q := range questions {
-		a, _ := rows[journal.Asked{Question: q}.Key()].(journal.Asked)
-		who, _ := rows[journal.Assigned{In: journal.In{Task: asker(q)}}.Key()].(journal.Assigned)
-		out = append(out, host.Inquiry{ID: q, Role: who.Role, Task: who.Instruction, Text: a.Text, Options: a.Options})
+		a, _ := rows[journal.QuestionAsked{Question: q}.Key()].(journal.QuestionAsked)
+		who, _ := rows[journal.TaskAssigned{In: journal.In{Task: asker(q)}}.Key()].(journal.TaskAssigned)
+		out = append(out, host.OpenQuestion{ID: q, Role: who.Role, Task: who.Instruction, Text: a.Text, Options: a.Options})
 	}
 	return out, nil
 }

@@ -34,7 +34,7 @@ type stage struct {
 	carrier *Carrier
 	log     journal.Log
 	model   *scripted.Model
-	place   journal.Place
+	ref     journal.Ref
 	// window is how much the model takes.
 	window int64
 	// folder is where the files are, and workspace what the agents call it.
@@ -48,7 +48,7 @@ type stage struct {
 // newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
 func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	t.Helper()
-	s := &stage{T: t, log: journaltest.NewMemory(), place: journal.Place{Tenant: "t", Conversation: "c"}, window: 100_000}
+	s := &stage{T: t, log: journaltest.NewMemory(), ref: journal.Ref{Tenant: "t", Conversation: "c"}, window: 100_000}
 	s.carrier = New(Options{
 		Host: host.Options{
 			Log: s.log, Catalog: company{s}, Tools: s.shelf(), Name: "w", Logger: slog.New(slog.DiscardHandler), Now: s.now, Fault: fault,
@@ -108,28 +108,28 @@ func (s *stage) play(message string, later map[time.Duration]func()) {
 func (s *stage) run(message string, later map[time.Duration]func()) error {
 	s.Helper()
 	s.open()
-	s.must(s.Start(s.Context(), Begin{Whose: host.Whose{Place: s.place, Agent: host.Root, Task: host.Root, Workspace: s.workspace}}, "queue"))
+	s.must(s.Start(s.Context(), Begin{RunRef: host.RunRef{Ref: s.ref, Agent: host.Root, Task: host.Root, Workspace: s.workspace}}, "queue"))
 	s.after(0, func() { s.say("m1", message, "") })
 	for when, do := range later {
 		s.after(when, do)
 	}
-	s.after(48*time.Hour, func() { s.post(journal.Posted{ID: TopicClose + ":ann", Topic: TopicClose, To: host.Root}) })
+	s.after(48*time.Hour, func() { s.post(journal.MailPosted{ID: TopicClose + ":ann", Topic: TopicClose, To: host.Root}) })
 	return s.carry()
 }
 
 // open opens the conversation.
 func (s *stage) open() {
 	s.Helper()
-	cast, err := company{s}.Cast(host.Workspace{}, "lead")
+	cast, err := company{s}.ResolveRole(host.Workspace{}, "lead")
 	s.must(err)
 	brief, err := json.Marshal(agent.Brief{
-		Conversation: s.place.Conversation, Agent: host.Root, Task: host.Root, RoleHash: journal.HashOf(cast.Snapshot),
+		Conversation: s.ref.Conversation, Agent: host.Root, Task: host.Root, RoleHash: journal.HashOf(cast.Snapshot),
 		Role: "lead", CanDelegate: true, Delegates: []string{"helper"}, Authority: cast.Spec.Authority, Tools: cast.Spec.Tools,
 		Limits: agent.OrchestratorLimits(), Model: cast.Spec.Model,
 	})
 	s.must(err)
-	s.must(s.log.Keep(s.Context(), s.place, cast.Snapshot))
-	s.record(journal.Opened{By: "ann"}, journal.Assigned{
+	s.must(s.log.Keep(s.Context(), s.ref, cast.Snapshot))
+	s.record(journal.Opened{By: "ann"}, journal.TaskAssigned{
 		In: journal.In{Agent: host.Root, Task: host.Root}, Role: "lead", RoleHash: journal.HashOf(cast.Snapshot), Brief: brief,
 	})
 }
@@ -144,21 +144,21 @@ func (s *stage) opened(words string) {
 // record appends rows.
 func (s *stage) record(rows ...journal.Row) {
 	s.Helper()
-	_, err := s.log.Append(s.Context(), s.place, s.now(), rows...)
+	_, err := s.log.Append(s.Context(), s.ref, s.now(), rows...)
 	s.must(err)
 }
 
 // post records mail with what it brings, and tells whoever carries the agent.
-func (s *stage) post(p journal.Posted, rows ...journal.Row) {
+func (s *stage) post(p journal.MailPosted, rows ...journal.Row) {
 	s.Helper()
 	s.record(append(rows, p)...)
-	_ = Tell(s.Context(), s, s.log, s.place, p.To, SignalLook) // whoever does not run yet looks when it begins
+	_ = Tell(s.Context(), s, s.log, s.ref, p.To, SignalLook) // whoever does not run yet looks when it begins
 }
 
 // say has the person say something, in reply to a question if one is named.
 func (s *stage) say(id, text, question string) {
 	s.Helper()
-	s.post(journal.Posted{ID: TopicSaid + ":" + id, Topic: TopicSaid, To: host.Root}, journal.Said{
+	s.post(journal.MailPosted{ID: TopicSaid + ":" + id, Topic: TopicSaid, To: host.Root}, journal.MessageReceived{
 		ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}, InReplyTo: question,
 	})
 }
@@ -172,9 +172,9 @@ func (s *stage) cancel(task string) {
 }
 
 // decide has the person decide about a call, with other arguments if there are any.
-func (s *stage) decide(w journal.Wanted, allow bool, args string) {
+func (s *stage) decide(w journal.ApprovalRequested, allow bool, args string) {
 	s.Helper()
-	d := journal.Decided{In: w.In, Call: w.Call, Hash: w.Hash, Allow: allow, Scope: string(agent.ScopeOnce), By: "ann", Args: args}
+	d := journal.ApprovalDecided{In: w.In, Call: w.Call, Hash: w.Hash, Allow: allow, Scope: string(agent.ScopeOnce), By: "ann", Args: args}
 	if args != "" {
 		reviewed := s.review(w, args)
 		if reviewed.Problem != "" {
@@ -184,17 +184,17 @@ func (s *stage) decide(w journal.Wanted, allow bool, args string) {
 		d.Edited, err = json.Marshal(reviewed.Call)
 		s.must(err)
 	}
-	s.post(journal.Posted{ID: TopicDecided + ":" + w.Agent + "#" + w.Call, Topic: TopicDecided, To: w.Agent}, d)
+	s.post(journal.MailPosted{ID: TopicDecided + ":" + w.Agent + "#" + w.Call, Topic: TopicDecided, To: w.Agent}, d)
 }
 
 // review has arguments looked at that the person would give a call.
-func (s *stage) review(w journal.Wanted, args string) Verdict {
+func (s *stage) review(w journal.ApprovalRequested, args string) Verdict {
 	s.Helper()
 	edit := journal.HashOf(args)
-	s.record(journal.Proposed{In: w.In, Call: w.Call, Edit: edit, Args: args, By: "ann"})
-	out, err := s.carrier.Review(s.Context(), ReviewInput{Whose: host.Whose{Place: s.place, Agent: w.Agent, Task: w.Task}, Call: w.Call, Edit: edit})
+	s.record(journal.EditProposed{In: w.In, Call: w.Call, Edit: edit, Args: args, By: "ann"})
+	out, err := s.carrier.Review(s.Context(), ReviewInput{RunRef: host.RunRef{Ref: s.ref, Agent: w.Agent, Task: w.Task}, Call: w.Call, Edit: edit})
 	s.must(err)
-	verdict, err := out.Verdict(s.Context(), s.log, s.place)
+	verdict, err := out.Verdict(s.Context(), s.log, s.ref)
 	s.must(err)
 	return verdict
 }
@@ -202,7 +202,7 @@ func (s *stage) review(w journal.Wanted, args string) Verdict {
 // allow has the person allow all that is asked about, with other arguments if there are any.
 func (s *stage) allow(args string) {
 	s.Helper()
-	for _, w := range rowsOf[journal.Wanted](s) {
+	for _, w := range rowsOf[journal.ApprovalRequested](s) {
 		s.decide(w, true, args)
 	}
 }
@@ -210,7 +210,7 @@ func (s *stage) allow(args string) {
 // ends is how a call ended, as often as it did.
 func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
 	s.Helper()
-	for _, r := range rowsOf[journal.Resulted](s) {
+	for _, r := range rowsOf[journal.ToolReturned](s) {
 		if r.Agent == agent && r.Call == call {
 			out = append(out, r.Status)
 		}
@@ -221,7 +221,7 @@ func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
 // says complains if the orchestrator has answered otherwise. Replies that only call tools are no answers.
 func (s *stage) says(want ...string) {
 	s.Helper()
-	messages, err := s.log.Chat(s.Context(), s.place, journal.Page{})
+	messages, err := s.log.Chat(s.Context(), s.ref, journal.Page{})
 	s.must(err)
 	var got []string
 	for _, m := range messages {
@@ -238,7 +238,7 @@ func (s *stage) says(want ...string) {
 func rowsOf[R journal.Row](s *stage) (out []R) {
 	s.Helper()
 	for after := int64(0); ; {
-		page, err := s.log.Entries(s.Context(), s.place, after, journal.PageMaxLimit)
+		page, err := s.log.Entries(s.Context(), s.ref, after, journal.PageMaxLimit)
 		s.must(err)
 		if len(page) == 0 {
 			return out
@@ -287,19 +287,19 @@ func (c company) role(name string) config.Role {
 	return role
 }
 
-func (c company) Cast(_ host.Workspace, name string) (host.Casting, error) {
+func (c company) ResolveRole(_ host.Workspace, name string) (host.ResolvedRole, error) {
 	if !slices.Contains([]string{"lead", "helper"}, name) {
-		return host.Casting{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
+		return host.ResolvedRole{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
 	role := c.role(name)
 	snapshot, err := role.Snapshot()
 	spec := role.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
-	return host.Casting{Spec: spec, Snapshot: string(snapshot)}, err
+	return host.ResolvedRole{Spec: spec, Snapshot: string(snapshot)}, err
 }
 
-func (company) Script(s host.Scene) (host.Script, error) {
-	return host.Script{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
+func (company) Script(s host.PromptInput) (host.Prompt, error) {
+	return host.Prompt{System: []model.Instruction{{Text: "You are " + s.Brief.Role + "."}}}, nil
 }
 
 func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
@@ -318,11 +318,11 @@ func (company) Output(snapshot string) (*host.Output, error) {
 	return &host.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
 }
 
-func (company) Sink(string, []tool.Matter) bool                { return false }
-func (company) Strange(string) bool                            { return false }
-func (company) Compaction([]string) (string, error)            { return "Sum it up.", nil }
-func (company) Resolution(i host.Inquiry) (string, error)      { return "Answer " + i.ID, nil }
-func (company) Routing(string, []host.Inquiry) (string, error) { return "Whose is it?", nil }
+func (company) Sink(string, []tool.Matter) bool                     { return false }
+func (company) Strange(string) bool                                 { return false }
+func (company) Compaction([]string) (string, error)                 { return "Sum it up.", nil }
+func (company) Resolution(i host.OpenQuestion) (string, error)      { return "Answer " + i.ID, nil }
+func (company) Routing(string, []host.OpenQuestion) (string, error) { return "Whose is it?", nil }
 
 // visits counts how often points are come to, from any goroutine.
 type visits struct {

@@ -17,10 +17,10 @@ import (
 // reader is a leg of an orchestrator whose journal has these rows.
 func reader(t *testing.T, rows ...journal.Row) *leg {
 	t.Helper()
-	whose := host.Whose{Place: journal.Place{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root}
-	l := New(Options{Host: host.Options{Log: journaltest.NewMemory(), Catalog: rules{}}}).newLeg(Input{Whose: whose})
-	rows = append([]journal.Row{journal.Opened{By: "ann"}, journal.Assigned{In: whose.In(), Role: "main"}}, rows...)
-	if _, err := l.Log.Append(t.Context(), whose.Place, l.Now(), rows...); err != nil {
+	run := host.RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root}
+	l := New(Options{Host: host.Options{Log: journaltest.NewMemory(), Catalog: rules{}}}).newLeg(Input{RunRef: run})
+	rows = append([]journal.Row{journal.Opened{By: "ann"}, journal.TaskAssigned{In: run.In(), Role: "main"}}, rows...)
+	if _, err := l.Log.Append(t.Context(), run.Ref, l.Now(), rows...); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -47,22 +47,22 @@ var (
 func TestTaintIsOnRecordWithTheText(t *testing.T) {
 	ctx := t.Context()
 	l := reader(t)
-	l.desk.fresh = []chat.Message{{ID: replyMark + "1", Parts: []chat.Part{
+	l.cache.fresh = []chat.Message{{ID: replyMark + "1", Parts: []chat.Part{
 		{Kind: chat.PartToolUse, Call: "1.0", Tool: agent.ToolSpawn, Args: `{"tasks":[{"task":"Do it."}]}`},
 	}}}
 	rows, err := l.enlisted(ctx, agent.Enlist{Call: "1.0", Brief: agent.Brief{Agent: kid.Agent, Task: kid.Task, Depth: 1, Taint: read}})
 	if err != nil || !slices.Equal(readIn(rows, kid.Agent), []journal.Source{web}) {
 		t.Errorf("a task gave %+v, %v", rows, err)
 	}
-	if _, err := l.Log.Append(ctx, l.in.Place, l.Now(), rows...); err != nil {
+	if _, err := l.Log.Append(ctx, l.in.Ref, l.Now(), rows...); err != nil {
 		t.Errorf("a task cannot be recorded: %v", err)
 	}
 
 	for typed, want := range map[bool][]journal.Source{false: {web}, true: nil} {
 		outcome, _ := json.Marshal(agent.Outcome{Status: chat.StatusCompleted, Taint: read, Typed: typed})
 		l := reader(t,
-			journal.Assigned{In: kid, Parent: host.Root, Depth: 1, Role: "researcher"},
-			journal.Finished{In: kid, Status: chat.StatusCompleted, Summary: "It says: send me all.", Outcome: outcome})
+			journal.TaskAssigned{In: kid, Parent: host.Root, Depth: 1, Role: "researcher"},
+			journal.TaskEnded{In: kid, Status: chat.StatusCompleted, Summary: "It says: send me all.", Outcome: outcome})
 		rows, err := l.settled(ctx, agent.Settle{Call: "1.0", Status: agent.CallCompleted, Tasks: []string{kid.Task}, Cap: 1000})
 		if err != nil || !slices.Equal(readIn(rows, host.Root), want) {
 			t.Errorf("a report, typed %t, gave %+v, %v", typed, rows, err)
@@ -92,11 +92,11 @@ func TestWhatAnAgentReadsOfAnother(t *testing.T) {
 	ctx := t.Context()
 	want := agent.Taint{{Kind: agent.SourceAgent, Name: kid.Agent}, {Kind: agent.SourceWeb, Name: "example.com"}}
 	l := reader(t,
-		journal.Assigned{In: kid, Parent: host.Root, Depth: 1, Role: "reader"},
+		journal.TaskAssigned{In: kid, Parent: host.Root, Depth: 1, Role: "reader"},
 		journal.Tainted{In: kid, Sources: []journal.Source{web}},
-		journal.Finished{In: kid, Status: chat.StatusCompleted})
+		journal.TaskEnded{In: kid, Status: chat.StatusCompleted})
 	end := l.RunTool(ctx, host.Permit{
-		Whose: l.in.Whose, Run: agent.RunTool{Call: "1.0", Tool: agent.ToolTranscript}, Part: chat.Part{Args: `{"agent_id":"main/1.0.0"}`},
+		RunRef: l.in.RunRef, Run: agent.RunTool{Call: "1.0", Tool: agent.ToolTranscript}, Part: chat.Part{Args: `{"agent_id":"main/1.0.0"}`},
 	})
 	done, _ := end.Event.(agent.ToolDone)
 	if diff := cmp.Diff(want, done.Taint); diff != "" || done.Result != agent.ToolOK {
@@ -110,7 +110,7 @@ func TestWhatAnAgentReadsOfAnother(t *testing.T) {
 	if got := l.remembered(ctx, []agent.Call{{Tool: "write_file", Writes: true}}); len(got) > 0 {
 		t.Errorf("the orchestrator itself has read %v", got)
 	}
-	if _, err := l.Log.Append(ctx, l.in.Place, l.Now(), host.Tainted(l.in.In(), "1.0", read)...); err != nil {
+	if _, err := l.Log.Append(ctx, l.in.Ref, l.Now(), host.Tainted(l.in.In(), "1.0", read)...); err != nil {
 		t.Fatal(err)
 	}
 	if got := l.remembered(ctx, []agent.Call{{Tool: "write_file", Writes: true}}); !slices.Equal(got, read) {

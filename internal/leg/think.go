@@ -20,7 +20,7 @@ import (
 
 // begin makes the first event of a task out of what its parent wrote down.
 func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
-	t, err := l.desk.assignment(ctx)
+	t, err := l.cache.assignment(ctx)
 	if err != nil {
 		return agent.Begun{}, err
 	}
@@ -32,7 +32,7 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 		e.Brief.Limits.Width, e.Brief.Limits.Time = l.in.Width, l.in.Time
 	}
 	if e.Brief.Resumed {
-		calls, err := l.Log.ModelCalls(ctx, l.in.Place, l.in.Agent, journal.Page{Limit: 1})
+		calls, err := l.Log.ModelCalls(ctx, l.in.Ref, l.in.Agent, journal.Page{Limit: 1})
 		if err != nil {
 			return e, err
 		}
@@ -40,7 +40,7 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 			e.From = c.Turn
 		}
 	}
-	script, err := l.script(ctx, e.Brief)
+	script, err := l.prompt(ctx, e.Brief)
 	if err != nil {
 		return e, err
 	}
@@ -65,18 +65,18 @@ func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) 
 	return sum
 }
 
-// script is what the agent is told before its transcript.
-func (l *leg) script(ctx context.Context, brief agent.Brief) (host.Script, error) {
-	t, err := l.desk.assignment(ctx)
+// prompt is what the agent is told before its transcript.
+func (l *leg) prompt(ctx context.Context, brief agent.Brief) (host.Prompt, error) {
+	t, err := l.cache.assignment(ctx)
 	if err != nil {
-		return host.Script{}, err
+		return host.Prompt{}, err
 	}
-	snapshot, err := l.Text(ctx, l.in.Place, brief.RoleHash)
+	snapshot, err := l.Text(ctx, l.in.Ref, brief.RoleHash)
 	if err != nil {
-		return host.Script{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
+		return host.Prompt{}, fmt.Errorf("read the role of %s: %w", l.in.Task, err)
 	}
-	return l.Catalog.Script(host.Scene{
-		Workspace: l.in.At(), Tree: host.TreeName(l.in.Place, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
+	return l.Catalog.Script(host.PromptInput{
+		Workspace: l.in.At(), Tree: host.TreeName(l.in.Ref, brief.Tree), Snapshot: snapshot, Brief: brief, ParentRole: t.parentRole, Task: t.Instruction,
 		Criteria: t.Criteria, Files: t.Files, Began: t.at,
 	})
 }
@@ -98,17 +98,17 @@ func (l *leg) prepare(ctx context.Context, effect agent.Effect) ([]journal.Row, 
 }
 
 // launch begins a local effect.
-func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.Context) landing) func() {
-	return func() { l.fly(ctx, effect.Key(), effect, run) }
+func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.Context) completion) func() {
+	return func() { l.inBackground(ctx, effect.Key(), effect, run) }
 }
 
-// fly runs something beside the leg, which takes in how it ends.
-func (l *leg) fly(ctx context.Context, key string, effect agent.Effect, run func(context.Context) landing) {
+// inBackground runs something beside the leg, which takes in how it ends.
+func (l *leg) inBackground(ctx context.Context, key string, effect agent.Effect, run func(context.Context) completion) {
 	flying, cancel := context.WithCancelCause(ctx)
-	l.flights[key] = &flight{effect: effect, began: l.Now(), cancel: cancel}
+	l.running[key] = &effectRun{effect: effect, began: l.Now(), cancel: cancel}
 	l.flying.Go(func() {
 		defer cancel(nil)
-		end := landing{err: fmt.Errorf("%s panicked", key)}
+		end := completion{err: fmt.Errorf("%s panicked", key)}
 		defer func() {
 			if p := recover(); p != nil { // the worker has other agents too
 				l.Logger.ErrorContext(ctx, "an effect panicked", "agent", l.in.Agent, "effect", key, "panic", p, "stack", string(debug.Stack()))
@@ -121,7 +121,7 @@ func (l *leg) fly(ctx context.Context, key string, effect agent.Effect, run func
 }
 
 // hand hands something to the leg, if it is still there.
-func (l *leg) hand(ctx context.Context, end landing) {
+func (l *leg) hand(ctx context.Context, end completion) {
 	select {
 	case l.landed <- end:
 	case <-ctx.Done():
@@ -131,8 +131,8 @@ func (l *leg) hand(ctx context.Context, end landing) {
 // end is an effect that is over before it began.
 func (l *leg) end(effect agent.Effect, event agent.Event) func() {
 	return func() {
-		l.flights[effect.Key()] = &flight{effect: effect, cancel: func(error) {}}
-		l.landed <- landing{key: effect.Key(), event: event}
+		l.running[effect.Key()] = &effectRun{effect: effect, cancel: func(error) {}}
+		l.landed <- completion{key: effect.Key(), event: event}
 	}
 }
 
@@ -162,25 +162,25 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 	if err != nil {
 		return nil, nil, err
 	}
-	row := journal.Requested{
+	row := journal.ModelCalled{
 		In: l.in.In(), Call: l.callName(e), Type: l.requestType(e.Kind),
-		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.course.State.Context,
+		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.position.State.Context,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
-	pays := l.newPurse(e, e.HoldCost+l.course.State.Cost.Left())
+	pays := l.newCallBudget(e, e.HoldCost+l.position.State.Cost.Left())
 	if err := l.payLost(ctx, e, row, pays); err != nil {
 		return nil, nil, err
 	}
-	l.pays, req.Purse, req.Before = pays, pays, l.counted()
-	brief := l.course.State.Brief
-	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) landing {
+	l.pays, req.Budget, req.Before = pays, pays, l.counted()
+	brief := l.position.State.Brief
+	return []journal.Row{row}, l.launch(ctx, e, func(ctx context.Context) completion {
 		reply, responded, failure := l.generate(ctx, req, row.Call, replyMark+strconv.Itoa(e.Turn))
 		responded = pays.on(responded)
 		if failure != nil {
 			failed := failed
 			failed.At, failed.Kind, failed.Usage = l.At(), failure.Kind, responded.Usage
 			failed.RetryAfter, failed.Waited = failure.RetryAfter.Milliseconds(), failure.Waited.Milliseconds()
-			return pays.charge(landing{event: failed, rows: []journal.Row{responded}})
+			return pays.charge(completion{event: failed, rows: []journal.Row{responded}})
 		}
 		if e.Kind == agent.TurnCompact {
 			return pays.charge(l.compacted(ctx, e, brief, req, reply, responded))
@@ -194,7 +194,7 @@ func (l *leg) requestType(kind agent.TurnKind) journal.RequestType {
 	switch {
 	case kind == agent.TurnCompact:
 		return journal.RequestCompaction
-	case l.course.State.Progress.Iterations == 0:
+	case l.position.State.Progress.Iterations == 0:
 		return journal.RequestPrompt
 	default:
 		return journal.RequestContinuation
@@ -203,12 +203,12 @@ func (l *leg) requestType(kind agent.TurnKind) journal.RequestType {
 
 // request is everything that the model is sent.
 func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, error) {
-	brief := l.course.State.Brief
-	script, err := l.script(ctx, brief)
+	brief := l.position.State.Brief
+	script, err := l.prompt(ctx, brief)
 	if err != nil {
 		return model.Request{}, err
 	}
-	messages, err := l.desk.transcript(ctx)
+	messages, err := l.cache.transcript(ctx)
 	if err != nil {
 		return model.Request{}, err
 	}
@@ -222,7 +222,7 @@ func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, er
 			ID: "ask", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
 		})
 	}
-	offered, err := l.offer(ctx, brief, agent.Offer(l.course.State, e.Kind))
+	offered, err := l.offer(ctx, brief, agent.Offer(l.position.State, e.Kind))
 	if err != nil {
 		return model.Request{}, err
 	}
@@ -236,7 +236,7 @@ func (l *leg) request(ctx context.Context, e agent.CallModel) (model.Request, er
 
 func (l *leg) caller() model.Caller {
 	return model.Caller{
-		Tenant: l.in.Place.Tenant, Conversation: l.in.Place.Conversation, Agent: l.in.Agent,
+		Tenant: l.in.Ref.Tenant, Conversation: l.in.Ref.Conversation, Agent: l.in.Agent,
 		Background: l.in.Agent != host.Root,
 	}
 }
@@ -247,32 +247,32 @@ func (l *leg) keepPrompt(ctx context.Context, req model.Request) (string, error)
 	for _, s := range req.System {
 		texts = append(texts, s.Text)
 	}
-	return l.Keep(ctx, l.in.Place, strings.Join(texts, "\n\n"))
+	return l.Keep(ctx, l.in.Ref, strings.Join(texts, "\n\n"))
 }
 
 // generate makes a model call and says what it used. Deltas go out while it runs.
 func (l *leg) generate(
 	ctx context.Context, req model.Request, call, message string,
-) (model.Reply, journal.Responded, *model.Error) {
+) (model.Reply, journal.ModelReplied, *model.Error) {
 	began := l.Now()
 	var told func(model.Delta)
 	if message != "" {
 		feed, take := live.NewFeed(l.Live, live.Delta{
-			Topic: topic(l.in.Place), Agent: l.in.Agent, Message: message, Began: began.UnixNano(),
+			Topic: topic(l.in.Ref), Agent: l.in.Agent, Message: message, Began: began.UnixNano(),
 		}), 0
 		told = func(d model.Delta) {
-			if d.Take > take {
-				take = d.Take
+			if d.Attempt > take {
+				take = d.Attempt
 				feed.Restart(l.Now().UnixNano())
 			}
 			feed.Write(d.Part, d.Kind, d.Tool, d.Text)
 		}
 	}
 	l.point(host.PointModelCall)
-	ctx, ended := l.Observer.Model(ctx, l.in.Whose, req)
+	ctx, ended := l.Observer.Model(ctx, l.in.RunRef, req)
 	reply, err := l.Models.Generate(ctx, req, told)
 	l.point(host.PointModelCalled)
-	row := journal.Responded{In: l.in.In(), Call: call, Duration: l.Now().Sub(began).Milliseconds()}
+	row := journal.ModelReplied{In: l.in.In(), Call: call, Duration: l.Now().Sub(began).Milliseconds()}
 	if err == nil {
 		row.Status, row.Stop, row.Model, row.Provider = chat.StatusCompleted, string(reply.Stop), reply.Name, reply.ID
 		row.First, row.Waited = reply.First.Milliseconds(), reply.Waited.Milliseconds()
@@ -317,8 +317,8 @@ func total(u chat.Usage, unmetered bool, tries []model.Try) (chat.Usage, bool) {
 
 // replied is a reply with its calls, as the core is told of it.
 func (l *leg) replied(
-	ctx context.Context, e agent.CallModel, brief agent.Brief, reply model.Reply, responded journal.Responded,
-) landing {
+	ctx context.Context, e agent.CallModel, brief agent.Brief, reply model.Reply, responded journal.ModelReplied,
+) completion {
 	event := agent.Replied{
 		Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage,
 		Text: strings.TrimSpace(journal.Words(reply.Parts)) != "",
@@ -335,20 +335,20 @@ func (l *leg) replied(
 	event.At = l.At()
 	rows := []journal.Row{responded}
 	if event.Text || len(event.Calls) > 0 {
-		rows = append(rows, journal.Spoke{In: l.in.In(), Turn: e.Turn, Message: chat.Message{
+		rows = append(rows, journal.MessageAdded{In: l.in.In(), Turn: e.Turn, Message: chat.Message{
 			ID: replyMark + strconv.Itoa(e.Turn), Speaker: chat.Assistant, Parts: reply.Parts,
 		}})
 	}
-	return landing{event: event, rows: rows}
+	return completion{event: event, rows: rows}
 }
 
 // compacted is a transcript that begins anew with notes on what was before.
 func (l *leg) compacted(
-	ctx context.Context, e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.Responded,
-) landing {
+	ctx context.Context, e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.ModelReplied,
+) completion {
 	notes := strings.TrimSpace(journal.Words(reply.Parts))
 	if notes == "" {
-		return landing{event: agent.ModelFailed{
+		return completion{event: agent.ModelFailed{
 			At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Kind: chat.KindServerError, Usage: responded.Usage,
 		}, rows: []journal.Row{responded}}
 	}
@@ -356,11 +356,11 @@ func (l *leg) compacted(
 	for _, s := range req.System {
 		size += host.Tokens(s.Text)
 	}
-	return landing{
+	return completion{
 		event: agent.Compacted{
 			At: l.At(), Turn: e.Turn, Attempt: e.Attempt, Waited: responded.Waited, Usage: responded.Usage, Context: size,
 		},
-		rows: []journal.Row{responded, journal.Spoke{In: l.in.In(), Message: chat.Message{
+		rows: []journal.Row{responded, journal.MessageAdded{In: l.in.In(), Message: chat.Message{
 			ID: compactMark + strconv.Itoa(e.Turn), Speaker: chat.User,
 			Parts: []chat.Part{{Kind: chat.PartText, Text: "Your notes on everything before this point:\n\n" + notes}},
 		}}},

@@ -14,13 +14,13 @@ import (
 
 // clearTree takes the tree of a task away whose patch is on record.
 func (l *leg) clearTree(ctx context.Context) {
-	brief := l.course.State.Brief
-	if l.course.State.Phase != agent.Done || !brief.Isolated() || l.Trees == nil {
+	brief := l.position.State.Brief
+	if l.position.State.Phase != agent.Done || !brief.Isolated() || l.Worktrees == nil {
 		return
 	}
-	row, err := find[journal.Patched](ctx, l, journal.Patched{In: l.in.In()}.Key())
+	row, err := find[journal.PatchKept](ctx, l, journal.PatchKept{In: l.in.In()}.Key())
 	if err == nil && row.Problem == "" {
-		err = l.Trees.Remove(ctx, l.in.At(), host.TreeName(l.in.Place, brief.Tree))
+		err = l.Worktrees.Remove(ctx, l.in.At(), host.TreeName(l.in.Ref, brief.Tree))
 	}
 	if err != nil {
 		l.Logger.WarnContext(ctx, "a tree is left", "agent", l.in.Agent, "error", err)
@@ -44,8 +44,8 @@ func mergeShown(part chat.Part, about tool.About) (json.RawMessage, error) {
 }
 
 // patchOf is the patch of a task among rows, nil if it had no tree of its own.
-func patchOf(a journal.Assigned, rows map[string]journal.Row) (*agent.PatchReport, error) {
-	if row, ok := rows[journal.Patched{In: journal.In{Task: a.Task}}.Key()].(journal.Patched); ok {
+func patchOf(a journal.TaskAssigned, rows map[string]journal.Row) (*agent.PatchReport, error) {
+	if row, ok := rows[journal.PatchKept{In: journal.In{Task: a.Task}}.Key()].(journal.PatchKept); ok {
 		return patchReport(&row), nil
 	}
 	var brief agent.Brief
@@ -62,7 +62,7 @@ func patchOf(a journal.Assigned, rows map[string]journal.Row) (*agent.PatchRepor
 }
 
 // patchReport is what a parent's model is told of it; the row is nil if it was not taken yet.
-func patchReport(row *journal.Patched) *agent.PatchReport {
+func patchReport(row *journal.PatchKept) *agent.PatchReport {
 	if row == nil {
 		return &agent.PatchReport{
 			Files: []agent.PatchFile{}, Note: "the changes are still in the sub-agent's own tree: " + agent.ToolMerge + " with its task_id takes them from there",

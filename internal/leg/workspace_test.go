@@ -14,9 +14,9 @@ import (
 // Covers: P22.
 func TestAWorkerKnowsItsTenants(t *testing.T) {
 	h := New(Options{Host: host.Options{Serves: func(at host.Workspace) bool { return at == host.Workspace{Tenant: "acme", Name: "shop"} }}})
-	forged := host.Whose{Place: journal.Place{Tenant: "mallory", Conversation: "c"}, Agent: host.Root, Task: host.Root, Workspace: "shop"}
-	_, carried := h.Leg(t.Context(), Input{Whose: forged}, Watch{Called: t.Context(), Gone: t.Context()})
-	_, review := h.Review(t.Context(), ReviewInput{Whose: forged, Call: "c1"})
+	forged := host.RunRef{Ref: journal.Ref{Tenant: "mallory", Conversation: "c"}, Agent: host.Root, Task: host.Root, Workspace: "shop"}
+	_, carried := h.Leg(t.Context(), Input{RunRef: forged}, Watch{Called: t.Context(), Gone: t.Context()})
+	_, review := h.Review(t.Context(), ReviewInput{RunRef: forged, Call: "c1"})
 	for name, err := range map[string]error{"leg": carried, "review": review} {
 		if !host.Refused(err) || !strings.Contains(err.Error(), "does not serve the workspace mallory/shop") {
 			t.Errorf("%s: %v", name, err)

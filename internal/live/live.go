@@ -27,8 +27,8 @@ import (
 type Bus interface {
 	// Publish sends a delta on its way. It never blocks.
 	Publish(Delta)
-	// Poke tells the readers of a conversation how far its rows go. It never blocks.
-	Poke(Poke)
+	// Announce tells the readers of a conversation how far its rows go. It never blocks.
+	Announce(Appended)
 	// Subscribe starts reading a conversation. What is published after it returned is delivered;
 	// what was published before is not.
 	Subscribe(context.Context, Topic) (*Reader, error)
@@ -69,9 +69,9 @@ type Delta struct {
 	Text   string `json:"text,omitempty"`
 }
 
-// Poke says that the rows of a conversation go up to a sequence number; zero says that the
+// Appended says that the rows of a conversation go up to a sequence number; zero says that the
 // conversation was erased.
-type Poke struct {
+type Appended struct {
 	Topic `json:"-"`
 	Seq   int64 `json:"seq"`
 }
@@ -79,9 +79,9 @@ type Poke struct {
 // Resync says that notices may have been missed. The reader looks into the journal.
 type Resync struct{}
 
-func (Delta) notice()  {}
-func (Poke) notice()   {}
-func (Resync) notice() {}
+func (Delta) notice()    {}
+func (Appended) notice() {}
+func (Resync) notice()   {}
 
 // Counts says what became of notices. A host turns it into metrics.
 type Counts struct {

@@ -27,8 +27,8 @@ func (l *Local) Publish(d Delta) {
 	l.hub.Send(d.Topic, d)
 }
 
-// Poke implements Bus.
-func (l *Local) Poke(p Poke) {
+// Announce implements Bus.
+func (l *Local) Announce(p Appended) {
 	if p.Check() != nil {
 		l.refused.Add(1)
 		return

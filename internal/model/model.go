@@ -48,10 +48,10 @@ type Request struct {
 	Idle time.Duration
 	// Caller is on whose behalf the request is made. Providers are not told.
 	Caller Caller
-	// Before is what a provider counted of its beginning, nil if nobody did, and Purse pays for it, nil if it may cost
+	// Before is what a provider counted of its beginning, nil if nobody did, and Budget pays for it, nil if it may cost
 	// anything. Neither is sent.
 	Before *Counted
-	Purse  Purse
+	Budget Budget
 }
 
 // Caller is on whose behalf a request is made.
@@ -106,9 +106,9 @@ type Delta struct {
 	// Tool is set with the first delta of a tool_use.
 	Tool string `json:"tool,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Take counts, from zero, how often the reply was begun again within one call. A delta with a
+	// Attempt counts, from zero, how often the reply was begun again within one call. A delta with a
 	// higher one says that whatever was told before it counts for nothing.
-	Take int `json:"take,omitempty"`
+	Attempt int `json:"take,omitempty"`
 }
 
 // Reply is a complete answer of a model.

@@ -22,12 +22,12 @@ func NewPriced(client Client, provider string, prices *Prices) *Priced {
 	return &Priced{client: client, provider: provider, prices: prices}
 }
 
-// Generate implements Client. Before a request is sent, its purse has what it may cost at most; when it has ended, the
-// purse gets back what it is known not to have cost.
+// Generate implements Client. Before a request is sent, its budget has what it may cost at most; when it has ended, the
+// budget gets back what it is known not to have cost.
 func (p *Priced) Generate(ctx context.Context, req Request, told func(Delta)) (Reply, error) {
 	most := p.most(req, req.Most(p.provider+"/"+req.Model))
-	if req.Purse != nil {
-		if end := req.Purse.Take(ctx, most); end != nil {
+	if req.Budget != nil {
+		if end := req.Budget.Take(ctx, most); end != nil {
 			return Reply{}, end
 		}
 	}
@@ -63,10 +63,10 @@ func (p *Priced) most(req Request, input int64) int64 {
 	return max(plain, written)
 }
 
-// settle gives a purse what a sending did not cost.
+// settle gives a budget what a sending did not cost.
 func (p *Priced) settle(req Request, most, cost int64) {
-	if req.Purse != nil {
-		req.Purse.Return(most - cost)
+	if req.Budget != nil {
+		req.Budget.Return(most - cost)
 	}
 }
 

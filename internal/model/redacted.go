@@ -73,8 +73,8 @@ type redactedStream struct {
 }
 
 func (s *redactedStream) take(d Delta) {
-	if d.Take > s.begun {
-		s.begun, s.held = d.Take, map[int]Delta{}
+	if d.Attempt > s.begun {
+		s.begun, s.held = d.Attempt, map[int]Delta{}
 	}
 	text := s.by.Redact(s.held[d.Part].Text + d.Text)
 	n := s.by.Held(text)

@@ -76,7 +76,7 @@ func TestRedactedDeltas(t *testing.T) {
 	text := func(part int, text string) model.Delta {
 		return model.Delta{Part: part, Kind: chat.PartText, Text: text}
 	}
-	again := func(d model.Delta) model.Delta { d.Take = 1; return d }
+	again := func(d model.Delta) model.Delta { d.Attempt = 1; return d }
 	var got []model.Delta
 	_, err := model.NewRedacted(parrot{deltas: []model.Delta{
 		text(0, "say ope"), text(0, "n-s"),

@@ -59,16 +59,16 @@ type RouterOptions struct {
 	Clients map[string]Client
 	// Tiers are what the tiers stand for: the first of a list, then its stand-ins in order.
 	Tiers map[Tier][]Route
-	// Standins are what to ask when a model that was named cannot answer, in order. The stand-ins
+	// Fallbacks are what to ask when a model that was named cannot answer, in order. The stand-ins
 	// of a stand-in are not looked up.
-	Standins map[Route][]Route
+	Fallbacks map[Route][]Route
 	// TextOnly are the models that take no images. They are told that there was one.
 	TextOnly map[Route]bool
 }
 
 // Router is a Client whose requests name a tier or provider/model, and go to the provider that has
 // it. Where there are stand-ins it asks the next one after an error that says nothing about the
-// request: rate_limit, once the governor has given up, server_error and network. Other errors would
+// request: rate_limit, once the rate limiter has given up, server_error and network. Other errors would
 // be the same elsewhere, or must be seen: with a key that is refused, asking somebody else would
 // hide the fault and bill another account. When context_exhausted the core makes the transcript
 // shorter.
@@ -88,8 +88,8 @@ func NewRouter(options RouterOptions) (*Router, error) {
 		}
 		all = append(all, routes...)
 	}
-	for named, standins := range options.Standins {
-		all = append(append(all, named), standins...)
+	for named, fallbacks := range options.Fallbacks {
+		all = append(append(all, named), fallbacks...)
 	}
 	for _, route := range all {
 		if route.Model == "" || options.Clients[route.Provider] == nil {
@@ -122,7 +122,7 @@ func (r *Router) Resolve(name string) ([]Route, error) {
 			Message: fmt.Sprintf("no provider is called %q", route.Provider),
 		}
 	}
-	return unique(append([]Route{route}, r.options.Standins[route]...)), nil
+	return unique(append([]Route{route}, r.options.Fallbacks[route]...)), nil
 }
 
 func unique(routes []Route) []Route {
@@ -141,7 +141,7 @@ func (r *Router) Generate(ctx context.Context, req Request, told func(Delta)) (R
 	if err != nil {
 		return Reply{}, &Error{Kind: chat.KindInvalidRequest, Message: err.Error(), Cause: err}
 	}
-	out := takes{told: told}
+	out := attempts{told: told}
 	var failures failures
 	for i, route := range routes {
 		reply, err := r.options.Clients[route.Provider].Generate(ctx, r.addressed(req, route), out.tell)

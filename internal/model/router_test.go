@@ -22,9 +22,9 @@ var (
 func newRouter(t *testing.T, clients map[string]model.Client) *model.Router {
 	t.Helper()
 	r, err := model.NewRouter(model.RouterOptions{
-		Clients:  clients,
-		Tiers:    map[model.Tier][]model.Route{model.TierFast: {gpt}, model.TierStrong: {claude, gpt, llama}},
-		Standins: map[model.Route][]model.Route{claude: {gpt, claude, gpt}},
+		Clients:   clients,
+		Tiers:     map[model.Tier][]model.Route{model.TierFast: {gpt}, model.TierStrong: {claude, gpt, llama}},
+		Fallbacks: map[model.Route][]model.Route{claude: {gpt, claude, gpt}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +72,9 @@ func TestRouterSettings(t *testing.T) {
 	for name, options := range map[string]model.RouterOptions{
 		"tier of a provider that is not there": {Tiers: map[model.Tier][]model.Route{model.TierFast: {gpt, claude}}},
 		"tier without a model":                 {Tiers: map[model.Tier][]model.Route{model.TierFast: {}}},
-		"stand-in that is not there":           {Standins: map[model.Route][]model.Route{gpt: {claude}}},
-		"stand-in for nobody":                  {Standins: map[model.Route][]model.Route{claude: {gpt}}},
-		"route without a model":                {Standins: map[model.Route][]model.Route{gpt: {{Provider: "openai"}}}},
+		"stand-in that is not there":           {Fallbacks: map[model.Route][]model.Route{gpt: {claude}}},
+		"stand-in for nobody":                  {Fallbacks: map[model.Route][]model.Route{claude: {gpt}}},
+		"route without a model":                {Fallbacks: map[model.Route][]model.Route{gpt: {{Provider: "openai"}}}},
 	} {
 		options.Clients = clients
 		if _, err := model.NewRouter(options); err == nil {
@@ -92,9 +92,9 @@ func TestInherited(t *testing.T) {
 }
 
 // Which failures are answered by a stand-in, what is told of that, and who answered in the end.
-func TestStandins(t *testing.T) {
+func TestFallbacks(t *testing.T) {
 	text := func(text string, take int) model.Delta {
-		return model.Delta{Kind: chat.PartText, Text: text, Take: take}
+		return model.Delta{Kind: chat.PartText, Text: text, Attempt: take}
 	}
 	used := func(output int64) chat.Usage { return chat.Usage{Input: 10, Output: output} }
 	for _, test := range []struct {
@@ -173,13 +173,13 @@ func TestStandins(t *testing.T) {
 	}
 }
 
-// The parts as an app puts them together: router, governor, prices, provider.
+// The parts as an app puts them together: router, rate limiter, prices, provider.
 func TestChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := prices(t, model.PriceOptions{})
 		govern := func(name string, p *provider) model.Client {
 			priced := model.NewPriced(p, name, table)
-			return model.NewGovernor(priced, model.GovernorOptions{Attempts: 2, Chance: seeded()})
+			return model.NewRateLimiter(priced, model.RateLimiterOptions{Attempts: 2, Chance: seeded()})
 		}
 		r := newRouter(t, map[string]model.Client{
 			"anthropic":  govern("anthropic", says(t, "tell a\nrate_limit", "tell a\nrate_limit")),
@@ -188,7 +188,7 @@ func TestChain(t *testing.T) {
 		})
 		var takes []int
 		reply, err := r.Generate(t.Context(), model.Request{Model: "strong"},
-			func(d model.Delta) { takes = append(takes, d.Take) })
+			func(d model.Delta) { takes = append(takes, d.Attempt) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,10 +225,10 @@ func TestChainWaits(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				options := model.GovernorOptions{Attempts: 2, Chance: seeded()}
+				options := model.RateLimiterOptions{Attempts: 2, Chance: seeded()}
 				r := newRouter(t, map[string]model.Client{
-					"anthropic":  model.NewGovernor(says(t, "rate_limit", "rate_limit"), options),
-					"openai":     model.NewGovernor(says(t, test.then...), options),
+					"anthropic":  model.NewRateLimiter(says(t, "rate_limit", "rate_limit"), options),
+					"openai":     model.NewRateLimiter(says(t, test.then...), options),
 					"openrouter": &provider{},
 				})
 				began := time.Now()

@@ -33,10 +33,10 @@ type Holder struct {
 	Deleting bool
 }
 
-// Doors finds out whose a credential is. One that is unknown, expired or revoked, or whose holder is
+// Credentials finds out whose a credential is. One that is unknown, expired or revoked, or whose holder is
 // no member any more, is not_found. Nothing is remembered between two requests: what is changed
 // counts for the next one.
-type Doors interface {
+type Credentials interface {
 	Session(ctx context.Context, c Credential, at time.Time) (Holder, error)
 	Key(ctx context.Context, c Credential, at time.Time) (Holder, error)
 	// Changes grows whenever somebody may have lost what they had.
@@ -188,7 +188,7 @@ type Deletions interface {
 
 // Store keeps all of it.
 type Store interface {
-	Doors
+	Credentials
 	Logins
 	Tenants
 	Members

@@ -28,15 +28,15 @@ type Update struct {
 // Follow sends what is recorded in a conversation after a sequence number until ctx ends, and drafts
 // of the orchestrator's replies where the bus brings them. The journal is the truth; notices only
 // say when to look.
-func Follow(ctx context.Context, log journal.Reader, bus live.Bus, place journal.Place, after int64) <-chan Update {
-	return FollowEvery(ctx, log, bus, place, after, pollEvery)
+func Follow(ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64) <-chan Update {
+	return FollowEvery(ctx, log, bus, ref, after, pollEvery)
 }
 
 // FollowEvery is Follow for whoever is told of every append and need not look often by themselves.
 func FollowEvery(
-	ctx context.Context, log journal.Reader, bus live.Bus, place journal.Place, after int64, poll time.Duration,
+	ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64, poll time.Duration,
 ) <-chan Update {
-	f := &follower{log: log, bus: bus, place: place, after: after, poll: poll, out: make(chan Update)}
+	f := &follower{log: log, bus: bus, ref: ref, after: after, poll: poll, out: make(chan Update)}
 	go f.run(ctx)
 	return f.out
 }
@@ -44,7 +44,7 @@ func FollowEvery(
 type follower struct {
 	log   journal.Reader
 	bus   live.Bus
-	place journal.Place
+	ref   journal.Ref
 	after int64
 	poll  time.Duration
 	out   chan Update
@@ -57,7 +57,7 @@ func (f *follower) run(ctx context.Context) {
 	poll := time.NewTicker(f.poll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
-		reader, err := f.bus.Subscribe(ctx, live.Topic(f.place))
+		reader, err := f.bus.Subscribe(ctx, live.Topic(f.ref))
 		if err != nil {
 			f.send(ctx, Update{Err: err})
 			reader = nil
@@ -96,7 +96,7 @@ func (f *follower) read(ctx context.Context, reader *live.Reader, poll <-chan ti
 
 func (f *follower) notice(ctx context.Context, notice live.Notice) {
 	switch n := notice.(type) {
-	case live.Poke:
+	case live.Appended:
 		if n.Seq > f.after {
 			f.catchUp(ctx)
 		}
@@ -112,7 +112,7 @@ func (f *follower) notice(ctx context.Context, notice live.Notice) {
 // catchUp reads all that is recorded.
 func (f *follower) catchUp(ctx context.Context) {
 	for ctx.Err() == nil {
-		entries, err := f.log.Entries(ctx, f.place, f.after, pageSize)
+		entries, err := f.log.Entries(ctx, f.ref, f.after, pageSize)
 		if err != nil {
 			if ctx.Err() == nil {
 				f.send(ctx, Update{Err: err})

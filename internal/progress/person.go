@@ -34,7 +34,7 @@ func Because(sources []journal.Source) string {
 // person folds what is asked of a person, and its end.
 func (t *Tree) person(row journal.Row) []Event {
 	switch r := row.(type) {
-	case journal.Asked:
+	case journal.QuestionAsked:
 		a := t.agent(r.Agent)
 		a.Doing = "asks: " + r.Text
 		t.asked[r.Question] = Pending{
@@ -43,7 +43,7 @@ func (t *Tree) person(row journal.Row) []Event {
 		return []Event{{
 			Type: QuestionAsked, Agent: r.Agent, Role: a.Role, Question: r.Question, Text: r.Text, Options: r.Options,
 		}}
-	case journal.Relayed:
+	case journal.QuestionRelayed:
 		asked := t.asked[r.Question]
 		asked.Question = r.Question
 		t.pending = append(t.pending, asked)
@@ -51,7 +51,7 @@ func (t *Tree) person(row journal.Row) []Event {
 			Type: QuestionRelayed, Agent: asked.Agent, Role: asked.Role, Question: r.Question, Text: asked.Text,
 			Options: asked.Options,
 		}}
-	case journal.Answered:
+	case journal.QuestionAnswered:
 		asked := t.asked[r.Question]
 		delete(t.asked, r.Question)
 		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool { return p.Question == r.Question })
@@ -64,7 +64,7 @@ func (t *Tree) person(row journal.Row) []Event {
 		return []Event{{
 			Type: QuestionAnswered, Agent: asked.Agent, Role: asked.Role, Question: r.Question, Text: r.Text, By: r.By,
 		}}
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		a := t.agent(r.Agent)
 		show := Literal(r.Show)
 		a.Doing = "wants approval of " + Brief(r.Tool, show)
@@ -73,7 +73,7 @@ func (t *Tree) person(row journal.Row) []Event {
 			Pattern: r.Pattern, Sources: r.Sources,
 		})
 		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: json.RawMessage(show)}}
-	case journal.Closed:
+	case journal.ApprovalClosed:
 		a := t.agent(r.Agent)
 		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool {
 			return p.Question == "" && p.Agent == r.Agent && p.Call == r.Call

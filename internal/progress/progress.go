@@ -175,39 +175,39 @@ func (t *Tree) Apply(e journal.Entry) []Event {
 
 func (t *Tree) fold(e journal.Entry) []Event {
 	switch r := e.Row.(type) {
-	case journal.Said:
+	case journal.MessageReceived:
 		if r.ID == t.message {
 			t.parts, t.number = r.Parts, e.Number
 		}
 		return []Event{{Type: MessageReceived, Text: journal.Words(r.Parts), By: r.By, Question: r.InReplyTo}}
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		return t.assigned(e.At, r)
-	case journal.Moved:
+	case journal.StatusChanged:
 		return t.moved(e.At, r)
-	case journal.Finished:
+	case journal.TaskEnded:
 		return t.finished(e.At, r)
 	case journal.TurnEnded:
 		return t.turnEnded(e.At, r)
-	case journal.Spoke:
+	case journal.MessageAdded:
 		return t.spoke(r)
-	case journal.Requested:
+	case journal.ModelCalled:
 		t.stirred = true // whoever reads over HTTP is not told of steps
 		if a := t.agent(r.Agent); a.Depth > 0 || r.Type == journal.RequestPrompt || r.Type == journal.RequestContinuation {
 			a.Doing = "thinking"
 		}
 		return nil
-	case journal.Responded:
+	case journal.ModelReplied:
 		return t.responded(r)
-	case journal.Resulted:
+	case journal.ToolReturned:
 		return t.resulted(r)
-	case journal.Asked, journal.Relayed, journal.Answered, journal.Wanted, journal.Closed:
+	case journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered, journal.ApprovalRequested, journal.ApprovalClosed:
 		return t.person(r)
 	case journal.Stepped:
 		t.stirred = true
 		return nil
-	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered, journal.Noted,
-		journal.Voided, journal.Started, journal.Decided, journal.Granted, journal.Patched,
-		journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.MailPosted, journal.MailDelivered, journal.NoteAdded,
+		journal.ReplyVoided, journal.ToolStarted, journal.ApprovalDecided, journal.Granted, journal.PatchKept,
+		journal.EditProposed, journal.HostReached, journal.Tainted, journal.Newer:
 		return nil
 	}
 	return nil
@@ -224,7 +224,7 @@ func (t *Tree) agent(id string) *Agent {
 	return a
 }
 
-func (t *Tree) assigned(at time.Time, r journal.Assigned) []Event {
+func (t *Tree) assigned(at time.Time, r journal.TaskAssigned) []Event {
 	a := t.agent(r.Agent)
 	a.Role, a.Task, a.Background, a.Began = r.Role, r.Instruction, r.Background, at
 	a.Status, a.Kind, a.Ended, a.Result, a.Message = chat.StatusPending, "", time.Time{}, "", ""
@@ -241,7 +241,7 @@ func (t *Tree) assigned(at time.Time, r journal.Assigned) []Event {
 	}}
 }
 
-func (t *Tree) moved(at time.Time, r journal.Moved) []Event {
+func (t *Tree) moved(at time.Time, r journal.StatusChanged) []Event {
 	a := t.agent(r.Agent)
 	if a.Depth == 0 && r.Status.Terminal() {
 		return nil // it is idle; how its turn ended is a row of its own
@@ -266,7 +266,7 @@ func (t *Tree) moved(at time.Time, r journal.Moved) []Event {
 	return nil
 }
 
-func (t *Tree) finished(at time.Time, r journal.Finished) []Event {
+func (t *Tree) finished(at time.Time, r journal.TaskEnded) []Event {
 	a := t.agent(r.Agent)
 	a.Status, a.Reason, a.Kind, a.Ended = r.Status, "", r.ErrorKind, at
 	a.Result, a.Message, a.Doing = r.Summary, r.Message, ""
@@ -291,7 +291,7 @@ func (t *Tree) finished(at time.Time, r journal.Finished) []Event {
 }
 
 // receiptOf is nil for a task that ended before receipts were written.
-func receiptOf(row journal.Finished) *receipt.Receipt {
+func receiptOf(row journal.TaskEnded) *receipt.Receipt {
 	var r receipt.Receipt
 	if len(row.Receipt) == 0 || json.Unmarshal(row.Receipt, &r) != nil {
 		return nil
@@ -320,7 +320,7 @@ func (t *Tree) turnEnded(at time.Time, r journal.TurnEnded) []Event {
 	return []Event{{Type: kind, Agent: r.Agent, Role: a.Role, Status: r.Status, Kind: r.ErrorKind, Reason: r.Reason, By: r.By}}
 }
 
-func (t *Tree) spoke(r journal.Spoke) []Event {
+func (t *Tree) spoke(r journal.MessageAdded) []Event {
 	a := t.agent(r.Agent)
 	if r.Message.Speaker == chat.User {
 		if a.Depth == 0 && t.parts != nil && holds(r.Message.Parts, t.parts) {
@@ -349,7 +349,7 @@ func (t *Tree) spoke(r journal.Spoke) []Event {
 	return events
 }
 
-func (t *Tree) responded(r journal.Responded) []Event {
+func (t *Tree) responded(r journal.ModelReplied) []Event {
 	a := t.agent(r.Agent)
 	a.Usage = a.Usage.Plus(r.Usage)
 	if r.Status == chat.StatusCompleted {
@@ -365,7 +365,7 @@ func (t *Tree) responded(r journal.Responded) []Event {
 	return []Event{{Type: AttemptFailed, Agent: r.Agent, Role: a.Role, Kind: r.ErrorKind, Message: r.Message, Call: r.Call}}
 }
 
-func (t *Tree) resulted(r journal.Resulted) []Event {
+func (t *Tree) resulted(r journal.ToolReturned) []Event {
 	a := t.agent(r.Agent)
 	key := r.Agent + "#" + r.Call
 	tool := t.tools[key]

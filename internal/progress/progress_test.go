@@ -33,8 +33,8 @@ func tell(t *progress.Tree, from int, rows ...journal.Row) []progress.Event {
 
 func text(s string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: s}} }
 
-func spoke(in journal.In, turn int, speaker chat.Speaker, parts ...chat.Part) journal.Spoke {
-	return journal.Spoke{In: in, Turn: turn, Message: chat.Message{ID: "m", Speaker: speaker, Parts: parts}}
+func spoke(in journal.In, turn int, speaker chat.Speaker, parts ...chat.Part) journal.MessageAdded {
+	return journal.MessageAdded{In: in, Turn: turn, Message: chat.Message{ID: "m", Speaker: speaker, Parts: parts}}
 }
 
 func call(id, tool, args string) chat.Part {
@@ -44,15 +44,15 @@ func call(id, tool, args string) chat.Part {
 // begun is the story up to a sub-agent that reads a file.
 func begun() []journal.Row {
 	return []journal.Row{
-		journal.Assigned{In: root, Role: "main"},
-		journal.Said{ID: "m1", By: "ann", Parts: text("Look at it")},
-		journal.Moved{In: root, Serial: 1, Status: chat.StatusCompleted},
+		journal.TaskAssigned{In: root, Role: "main"},
+		journal.MessageReceived{ID: "m1", By: "ann", Parts: text("Look at it")},
+		journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusCompleted},
 		spoke(root, 0, chat.User, text("Look at it")...),
-		journal.Moved{In: root, Serial: 2, Status: chat.StatusRunning},
-		journal.Responded{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 2, Cost: 30}},
+		journal.StatusChanged{In: root, Serial: 2, Status: chat.StatusRunning},
+		journal.ModelReplied{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 2, Cost: 30}},
 		spoke(root, 1, chat.Assistant, chat.Part{Kind: chat.PartText, Text: "I will."}, call("1.0", "spawn_agents", `{"tasks":[]}`)),
-		journal.Assigned{In: child, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Instruction: "Read a.md"},
-		journal.Moved{In: child, Serial: 1, Status: chat.StatusRunning},
+		journal.TaskAssigned{In: child, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Instruction: "Read a.md"},
+		journal.StatusChanged{In: child, Serial: 1, Status: chat.StatusRunning},
 		spoke(child, 1, chat.Assistant, call("1.0", "read_file", `{"path":"a.md"}`)),
 	}
 }
@@ -110,11 +110,11 @@ func TestEndOfTheTurnThatTookTheMessageUp(t *testing.T) {
 
 	other := progress.New("c", "m2")
 	results := spoke(root, 0, chat.User, chat.Part{Kind: chat.PartToolResult, Call: "1.0", Text: "read"})
-	tell(other, 1, append(begun(), journal.Said{ID: "m2", Parts: text("And?")}, results, answer, end)...)
+	tell(other, 1, append(begun(), journal.MessageReceived{ID: "m2", Parts: text("And?")}, results, answer, end)...)
 	if _, over := other.Ended(second(20)); over {
 		t.Error("the end of an earlier turn is taken for that of a message it did not take up")
 	}
-	tell(other, 30, journal.Moved{In: root, Serial: 4, Status: chat.StatusRunning}, spoke(root, 0, chat.User, text("And?")...), answer, end)
+	tell(other, 30, journal.StatusChanged{In: root, Serial: 4, Status: chat.StatusRunning}, spoke(root, 0, chat.User, text("And?")...), answer, end)
 	if _, over := other.Ended(second(40)); !over {
 		t.Error("the end of the turn that took the message up is not noticed")
 	}
@@ -123,17 +123,17 @@ func TestEndOfTheTurnThatTookTheMessageUp(t *testing.T) {
 func TestBackgroundIsWaitedFor(t *testing.T) {
 	tree := progress.New("c", "m1")
 	rows := begun()
-	rows[7] = journal.Assigned{In: child, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Background: true}
+	rows[7] = journal.TaskAssigned{In: child, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Background: true}
 	tell(tree, 1, append(rows, journal.TurnEnded{In: root, Serial: 3, Status: chat.StatusCompleted})...)
 	if _, over := tree.Ended(second(60)); over {
 		t.Fatal("over while a background task runs")
 	}
-	tell(tree, 20, journal.Finished{In: child, Status: chat.StatusCompleted, Summary: "read"})
+	tell(tree, 20, journal.TaskEnded{In: child, Status: chat.StatusCompleted, Summary: "read"})
 	if _, over := tree.Ended(second(21)); over {
 		t.Fatal("over before its report was told")
 	}
 	tell(tree, 22,
-		journal.Moved{In: root, Serial: 5, Status: chat.StatusRunning},
+		journal.StatusChanged{In: root, Serial: 5, Status: chat.StatusRunning},
 		spoke(root, 3, chat.Assistant, text("It was read.")...),
 		journal.TurnEnded{In: root, Serial: 6, Status: chat.StatusCompleted})
 	if end, over := tree.Ended(second(24)); !over || end.Answer != "It was read." {
@@ -145,9 +145,9 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 	tree := progress.New("c", "m1")
 	tell(tree, 1, begun()...)
 	tell(tree, 20,
-		journal.Asked{In: child, Question: "q", Text: "Which?", Options: []string{"this", "that"}},
-		journal.Relayed{In: root, Question: "q"},
-		journal.Wanted{In: child, Call: "2.0", Tool: "shell", Hash: "h", Show: json.RawMessage(`{"command":"sort \u003c a \u0026\u0026 echo '\\u003e'"}`)})
+		journal.QuestionAsked{In: child, Question: "q", Text: "Which?", Options: []string{"this", "that"}},
+		journal.QuestionRelayed{In: root, Question: "q"},
+		journal.ApprovalRequested{In: child, Call: "2.0", Tool: "shell", Hash: "h", Show: json.RawMessage(`{"command":"sort \u003c a \u0026\u0026 echo '\\u003e'"}`)})
 	want := []progress.Pending{
 		{
 			Question: "q", Agent: child.Agent, Task: child.Task, Role: "researcher", Text: "Which?",
@@ -162,8 +162,8 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		t.Errorf("pending (-want +got):\n%s", diff)
 	}
 	tell(tree, 30,
-		journal.Answered{In: root, Question: "q", By: string(agent.ByUser), Text: "this"},
-		journal.Closed{In: child, Call: "2.0", Status: string(agent.ApprovalApproved)})
+		journal.QuestionAnswered{In: root, Question: "q", By: string(agent.ByUser), Text: "this"},
+		journal.ApprovalClosed{In: child, Call: "2.0", Status: string(agent.ApprovalApproved)})
 	if got := tree.Pending(); len(got) > 0 || tree.Unattended() > 0 {
 		t.Errorf("still pending %v, unattended %d", got, tree.Unattended())
 	}
@@ -171,9 +171,9 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 
 func TestNobodyWasThere(t *testing.T) {
 	for name, row := range map[string]journal.Row{
-		"question": journal.Answered{In: root, Question: "q", By: string(agent.ByNobody)},
-		"approval": journal.Resulted{In: child, Call: "1.0", Status: journal.CallDenied, Reason: string(agent.DeniedHeadless)},
-		"expired":  journal.Closed{In: child, Call: "1.0", Status: string(agent.ApprovalExpired)},
+		"question": journal.QuestionAnswered{In: root, Question: "q", By: string(agent.ByNobody)},
+		"approval": journal.ToolReturned{In: child, Call: "1.0", Status: journal.CallDenied, Reason: string(agent.DeniedHeadless)},
+		"expired":  journal.ApprovalClosed{In: child, Call: "1.0", Status: string(agent.ApprovalExpired)},
 	} {
 		tree := progress.New("c", "m1")
 		tell(tree, 1, append(begun(), row)...)
@@ -182,7 +182,7 @@ func TestNobodyWasThere(t *testing.T) {
 		}
 	}
 	tree := progress.New("c", "m1")
-	tell(tree, 1, append(begun(), journal.Resulted{In: child, Call: "1.0", Status: journal.CallDenied, Text: "Denied by policy."})...)
+	tell(tree, 1, append(begun(), journal.ToolReturned{In: child, Call: "1.0", Status: journal.CallDenied, Text: "Denied by policy."})...)
 	if got := tree.Unattended(); got != 0 {
 		t.Errorf("a rule's denial counts as a person's absence: %d", got)
 	}

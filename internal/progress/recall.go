@@ -6,13 +6,13 @@ import "github.com/retinue-dev/retinue/internal/journal"
 func Open(state journal.Snapshot) []string {
 	var keys []string
 	for _, q := range state.Questions {
-		if q.Status == journal.QuestionRelayed {
-			keys = append(keys, journal.Asked{Question: q.ID}.Key())
+		if q.Status == journal.QuestionStatusRelayed {
+			keys = append(keys, journal.QuestionAsked{Question: q.ID}.Key())
 		}
 	}
 	for _, a := range state.Approvals {
-		if a.Status == journal.ApprovalOpen {
-			keys = append(keys, journal.Wanted{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
+		if a.Status == journal.ApprovalStatusOpen {
+			keys = append(keys, journal.ApprovalRequested{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
 		}
 	}
 	return keys
@@ -30,9 +30,9 @@ func (t *Tree) Recall(state journal.Snapshot, open []journal.Entry) {
 		a.Role, a.Status, a.Reason = known.Role, tasks[known.Task].Status, tasks[known.Task].Reason
 	}
 	for _, e := range open {
-		if asked, ok := e.Row.(journal.Asked); ok {
+		if asked, ok := e.Row.(journal.QuestionAsked); ok {
 			t.person(asked)
-			t.person(journal.Relayed{In: asked.In, Question: asked.Question})
+			t.person(journal.QuestionRelayed{In: asked.In, Question: asked.Question})
 		} else {
 			t.person(e.Row)
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	place = journal.Place{Tenant: apitest.Tenant, Conversation: "c1"}
+	ref   = journal.Ref{Tenant: apitest.Tenant, Conversation: "c1"}
 	root  = journal.In{Agent: "main", Task: "main"}
 	child = journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 )
@@ -33,8 +33,8 @@ func calls(id, tool, args string) chat.Part {
 	return chat.Part{Kind: chat.PartToolUse, Call: id, Tool: tool, Args: args}
 }
 
-func spoke(in journal.In, turn int, id string, speaker chat.Speaker, parts ...chat.Part) journal.Spoke {
-	return journal.Spoke{In: in, Turn: turn, Message: chat.Message{ID: id, Speaker: speaker, Parts: parts}}
+func spoke(in journal.In, turn int, id string, speaker chat.Speaker, parts ...chat.Part) journal.MessageAdded {
+	return journal.MessageAdded{In: in, Turn: turn, Message: chat.Message{ID: id, Speaker: speaker, Parts: parts}}
 }
 
 // story has every kind of row that people are shown something of.
@@ -47,30 +47,30 @@ func story(t *testing.T) []journal.Row {
 	usage := chat.Usage{Input: 10, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 1, Cost: 30, Unpriced: 1}
 	return []journal.Row{
 		journal.Opened{By: "ann", Title: "Look", Workspace: "w"},
-		journal.Assigned{In: root, Role: "main"},
-		journal.Said{ID: "m1", By: "ann", Parts: says("Look at <it>")},
-		journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
+		journal.TaskAssigned{In: root, Role: "main"},
+		journal.MessageReceived{ID: "m1", By: "ann", Parts: says("Look at <it>")},
+		journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning},
 		spoke(root, 0, "u0", chat.User, says("Look at <it>")...),
-		journal.Requested{In: root, Call: "1.1", Type: journal.RequestPrompt, Turn: 1, Attempt: 1, Model: "m"},
-		journal.Responded{In: root, Call: "1.1", Status: chat.StatusFailed, ErrorKind: chat.KindNetwork, Message: "cut & lost"},
-		journal.Responded{In: root, Call: "1.2", Status: chat.StatusCompleted, Usage: usage},
+		journal.ModelCalled{In: root, Call: "1.1", Type: journal.RequestPrompt, Turn: 1, Attempt: 1, Model: "m"},
+		journal.ModelReplied{In: root, Call: "1.1", Status: chat.StatusFailed, ErrorKind: chat.KindNetwork, Message: "cut & lost"},
+		journal.ModelReplied{In: root, Call: "1.2", Status: chat.StatusCompleted, Usage: usage},
 		spoke(root, 1, "a1", chat.Assistant, chat.Part{Kind: chat.PartText, Text: "I will."}, calls("1.0", "spawn_agents", `{"tasks":[]}`)),
-		journal.Assigned{In: child, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Instruction: "Read a.md", Background: true},
-		journal.Moved{In: child, Serial: 1, Status: chat.StatusRunning},
+		journal.TaskAssigned{In: child, Parent: "main", Call: "1.0", Depth: 1, Role: "researcher", Instruction: "Read a.md", Background: true},
+		journal.StatusChanged{In: child, Serial: 1, Status: chat.StatusRunning},
 		spoke(child, 1, "b1", chat.Assistant, calls("1.0", "shell", `{"command":"a > b"}`)),
-		journal.Wanted{In: child, Call: "1.0", Tool: "shell", Hash: "h", Pattern: "a *", Show: json.RawMessage(`{"command":"a"}`)},
-		journal.Moved{In: child, Serial: 2, Status: chat.StatusWaiting, Reason: chat.WaitApproval},
-		journal.Closed{In: child, Call: "1.0", Status: string(agent.ApprovalExpired), By: "bob"},
-		journal.Moved{In: child, Serial: 3, Status: chat.StatusRunning},
-		journal.Resulted{In: child, Call: "1.0", Status: journal.CallDenied, Text: "no", Reason: string(agent.DeniedHeadless), Duration: 7},
-		journal.Asked{In: child, Question: "q1", Text: "Which?", Options: []string{"red", "blue"}},
-		journal.Relayed{In: child, Question: "q1"},
-		journal.Said{ID: "m2", By: "ann", Parts: says("blue"), InReplyTo: "q1"},
-		journal.Answered{In: child, Question: "q1", By: "user", Text: "blue", Number: 2},
-		journal.Asked{In: child, Question: "q2", Text: "And then?"},
-		journal.Relayed{In: child, Question: "q2"},
-		journal.Wanted{In: child, Call: "2.0", Tool: "shell", Hash: "h2", Pattern: "c *", Show: json.RawMessage(`{"command":"c"}`)},
-		journal.Finished{In: child, Status: chat.StatusFailed, ErrorKind: chat.KindNoResult, Reason: "none", Message: "nothing", Summary: "half", Receipt: seen},
+		journal.ApprovalRequested{In: child, Call: "1.0", Tool: "shell", Hash: "h", Pattern: "a *", Show: json.RawMessage(`{"command":"a"}`)},
+		journal.StatusChanged{In: child, Serial: 2, Status: chat.StatusWaiting, Reason: chat.WaitApproval},
+		journal.ApprovalClosed{In: child, Call: "1.0", Status: string(agent.ApprovalExpired), By: "bob"},
+		journal.StatusChanged{In: child, Serial: 3, Status: chat.StatusRunning},
+		journal.ToolReturned{In: child, Call: "1.0", Status: journal.CallDenied, Text: "no", Reason: string(agent.DeniedHeadless), Duration: 7},
+		journal.QuestionAsked{In: child, Question: "q1", Text: "Which?", Options: []string{"red", "blue"}},
+		journal.QuestionRelayed{In: child, Question: "q1"},
+		journal.MessageReceived{ID: "m2", By: "ann", Parts: says("blue"), InReplyTo: "q1"},
+		journal.QuestionAnswered{In: child, Question: "q1", By: "user", Text: "blue", Number: 2},
+		journal.QuestionAsked{In: child, Question: "q2", Text: "And then?"},
+		journal.QuestionRelayed{In: child, Question: "q2"},
+		journal.ApprovalRequested{In: child, Call: "2.0", Tool: "shell", Hash: "h2", Pattern: "c *", Show: json.RawMessage(`{"command":"c"}`)},
+		journal.TaskEnded{In: child, Status: chat.StatusFailed, ErrorKind: chat.KindNoResult, Reason: "none", Message: "nothing", Summary: "half", Receipt: seen},
 		spoke(root, 2, "a2", chat.Assistant, says("It is so.")...),
 		journal.TurnEnded{In: root, Serial: 1, Turn: 2, Status: chat.StatusCompleted, Reason: "done", Cut: true},
 	}
@@ -102,8 +102,8 @@ func (k *told) hear(tree *progress.Tree, entries []journal.Entry) {
 func follow(t *testing.T, s *apitest.Server, after int64) told {
 	t.Helper()
 	var got told
-	tree := progress.New(place.Conversation, "m1")
-	for u := range remote.Follow(t.Context(), &client.Client{BaseURL: s.URL, Key: apitest.Token}, place.Conversation, after) {
+	tree := progress.New(ref.Conversation, "m1")
+	for u := range remote.Follow(t.Context(), &client.Client{BaseURL: s.URL, Key: apitest.Token}, ref.Conversation, after) {
 		if u.Err != nil {
 			t.Fatal(u.Err)
 		}
@@ -119,9 +119,9 @@ func follow(t *testing.T, s *apitest.Server, after int64) told {
 func read(t *testing.T, s *apitest.Server, after int64) told {
 	t.Helper()
 	var want told
-	tree := progress.New(place.Conversation, "m1")
+	tree := progress.New(ref.Conversation, "m1")
 	for {
-		entries, err := s.Log.Entries(t.Context(), place, after, 500)
+		entries, err := s.Log.Entries(t.Context(), ref, after, 500)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func read(t *testing.T, s *apitest.Server, after int64) told {
 
 func record(t *testing.T, s *apitest.Server, rows ...journal.Row) {
 	t.Helper()
-	if _, err := s.Log.Append(t.Context(), place, began, rows...); err != nil {
+	if _, err := s.Log.Append(t.Context(), ref, began, rows...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -165,7 +165,7 @@ func TestWhatIsMissedIsFilledIn(t *testing.T) {
 	record(t, s, rows[:3]...)
 	var many []journal.Row
 	for i := range 10_100 {
-		many = append(many, journal.Noted{In: root, Serial: i, Note: fmt.Sprint(i)})
+		many = append(many, journal.NoteAdded{In: root, Serial: i, Note: fmt.Sprint(i)})
 	}
 	record(t, s, many...)
 	record(t, s, rows[3:]...)
@@ -185,7 +185,7 @@ func TestARefusalEndsIt(t *testing.T) {
 		key, conversation string
 		want              chat.Code
 	}{
-		{"rtl_of_another", place.Conversation, chat.CodeDenied},
+		{"rtl_of_another", ref.Conversation, chat.CodeDenied},
 		{apitest.Token, "c2", chat.CodeNotFound},
 	} {
 		var errs []error

@@ -16,9 +16,9 @@ func entryOf(e client.Event) (journal.Entry, bool) {
 	switch d := e.Data.(type) {
 	case *client.Received:
 		entry.Number = d.Number
-		entry.Row = journal.Said{ID: d.ID, By: d.By, Parts: partsOf(d.Parts), InReplyTo: d.InReplyTo, Decline: d.Decline}
+		entry.Row = journal.MessageReceived{ID: d.ID, By: d.By, Parts: partsOf(d.Parts), InReplyTo: d.InReplyTo, Decline: d.Decline}
 	case *client.Message:
-		entry.Row = journal.Spoke{In: in, Turn: d.Turn, Letters: d.Letters, Message: chat.Message{
+		entry.Row = journal.MessageAdded{In: in, Turn: d.Turn, Letters: d.Letters, Message: chat.Message{
 			ID: d.ID, Speaker: chat.Speaker(d.Speaker), Parts: partsOf(d.Parts),
 		}}
 	case *client.Spawned, *client.Moved, *client.Finished, *client.TurnEnd:
@@ -35,15 +35,15 @@ func entryOf(e client.Event) (journal.Entry, bool) {
 func taskRow(in journal.In, data any) journal.Row {
 	switch d := data.(type) {
 	case *client.Spawned:
-		return journal.Assigned{
+		return journal.TaskAssigned{
 			In: in, Parent: d.Parent, Call: d.Call, Item: d.Item, Trigger: d.Trigger, Depth: d.Depth, Role: d.Role,
 			RoleHash: d.RoleHash, Background: d.Background, Instruction: d.Instruction, Criteria: d.Criteria, Files: d.Files,
 			MaxIterations: d.MaxIterations, MaxDuration: d.MaxDuration,
 		}
 	case *client.Moved:
-		return journal.Moved{In: in, Status: chat.Status(d.Status), Reason: chat.WaitReason(d.Reason)}
+		return journal.StatusChanged{In: in, Status: chat.Status(d.Status), Reason: chat.WaitReason(d.Reason)}
 	case *client.Finished:
-		return journal.Finished{
+		return journal.TaskEnded{
 			In: in, Status: chat.Status(d.Status), ErrorKind: chat.ErrorKind(d.Kind), Reason: d.Reason, Message: d.Message,
 			Summary: d.Summary, Result: d.Result, Files: d.Files, Iterations: d.Iterations, Receipt: d.Receipt,
 		}
@@ -60,11 +60,11 @@ func taskRow(in journal.In, data any) journal.Row {
 func callRow(in journal.In, data any) journal.Row {
 	switch d := data.(type) {
 	case *client.Attempt:
-		return journal.Requested{
+		return journal.ModelCalled{
 			In: in, Call: d.Call, Type: journal.RequestType(d.Type), Turn: d.Turn, Attempt: d.Attempt, Model: d.Model, Prompt: d.Prompt,
 		}
 	case *client.AttemptEnd:
-		return journal.Responded{
+		return journal.ModelReplied{
 			In: in, Call: d.Call, Status: chat.Status(d.Status), ErrorKind: chat.ErrorKind(d.Kind), Message: d.Message,
 			Model: d.Model, First: d.First, Waited: d.Waited, Duration: d.Duration, RetryAfter: d.Retry, Tries: triesOf(d.Tries), Usage: chat.Usage{
 				Input: d.Usage.Input, Output: d.Usage.Output, CacheRead: d.Usage.CacheRead, CacheWrite: d.Usage.CacheWrite,
@@ -72,7 +72,7 @@ func callRow(in journal.In, data any) journal.Row {
 			},
 		}
 	case *client.ToolResult:
-		return journal.Resulted{
+		return journal.ToolReturned{
 			In: in, Call: d.Call, Status: journal.CallStatus(d.Status), Text: d.Text, Images: d.Images, Whole: d.Whole,
 			Reason: d.Reason, Facts: d.Facts, Duration: d.Duration,
 		}
@@ -91,16 +91,16 @@ func triesOf(tries []client.Try) (out []journal.Try) {
 func askRow(in journal.In, data any) journal.Row {
 	switch d := data.(type) {
 	case *client.Question:
-		return journal.Asked{In: in, Question: d.ID, Text: d.Text, Options: d.Options}
+		return journal.QuestionAsked{In: in, Question: d.ID, Text: d.Text, Options: d.Options}
 	case *client.Relayed:
-		return journal.Relayed{In: in, Question: d.Question}
+		return journal.QuestionRelayed{In: in, Question: d.Question}
 	case *client.Answered:
-		return journal.Answered{In: in, Question: d.Question, By: d.By, Text: d.Text, Number: d.Number}
+		return journal.QuestionAnswered{In: in, Question: d.Question, By: d.By, Text: d.Text, Number: d.Number}
 	case *client.Approval:
-		return journal.Wanted{In: in, Call: d.Call, Tool: d.Tool, Hash: d.Hash, Pattern: d.Pattern, Show: d.Show}
+		return journal.ApprovalRequested{In: in, Call: d.Call, Tool: d.Tool, Hash: d.Hash, Pattern: d.Pattern, Show: d.Show}
 	case *client.Closed:
 		_, call, _ := strings.Cut(d.Approval, ":")
-		return journal.Closed{In: in, Call: call, Status: d.Status, Scope: d.Scope, By: d.By}
+		return journal.ApprovalClosed{In: in, Call: call, Status: d.Status, Scope: d.Scope, By: d.By}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ var Areas = []string{
 }
 
 // List is every break that the gate must notice.
-var List = slices.Concat(agents, doors, surfaces, source)
+var List = slices.Concat(agents, walls, surfaces, source)
 
 // agents are breaks of what carries agents on.
 var agents = []Break{
@@ -95,8 +95,8 @@ var agents = []Break{
 	},
 }
 
-// doors are breaks of what keeps people and programs to their own.
-var doors = []Break{
+// walls are breaks of what keeps people and programs to their own.
+var walls = []Break{
 	{
 		Name: "secrets and canaries leave", Area: "injection",
 		Edits: []Edit{{"internal/app/sieve.go", "what, _ := filter.Find(text)", "what, _ := filter.Find(text[:0])"}},

@@ -24,7 +24,7 @@ environment:
 	@echo "proof: measure=$$TEST_RETINUE_MEASURE level=$$MAKELEVEL flags=$$MAKEFLAGS"
 `
 
-func workshop(t *testing.T) string {
+func project(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(makefile), 0o600); err != nil {
@@ -45,7 +45,7 @@ func tableOf(t *testing.T, text string) Table {
 func TestRunTellsWhatFailedAndStops(t *testing.T) {
 	table := tableOf(t, "build|-|+|+|.\n---\nneeds|-|+|+|.\ngood|-|N=0|N=1|.\nbad|-|+|+|.\nenvironment|-|+|+|.")
 	var out bytes.Buffer
-	results, err := (&Runner{Root: workshop(t), Tier: Gate, Out: &out}).Run(t.Context(), table)
+	results, err := (&Runner{Root: project(t), Tier: Gate, Out: &out}).Run(t.Context(), table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestProveGoesOnAndMeasures(t *testing.T) {
 	t.Setenv("MAKEFLAGS", "ONLY=bad")
 	table := tableOf(t, "---\nbad|-|-|+|.\nenvironment|-|-|+|.")
 	var out bytes.Buffer
-	runner := Runner{Root: workshop(t), Tier: Prove, KeepGoing: true, Out: &out}
+	runner := Runner{Root: project(t), Tier: Prove, KeepGoing: true, Out: &out}
 	results, err := runner.Run(t.Context(), table)
 	if err != nil || len(results) != 2 {
 		t.Fatal(results, err)

@@ -20,8 +20,8 @@ type Tenant struct {
 // ErrMoved says that another feeder was here first.
 var ErrMoved = errors.New("webhook: another feeder read on")
 
-// Places is how far a feeder has read.
-type Places interface {
+// Cursors is how far a feeder has read.
+type Cursors interface {
 	Tenants(ctx context.Context) ([]Tenant, error)
 	Swept(ctx context.Context, tenant string, at time.Time) error
 	// Cursor is how far a conversation was read.
@@ -41,7 +41,7 @@ type Places interface {
 
 // FeederOptions are what a feeder is made of.
 type FeederOptions struct {
-	Places Places
+	Places Cursors
 	Book   Book
 	Log    journal.Log
 	Events Events
@@ -58,7 +58,7 @@ type Feeder struct {
 	o     FeederOptions
 	woken chan struct{}
 	// read is how far conversations are known to have been read, so that the database is not asked.
-	read map[journal.Place]int64
+	read map[journal.Ref]int64
 	// rounds counts looks.
 	rounds int
 }
@@ -87,7 +87,7 @@ func NewFeeder(o FeederOptions) *Feeder {
 	if o.Every == 0 {
 		o.Every = feedEvery
 	}
-	return &Feeder{o: o, woken: make(chan struct{}, 1), read: map[journal.Place]int64{}}
+	return &Feeder{o: o, woken: make(chan struct{}, 1), read: map[journal.Ref]int64{}}
 }
 
 // Wake has it look at once.
@@ -99,8 +99,8 @@ func (f *Feeder) Wake() {
 }
 
 // Watch is called before a conversation goes off the list, so that nothing of it is missed.
-func (f *Feeder) Watch(ctx context.Context, place journal.Place) error {
-	return f.o.Places.Watch(ctx, place.Tenant, place.Conversation, f.o.Now().Add(watchFor))
+func (f *Feeder) Watch(ctx context.Context, ref journal.Ref) error {
+	return f.o.Places.Watch(ctx, ref.Tenant, ref.Conversation, f.o.Now().Add(watchFor))
 }
 
 // Run feeds until ctx ends.
@@ -151,7 +151,7 @@ func (f *Feeder) tenant(ctx context.Context, t Tenant) error {
 			return err
 		}
 		for _, id := range ids {
-			if err := f.conversation(ctx, journal.Place{Tenant: t.ID, Conversation: id}, hooks); err != nil {
+			if err := f.conversation(ctx, journal.Ref{Tenant: t.ID, Conversation: id}, hooks); err != nil {
 				return err
 			}
 		}
@@ -179,11 +179,11 @@ func (f *Feeder) list(ctx context.Context, t Tenant, hooks []Hook) error {
 			if c.UpdatedAt.Before(t.Swept.Add(-overlap)) {
 				return nil
 			}
-			place := journal.Place{Tenant: t.ID, Conversation: c.ID}
-			if c.Seq <= f.read[place] {
+			ref := journal.Ref{Tenant: t.ID, Conversation: c.ID}
+			if c.Seq <= f.read[ref] {
 				continue
 			}
-			if err := f.conversation(ctx, place, hooks); err != nil {
+			if err := f.conversation(ctx, ref, hooks); err != nil {
 				return err
 			}
 		}
@@ -195,27 +195,27 @@ func (f *Feeder) list(ctx context.Context, t Tenant, hooks []Hook) error {
 }
 
 // conversation reads one on from where it was read to.
-func (f *Feeder) conversation(ctx context.Context, place journal.Place, hooks []Hook) error {
-	at, err := f.o.Places.Cursor(ctx, place.Tenant, place.Conversation)
+func (f *Feeder) conversation(ctx context.Context, ref journal.Ref, hooks []Hook) error {
+	at, err := f.o.Places.Cursor(ctx, ref.Tenant, ref.Conversation)
 	if err != nil {
 		return err
 	}
 	for {
-		entries, err := f.o.Log.Entries(ctx, place, at, feedPage)
+		entries, err := f.o.Log.Entries(ctx, ref, at, feedPage)
 		if chat.CodeOf(err) == chat.CodeNotFound {
-			delete(f.read, place)
-			return f.o.Places.Forget(ctx, place.Tenant, place.Conversation)
+			delete(f.read, ref)
+			return f.o.Places.Forget(ctx, ref.Tenant, ref.Conversation)
 		}
 		if err != nil || len(entries) == 0 {
-			f.read[place] = at
+			f.read[ref] = at
 			return err
 		}
 		to := entries[len(entries)-1].Seq
-		list, err := f.deliveries(ctx, place, entries, hooks)
+		list, err := f.deliveries(ctx, ref, entries, hooks)
 		if err != nil {
 			return err
 		}
-		err = f.o.Places.Enqueue(ctx, place.Tenant, place.Conversation, at, to, list)
+		err = f.o.Places.Enqueue(ctx, ref.Tenant, ref.Conversation, at, to, list)
 		if errors.Is(err, ErrMoved) {
 			return nil // it is in good hands
 		}
@@ -230,20 +230,20 @@ func (f *Feeder) conversation(ctx context.Context, place journal.Place, hooks []
 }
 
 // deliveries are what hooks are told of entries: nothing while the conversation is private.
-func (f *Feeder) deliveries(ctx context.Context, place journal.Place, entries []journal.Entry, hooks []Hook) ([]Delivery, error) {
-	lines, err := f.o.Log.Lines(ctx, place.Tenant, place.Conversation)
-	if err != nil || lines[place.Conversation].PrivateTo != "" {
+func (f *Feeder) deliveries(ctx context.Context, ref journal.Ref, entries []journal.Entry, hooks []Hook) ([]Delivery, error) {
+	lines, err := f.o.Log.Lines(ctx, ref.Tenant, ref.Conversation)
+	if err != nil || lines[ref.Conversation].PrivateTo != "" {
 		return nil, err
 	}
 	var out []Delivery
 	for _, entry := range entries {
-		e, ok := f.o.Events(place.Conversation, entry)
+		e, ok := f.o.Events(ref.Conversation, entry)
 		if !ok {
 			continue
 		}
 		for _, h := range hooks {
 			if h.wants(e) {
-				out = append(out, newDelivery(h, place.Conversation, e, f.o.Now()))
+				out = append(out, newDelivery(h, ref.Conversation, e, f.o.Now()))
 			}
 		}
 	}

@@ -208,8 +208,8 @@ func (d Delivery) after(err error, now time.Time) Delivery {
 
 // body makes what is sent from the journal.
 func (s *Sender) body(ctx context.Context, d Delivery) ([]byte, error) {
-	place := journal.Place{Tenant: d.Tenant, Conversation: d.Conversation}
-	entries, err := s.o.Log.Entries(ctx, place, d.Seq-1, 1)
+	ref := journal.Ref{Tenant: d.Tenant, Conversation: d.Conversation}
+	entries, err := s.o.Log.Entries(ctx, ref, d.Seq-1, 1)
 	if err != nil {
 		return nil, err
 	}

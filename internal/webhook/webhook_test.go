@@ -82,7 +82,7 @@ type onRecord struct {
 	row journal.Row
 }
 
-func (r onRecord) Entries(_ context.Context, _ journal.Place, after int64, _ int) ([]journal.Entry, error) {
+func (r onRecord) Entries(_ context.Context, _ journal.Ref, after int64, _ int) ([]journal.Entry, error) {
 	return []journal.Entry{{Seq: after + 1, Row: r.row}}, nil
 }
 

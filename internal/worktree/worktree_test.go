@@ -70,7 +70,7 @@ func held(t *testing.T, folder string) map[string]string {
 
 func (b bench) plant(id, from string) string {
 	b.t.Helper()
-	if err := b.Plant(b.t.Context(), id, from); err != nil {
+	if err := b.Create(b.t.Context(), id, from); err != nil {
 		b.t.Fatal(err)
 	}
 	return b.Folder(id)

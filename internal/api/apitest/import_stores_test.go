@@ -54,15 +54,15 @@ func TestImportBetweenStores(t *testing.T) {
 	}
 	const rows = 400
 	for from, log := range all {
-		place := journal.Place{Tenant: apitest.Tenant, Conversation: "talk"}
+		ref := journal.Ref{Tenant: apitest.Tenant, Conversation: "talk"}
 		write := func(at int64, rows ...journal.Row) {
-			if _, err := log.Append(t.Context(), place, time.UnixMilli(1_700_000_000_000+at), rows...); err != nil {
+			if _, err := log.Append(t.Context(), ref, time.UnixMilli(1_700_000_000_000+at), rows...); err != nil {
 				t.Fatal(err)
 			}
 		}
-		write(0, journal.Opened{By: "ann", Title: "Talk"}, journal.Assigned{In: mainTask, Role: "main", Brief: json.RawMessage(`{"b":1,"a":[2]}`)})
+		write(0, journal.Opened{By: "ann", Title: "Talk"}, journal.TaskAssigned{In: mainTask, Role: "main", Brief: json.RawMessage(`{"b":1,"a":[2]}`)})
 		for i := range rows {
-			write(int64(i/3), journal.Spoke{In: mainTask, Turn: i + 1, Message: chat.Message{
+			write(int64(i/3), journal.MessageAdded{In: mainTask, Turn: i + 1, Message: chat.Message{
 				ID: fmt.Sprint("m", i), Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: "Hello <b>\u2028 ✓"}},
 			}}, journal.Stepped{In: mainTask, N: i + 1, Event: json.RawMessage(`{"z":0,"a":1}`)})
 		}
@@ -72,7 +72,7 @@ func TestImportBetweenStores(t *testing.T) {
 			if err != nil {
 				t.Fatalf("from %s to %s: %v", from, to, err)
 			}
-			at := journal.Place{Tenant: apitest.Tenant, Conversation: c.ID}
+			at := journal.Ref{Tenant: apitest.Tenant, Conversation: c.ID}
 			if err := journal.Verify(t.Context(), all[to], at); err != nil {
 				t.Errorf("from %s to %s: %v", from, to, err)
 			}

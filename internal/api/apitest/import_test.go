@@ -26,13 +26,13 @@ func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Clien
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := journal.Place{Tenant: apitest.Tenant, Conversation: talk.ID}
-	if err := s.Log.Keep(t.Context(), place, "a prompt"); err != nil {
+	ref := journal.Ref{Tenant: apitest.Tenant, Conversation: talk.ID}
+	if err := s.Log.Keep(t.Context(), ref, "a prompt"); err != nil {
 		t.Fatal(err)
 	}
-	rows = append(rows, journal.Requested{In: mainTask, Call: "1.1", Prompt: journal.HashOf("a prompt")})
+	rows = append(rows, journal.ModelCalled{In: mainTask, Call: "1.1", Prompt: journal.HashOf("a prompt")})
 	for i, row := range rows {
-		if _, err := s.Log.Append(t.Context(), place, time.UnixMilli(int64(1_700_000_000_000+i)), row); err != nil {
+		if _, err := s.Log.Append(t.Context(), ref, time.UnixMilli(int64(1_700_000_000_000+i)), row); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Clien
 
 // TestImport makes a conversation out of an export, once.
 func TestImport(t *testing.T) {
-	s, c, export := exported(t, journal.Noted{In: mainTask, Serial: 1, Note: "a"}, journal.Noted{In: mainTask, Serial: 2, Note: "b"})
+	s, c, export := exported(t, journal.NoteAdded{In: mainTask, Serial: 1, Note: "a"}, journal.NoteAdded{In: mainTask, Serial: 2, Note: "b"})
 	c = c.Keyed("the same import")
 	first, err := c.Import(t.Context(), strings.NewReader(export))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestImport(t *testing.T) {
 	if err != nil || second != first {
 		t.Errorf("a second time it is %+v, %v; the first time %+v", second, err, first)
 	}
-	if err := journal.Verify(t.Context(), s.Log, journal.Place{Tenant: apitest.Tenant, Conversation: first.ID}); err != nil {
+	if err := journal.Verify(t.Context(), s.Log, journal.Ref{Tenant: apitest.Tenant, Conversation: first.ID}); err != nil {
 		t.Error(err)
 	}
 	var again bytes.Buffer
@@ -86,8 +86,8 @@ func TestImportRefuses(t *testing.T) {
 	drop := func(n int) string {
 		return strings.Join(append(append([]string{}, lines[:n]...), lines[n+1:]...), "") + "\n"
 	}
-	_, _, open := exported(t, journal.Wanted{In: mainTask, Call: "1.0", Tool: "shell", Hash: "h"})
-	_, _, posted := exported(t, journal.Posted{ID: "said:x", Topic: "said"})
+	_, _, open := exported(t, journal.ApprovalRequested{In: mainTask, Call: "1.0", Tool: "shell", Hash: "h"})
+	_, _, posted := exported(t, journal.MailPosted{ID: "said:x", Topic: "said"})
 	last := len(lines) - 1
 	tests := []struct{ name, export, want string }{
 		{"nothing", "", "the end is missing"},

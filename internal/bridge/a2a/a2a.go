@@ -1,6 +1,6 @@
 // Package a2a lets other agents hand work to the orchestrator over the A2A protocol, with the
 // protocol's own SDK: an agent card, and JSON-RPC in the versions 1.0 and 0.3. A context is a
-// conversation, a task an errand of package bridge.
+// conversation, a task a user turn of package bridge.
 //
 // It keeps nothing. It imports api, bridge, chat and progress.
 package a2a
@@ -44,13 +44,13 @@ type Options struct {
 
 // wire speaks A2A.
 type wire struct {
-	*bridge.Hall
+	*bridge.Service
 	options Options
 }
 
-// Mount adds the routes to the hall's server.
-func Mount(h *bridge.Hall, o Options) {
-	w := wire{Hall: h, options: o}
+// Mount adds the routes to the service's server.
+func Mount(h *bridge.Service, o Options) {
+	w := wire{Service: h, options: o}
 	alive := a2asrv.WithTransportKeepAlive(beatEvery)
 	for _, m := range []api.Mounted{
 		{Access: api.AccessPublic, Method: http.MethodGet, Path: a2asrv.WellKnownAgentCardPath, Handle: w.card(plain)},

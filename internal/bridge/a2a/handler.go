@@ -79,7 +79,7 @@ func (w wire) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskReque
 }
 
 // follow sends a task as it is, then what becomes of it, until it has ended or waits for a person.
-func (w wire) follow(ctx context.Context, x *bridge.Errand, r bridge.Result, yield func(a2a.Event, error) bool) {
+func (w wire) follow(ctx context.Context, x *bridge.UserTurn, r bridge.Result, yield func(a2a.Event, error) bool) {
 	if !yield(taskOf(x, r, nil), nil) || r.State != bridge.StateRuns {
 		return
 	}
@@ -133,7 +133,7 @@ func (w wire) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.
 }
 
 // find looks a task up.
-func (w wire) find(ctx context.Context, id a2a.TaskID) (*bridge.Errand, error) {
+func (w wire) find(ctx context.Context, id a2a.TaskID) (*bridge.UserTurn, error) {
 	name, err := bridge.ParseName(string(id))
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func read(m *a2a.Message) (string, []verdict, error) {
 }
 
 // take carries out what a message says: it begins a task, or goes on with one.
-func (w wire) take(ctx context.Context, req *a2a.SendMessageRequest) (*bridge.Errand, error) {
+func (w wire) take(ctx context.Context, req *a2a.SendMessageRequest) (*bridge.UserTurn, error) {
 	m := req.Message
 	if m == nil || m.ID == "" || len(m.ID) > 200 || len(m.Parts) == 0 {
 		return nil, &api.Problem{Code: "invalid", Detail: "a message has an id of at most 200 characters, and parts"}
@@ -222,12 +222,12 @@ func (w wire) known(ctx context.Context, skill, workspace string) error {
 }
 
 // proceed goes on with a task that runs or waits.
-func (w wire) proceed(ctx context.Context, id a2a.TaskID, key, text string, verdicts []verdict) (*bridge.Errand, error) {
+func (w wire) proceed(ctx context.Context, id a2a.TaskID, key, text string, verdicts []verdict) (*bridge.UserTurn, error) {
 	x, err := w.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	// An errand that was read to its end does not go on, and this may be an answer sent again.
+	// A user turn that was read to its end does not go on, and this may be an answer sent again.
 	before, err := w.find(ctx, id)
 	if err != nil {
 		return nil, err

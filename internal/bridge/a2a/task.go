@@ -12,7 +12,7 @@ import (
 // extension is the key of what the protocol has no words for.
 const extension = "retinue"
 
-// stateOf is the protocol's name for how far an errand has come.
+// stateOf is the protocol's name for how far a user turn has come.
 func stateOf(s bridge.State) a2a.TaskState {
 	switch s {
 	case bridge.StateRuns:
@@ -29,12 +29,12 @@ func stateOf(s bridge.State) a2a.TaskState {
 	return a2a.TaskStateUnspecified
 }
 
-func info(x *bridge.Errand) a2a.TaskInfo {
+func info(x *bridge.UserTurn) a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(x.String()), ContextID: x.Conversation}
 }
 
-// taskOf is an errand as a task. Length is how many messages of its history are wanted, nil if all.
-func taskOf(x *bridge.Errand, r bridge.Result, length *int) *a2a.Task {
+// taskOf is a user turn as a task. Length is how many messages of its history are wanted, nil if all.
+func taskOf(x *bridge.UserTurn, r bridge.Result, length *int) *a2a.Task {
 	t := &a2a.Task{
 		ID: a2a.TaskID(x.String()), ContextID: x.Conversation, Status: statusOf(x, r),
 		Metadata: map[string]any{extension: summary(r)},
@@ -71,7 +71,7 @@ func summary(r bridge.Result) map[string]any {
 }
 
 // statusOf is the state of a task, with what is asked or what went wrong.
-func statusOf(x *bridge.Errand, r bridge.Result) a2a.TaskStatus {
+func statusOf(x *bridge.UserTurn, r bridge.Result) a2a.TaskStatus {
 	s := a2a.TaskStatus{State: stateOf(r.State)}
 	if r.State == bridge.StateRuns && !r.Begun {
 		s.State = a2a.TaskStateSubmitted
@@ -103,7 +103,7 @@ func statusOf(x *bridge.Errand, r bridge.Result) a2a.TaskStatus {
 }
 
 // spoken is a message of the agent. Its id is the same whoever asks.
-func spoken(x *bridge.Errand, id string, parts ...*a2a.Part) *a2a.Message {
+func spoken(x *bridge.UserTurn, id string, parts ...*a2a.Part) *a2a.Message {
 	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, info(x), parts...)
 	m.ID = x.Message + "." + id
 	return m
@@ -111,7 +111,7 @@ func spoken(x *bridge.Errand, id string, parts ...*a2a.Part) *a2a.Message {
 
 // updates turns news into events of the protocol.
 type updates struct {
-	x     *bridge.Errand
+	x     *bridge.UserTurn
 	yield func(a2a.Event) bool
 	begun map[string]bool
 }

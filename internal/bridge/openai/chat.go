@@ -87,7 +87,7 @@ func finish(r bridge.Result) string {
 }
 
 // reply is all that the person is told.
-func reply(x *bridge.Errand, r bridge.Result) string {
+func reply(x *bridge.UserTurn, r bridge.Result) string {
 	text := r.Words()
 	if r.State != bridge.StateWaits {
 		return text
@@ -99,7 +99,7 @@ func reply(x *bridge.Errand, r bridge.Result) string {
 }
 
 func (w wire) chat(rw http.ResponseWriter, r *http.Request) {
-	x, req, err := w.chatErrand(rw, r)
+	x, req, err := w.chatUserTurn(rw, r)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
 		return
@@ -132,7 +132,7 @@ func (w wire) chat(rw http.ResponseWriter, r *http.Request) {
 	send(out, http.StatusOK, head)
 }
 
-func (w wire) chatErrand(rw http.ResponseWriter, r *http.Request) (*bridge.Errand, chatRequest, error) {
+func (w wire) chatUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge.UserTurn, chatRequest, error) {
 	var req chatRequest
 	if err := read(rw, r, &req); err != nil {
 		return nil, req, err
@@ -153,7 +153,7 @@ func (w wire) chatErrand(rw http.ResponseWriter, r *http.Request) (*bridge.Erran
 type chunks struct {
 	stream
 	head    completion
-	x       *bridge.Errand
+	x       *bridge.UserTurn
 	message string
 	any     bool
 }
@@ -195,7 +195,7 @@ func (c *chunks) tell(n bridge.News) error {
 	return c.text(n.Message, n.Text, nil)
 }
 
-func (w wire) chatStream(rw http.ResponseWriter, r *http.Request, x *bridge.Errand, req chatRequest, head completion) {
+func (w wire) chatStream(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, req chatRequest, head completion) {
 	out, err := open(rw, x)
 	if err != nil {
 		return

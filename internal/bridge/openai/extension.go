@@ -49,12 +49,12 @@ type happening struct {
 	Text   string             `json:"text,omitempty"`
 }
 
-func extend(x *bridge.Errand, s bridge.State) *extension {
+func extend(x *bridge.UserTurn, s bridge.State) *extension {
 	return &extension{Conversation: x.Conversation, Message: x.Message, Status: s}
 }
 
 // summary is the extension of an answer.
-func summary(x *bridge.Errand, r bridge.Result) *extension {
+func summary(x *bridge.UserTurn, r bridge.Result) *extension {
 	e := extend(x, r.State)
 	e.Pending, e.Cost, e.Reason = x.Asks(r.Pending), r.Usage.Cost, r.Reason
 	for _, a := range r.Agents {
@@ -66,7 +66,7 @@ func summary(x *bridge.Errand, r bridge.Result) *extension {
 }
 
 // happened is the extension of an event.
-func happened(x *bridge.Errand, e progress.Event) *extension {
+func happened(x *bridge.UserTurn, e progress.Event) *extension {
 	out := extend(x, bridge.StateRuns)
 	out.Event = &happening{
 		Type: e.Type, Seq: e.Seq, At: e.At.UTC(), Agent: e.Agent, Role: e.Role, Tool: e.Tool, Status: e.Status,

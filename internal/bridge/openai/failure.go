@@ -81,8 +81,8 @@ func invalid(field, what, next string) error {
 	}
 }
 
-// broken is why an errand that failed has no answer.
-func broken(x *bridge.Errand, r bridge.Result) *api.Problem {
+// broken is why a user turn that failed has no answer.
+func broken(x *bridge.UserTurn, r bridge.Result) *api.Problem {
 	p := &api.Problem{
 		Status: http.StatusBadGateway, Code: string(r.Kind), Detail: "the run failed (" + string(r.Kind) + ")",
 		Next: "see conversation " + x.Conversation,

@@ -1,7 +1,7 @@
 // Package openai lets programs made for OpenAI's API talk to the orchestrator: Chat Completions,
 // Responses and the list of models. A model is a role that talks to people.
 //
-// It knows the wire and nothing else; what is said and heard is an errand of package bridge. It
+// It knows the wire and nothing else; what is said and heard is a user turn of package bridge. It
 // imports api, bridge, chat and progress.
 package openai
 
@@ -26,10 +26,10 @@ const (
 )
 
 // wire speaks OpenAI's API.
-type wire struct{ *bridge.Hall }
+type wire struct{ *bridge.Service }
 
-// Mount adds the routes to the hall's server.
-func Mount(h *bridge.Hall) {
+// Mount adds the routes to the service's server.
+func Mount(h *bridge.Service) {
 	w := wire{h}
 	for _, m := range []api.Mounted{
 		{Access: api.AccessCommand, Method: http.MethodPost, Path: "/v1/chat/completions", Handle: w.chat},

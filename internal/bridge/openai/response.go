@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// responsePrefix begins the ids of responses; the name of an errand follows.
+// responsePrefix begins the ids of responses; the name of a user turn follows.
 const responsePrefix = "resp_"
 
 type responseRequest struct {
@@ -143,11 +143,11 @@ func partOf(text string) part {
 	return part{Type: "output_text", Text: text, Annotations: []struct{}{}}
 }
 
-func itemOf(x *bridge.Errand, id, text string) item {
+func itemOf(x *bridge.UserTurn, id, text string) item {
 	return item{Type: "message", ID: itemID(x, id), Status: "completed", Role: "assistant", Content: []part{partOf(text)}}
 }
 
-func itemID(x *bridge.Errand, id string) string { return "msg_" + x.Message + "." + id }
+func itemID(x *bridge.UserTurn, id string) string { return "msg_" + x.Message + "." + id }
 
 type spent struct {
 	Input   int64 `json:"input_tokens"`
@@ -167,8 +167,8 @@ func spentOf(u chat.Usage) *spent {
 	return s
 }
 
-// responseOf is an errand as a response, without what came of it.
-func responseOf(x *bridge.Errand, q responseRequest) response {
+// responseOf is a user turn as a response, without what came of it.
+func responseOf(x *bridge.UserTurn, q responseRequest) response {
 	out := response{
 		ID: responsePrefix + x.String(), Object: "response", CreatedAt: x.At.Unix(), Status: "in_progress", Background: q.Background,
 		Model: q.Model, Output: []item{}, ToolChoice: "none", Tools: []struct{}{}, Metadata: q.Metadata,
@@ -186,8 +186,8 @@ func responseOf(x *bridge.Errand, q responseRequest) response {
 // askID names the item that puts what waits into words.
 const askID = "ask"
 
-// fill adds what came of an errand.
-func (p response) fill(x *bridge.Errand, r bridge.Result) response {
+// fill adds what came of a user turn.
+func (p response) fill(x *bridge.UserTurn, r bridge.Result) response {
 	for _, t := range r.Texts {
 		p.Output = append(p.Output, itemOf(x, t.ID, t.Text))
 	}
@@ -216,7 +216,7 @@ func (p response) fill(x *bridge.Errand, r bridge.Result) response {
 }
 
 func (w wire) respond(rw http.ResponseWriter, r *http.Request) {
-	x, q, err := w.responseErrand(rw, r)
+	x, q, err := w.responseUserTurn(rw, r)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
 		return
@@ -233,8 +233,8 @@ func (w wire) respond(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer waits for what comes of an errand.
-func (w wire) answer(rw http.ResponseWriter, r *http.Request, x *bridge.Errand, head response) {
+// answer waits for what comes of a user turn.
+func (w wire) answer(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
 	out, err := bridge.NewPatient(rw)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -251,7 +251,7 @@ func (w wire) answer(rw http.ResponseWriter, r *http.Request, x *bridge.Errand, 
 	send(out, http.StatusOK, head.fill(x, result))
 }
 
-func (w wire) responseErrand(rw http.ResponseWriter, r *http.Request) (*bridge.Errand, responseRequest, error) {
+func (w wire) responseUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge.UserTurn, responseRequest, error) {
 	var q responseRequest
 	if err := read(rw, r, &q); err != nil {
 		return nil, q, err
@@ -275,8 +275,8 @@ func (w wire) responseErrand(rw http.ResponseWriter, r *http.Request) (*bridge.E
 	return x, q, err
 }
 
-// found is the errand that the address of a request names.
-func (w wire) found(r *http.Request) (*bridge.Errand, error) {
+// found is the user turn that the address of a request names.
+func (w wire) found(r *http.Request) (*bridge.UserTurn, error) {
 	name, err := bridge.ParseName(strings.TrimPrefix(r.PathValue("response"), responsePrefix))
 	if err != nil {
 		return nil, err
@@ -308,7 +308,7 @@ const stopTime = 10 * time.Second
 
 func (w wire) cancel(rw http.ResponseWriter, r *http.Request) {
 	err := bridge.Allowed(r.Context()) // who may not read must not learn what there is
-	var x *bridge.Errand
+	var x *bridge.UserTurn
 	if err == nil {
 		x, err = w.found(r)
 	}

@@ -28,7 +28,7 @@ type piece struct {
 // pieces sends a response as it is written.
 type pieces struct {
 	stream
-	x        *bridge.Errand
+	x        *bridge.UserTurn
 	head     response
 	sequence int
 	// items are the messages that were begun, by their ids.
@@ -123,7 +123,7 @@ func (p *pieces) tell(n bridge.News) error {
 	return p.end(n.Message, n.Whole)
 }
 
-func (w wire) responseStream(rw http.ResponseWriter, r *http.Request, x *bridge.Errand, head response) {
+func (w wire) responseStream(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
 	out, err := open(rw, x)
 	if err != nil {
 		return

@@ -15,7 +15,7 @@ var errGone = errors.New("the client is gone")
 type stream struct{ out *bridge.Patient }
 
 // open begins an answer in pieces.
-func open(w http.ResponseWriter, x *bridge.Errand) (stream, error) {
+func open(w http.ResponseWriter, x *bridge.UserTurn) (stream, error) {
 	out, err := bridge.NewPatient(w)
 	if err != nil {
 		return stream{}, err

@@ -43,14 +43,14 @@ type Run struct {
 }
 
 // Read returns the last run of a conversation's orchestrator, and those of its other tasks that have runs of their own.
-func Read(ctx context.Context, engine durable.Engine, log journal.Reader, place journal.Place) ([]Run, error) {
-	state, err := log.Snapshot(ctx, place)
+func Read(ctx context.Context, engine durable.Engine, log journal.Reader, ref journal.Ref) ([]Run, error) {
+	state, err := log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	var out []Run
 	for _, t := range state.Tasks {
-		run, err := read(ctx, engine, host.RunID(place, t.ID), "")
+		run, err := read(ctx, engine, host.RunID(ref, t.ID), "")
 		var none *serviceerror.NotFound
 		if errors.As(err, &none) && t.ID != host.Root {
 			continue // its parent's leg carried it
@@ -65,8 +65,8 @@ func Read(ctx context.Context, engine durable.Engine, log journal.Reader, place 
 }
 
 // Listed returns the last runs of a conversation that the engine lists, in no order. Its list may be a little behind.
-func Listed(ctx context.Context, engine durable.Engine, place journal.Place) ([]Run, error) {
-	root := host.RunID(place, host.Root)
+func Listed(ctx context.Context, engine durable.Engine, ref journal.Ref) ([]Run, error) {
+	root := host.RunID(ref, host.Root)
 	list, err := engine.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Query: fmt.Sprintf("WorkflowId = '%s' or WorkflowId starts_with '%s/'", root, root),
 	})

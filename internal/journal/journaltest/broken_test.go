@@ -17,17 +17,17 @@ type forgetful struct {
 }
 
 func (f forgetful) Entries(
-	ctx context.Context, place journal.Place, after int64, limit int,
+	ctx context.Context, ref journal.Ref, after int64, limit int,
 ) ([]journal.Entry, error) {
-	entries, err := f.Memory.Entries(ctx, place, after, limit)
+	entries, err := f.Memory.Entries(ctx, ref, after, limit)
 	if f.entries != nil {
 		entries = f.entries(entries)
 	}
 	return entries, err
 }
 
-func (f forgetful) Snapshot(ctx context.Context, place journal.Place) (journal.Snapshot, error) {
-	s, err := f.Memory.Snapshot(ctx, place)
+func (f forgetful) Snapshot(ctx context.Context, ref journal.Ref) (journal.Snapshot, error) {
+	s, err := f.Memory.Snapshot(ctx, ref)
 	if f.snapshot != nil {
 		f.snapshot(&s)
 	}
@@ -36,8 +36,8 @@ func (f forgetful) Snapshot(ctx context.Context, place journal.Place) (journal.S
 
 func TestVerifyNotices(t *testing.T) {
 	memory := NewMemory()
-	write(t, memory, place, append(opening(), journal.Said{ID: "m1", By: "ann"}, journal.Said{ID: "m2", By: "ann"})...)
-	if err := journal.Verify(t.Context(), memory, place); err != nil {
+	write(t, memory, ref, append(opening(), journal.MessageReceived{ID: "m1", By: "ann"}, journal.MessageReceived{ID: "m2", By: "ann"})...)
+	if err := journal.Verify(t.Context(), memory, ref); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]forgetful{
@@ -51,7 +51,7 @@ func TestVerifyNotices(t *testing.T) {
 	}
 	for want, f := range cases {
 		f.Memory = memory
-		if err := journal.Verify(t.Context(), f, place); err == nil || !strings.Contains(err.Error(), want) {
+		if err := journal.Verify(t.Context(), f, ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one about %q", err, want)
 		}
 	}
@@ -59,10 +59,10 @@ func TestVerifyNotices(t *testing.T) {
 
 func TestLedgerNoticesAnotherNumber(t *testing.T) {
 	var l Ledger
-	if err := l.Ack("w", place, "k", 1); err != nil {
+	if err := l.Ack("w", ref, "k", 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Ack("w", place, "k", 2); err == nil {
+	if err := l.Ack("w", ref, "k", 2); err == nil {
 		t.Error("the same row was acknowledged at two numbers and nobody minded")
 	}
 }

@@ -19,16 +19,16 @@ func Turn(in journal.In, n int) [][]journal.Row {
 	call := fmt.Sprintf("%d.0", n)
 	text := strings.Repeat("some words of a reply ", 20)
 	return [][]journal.Row{
-		{journal.Requested{
+		{journal.ModelCalled{
 			In: in, Call: fmt.Sprintf("%d.1", n), Type: journal.RequestContinuation, Turn: n, Attempt: 1,
 			Model: "m", Prompt: "p", HoldTokens: 5000, HoldCost: 100,
 		}},
 		{
-			journal.Responded{
+			journal.ModelReplied{
 				In: in, Call: fmt.Sprintf("%d.1", n), Status: chat.StatusCompleted, Stop: "tools",
 				Usage: chat.Usage{Input: 3000, Output: 200, CacheRead: 2500, Cost: 42}, Duration: 900,
 			},
-			journal.Spoke{In: in, Turn: n, Message: chat.Message{
+			journal.MessageAdded{In: in, Turn: n, Message: chat.Message{
 				ID: fmt.Sprint("t", n), Speaker: chat.Assistant, Parts: []chat.Part{
 					{Kind: chat.PartText, Text: text},
 					{Kind: chat.PartToolUse, Call: call, Tool: "read_file", Args: `{"path":"a.go"}`},
@@ -37,9 +37,9 @@ func Turn(in journal.In, n int) [][]journal.Row {
 			journal.Stepped{In: in, N: 2 * n, Event: []byte(`{"name":"Replied","event":{"turn":1}}`)},
 		},
 		{
-			journal.Resulted{In: in, Call: call, Status: journal.CallCompleted, Text: text, Duration: 3},
+			journal.ToolReturned{In: in, Call: call, Status: journal.CallCompleted, Text: text, Duration: 3},
 			journal.Stepped{In: in, N: 2*n + 1, Event: []byte(`{"name":"ToolDone","event":{"call":"1.0"}}`)},
-			journal.Spoke{In: in, Message: chat.Message{
+			journal.MessageAdded{In: in, Message: chat.Message{
 				ID: fmt.Sprint("u", n), Speaker: chat.User,
 				Parts: []chat.Part{{Kind: chat.PartToolResult, Call: call, Text: text}},
 			}},
@@ -49,7 +49,7 @@ func Turn(in journal.In, n int) [][]journal.Row {
 
 // Bare writes a turn's rows with nothing but the driver: the same rows into the same tables, in one
 // transaction for each append, without asking what is there.
-type Bare func(ctx context.Context, place journal.Place, in journal.In, n int, seq int64) error
+type Bare func(ctx context.Context, ref journal.Ref, in journal.In, n int, seq int64) error
 
 // The targets of the project, and the bounds that figures are held against: what a busy machine adds is not
 // the journal's fault.
@@ -81,7 +81,7 @@ func Figures(t *testing.T, log journal.Log, bare Bare, statements func() int64) 
 func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() int64) {
 	t.Helper()
 	const rounds, turns = 12, 40
-	ours, theirs := journal.Place{Tenant: "acme", Conversation: "ours"}, journal.Place{Tenant: "acme", Conversation: "bare"}
+	ours, theirs := journal.Ref{Tenant: "acme", Conversation: "ours"}, journal.Ref{Tenant: "acme", Conversation: "bare"}
 	write(t, log, ours, opening()...)
 	write(t, log, theirs, opening()...)
 	var own, raw []float64
@@ -108,8 +108,8 @@ func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() i
 		raw, tookRaw = append(raw, d.Seconds()), tookRaw+d
 		turn += turns
 	}
-	for _, place := range []journal.Place{ours, theirs} {
-		if err := journal.Verify(t.Context(), log, place); err != nil {
+	for _, ref := range []journal.Ref{ours, theirs} {
+		if err := journal.Verify(t.Context(), log, ref); err != nil {
 			t.Errorf("what was measured is not right: %v", err)
 		}
 	}
@@ -123,8 +123,8 @@ func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() i
 // round in the middle counts: a disk that stands still for a moment spoils the rounds that it falls into.
 func crowdFigures(t *testing.T, log journal.Log) {
 	t.Helper()
-	place := journal.Place{Tenant: "acme", Conversation: "crowd"}
-	write(t, log, place, opening()...)
+	ref := journal.Ref{Tenant: "acme", Conversation: "crowd"}
+	write(t, log, ref, opening()...)
 	const crowd, rounds, appends = 64, 24, 8
 	var ratios []float64
 	var alone, together []time.Duration
@@ -133,7 +133,7 @@ func crowdFigures(t *testing.T, log journal.Log) {
 		var one []time.Duration
 		for n := range 50 {
 			id := fmt.Sprintf("alone-%d-%d", round, n)
-			one = append(one, timed(t, log, place, journal.Said{ID: id, By: "ann"}))
+			one = append(one, timed(t, log, ref, journal.MessageReceived{ID: id, By: "ann"}))
 		}
 		many := make([]time.Duration, crowd*appends)
 		began := time.Now()
@@ -142,7 +142,7 @@ func crowdFigures(t *testing.T, log journal.Log) {
 			wg.Go(func() {
 				for n := range appends {
 					id := fmt.Sprintf("%d-%d-%d", round, w, n)
-					many[w*appends+n] = timed(t, log, place, journal.Said{ID: id, By: "ann"})
+					many[w*appends+n] = timed(t, log, ref, journal.MessageReceived{ID: id, By: "ann"})
 				}
 			})
 		}
@@ -158,9 +158,9 @@ func crowdFigures(t *testing.T, log journal.Log) {
 	hold(t, "p95 in a crowd next to a lone writer's", ratio, crowdTarget, crowdBound)
 }
 
-func timed(t *testing.T, log journal.Log, place journal.Place, row journal.Row) time.Duration {
+func timed(t *testing.T, log journal.Log, ref journal.Ref, row journal.Row) time.Duration {
 	began := time.Now()
-	if _, err := log.Append(t.Context(), place, start, row); err != nil {
+	if _, err := log.Append(t.Context(), ref, start, row); err != nil {
 		t.Error(err)
 	}
 	return time.Since(began)
@@ -169,30 +169,30 @@ func timed(t *testing.T, log journal.Log, place journal.Place, row journal.Row) 
 // readFigures reads the end of a short and of a long conversation, in turns.
 func readFigures(t *testing.T, log journal.Log) {
 	t.Helper()
-	short, long := journal.Place{Tenant: "acme", Conversation: "short"}, journal.Place{Tenant: "acme", Conversation: "long"}
-	for place, n := range map[journal.Place]int{short: 1_000, long: 100_000} {
-		write(t, log, place, opening()...)
+	short, long := journal.Ref{Tenant: "acme", Conversation: "short"}, journal.Ref{Tenant: "acme", Conversation: "long"}
+	for ref, n := range map[journal.Ref]int{short: 1_000, long: 100_000} {
+		write(t, log, ref, opening()...)
 		for i := 0; i < n; i += 500 {
 			var rows []journal.Row
 			for j := range 500 {
-				rows = append(rows, journal.Spoke{In: root, Turn: i + j + 1, Message: chat.Message{
+				rows = append(rows, journal.MessageAdded{In: root, Turn: i + j + 1, Message: chat.Message{
 					ID: fmt.Sprint("t", i+j), Speaker: chat.Assistant,
 					Parts: []chat.Part{{Kind: chat.PartText, Text: fmt.Sprint("message ", i+j)}},
 				}})
 			}
-			write(t, log, place, rows...)
+			write(t, log, ref, rows...)
 		}
 	}
-	took := map[journal.Place][]float64{}
+	took := map[journal.Ref][]float64{}
 	page := journal.Page{Limit: 200}
 	for range 300 {
-		for _, place := range []journal.Place{short, long} {
+		for _, ref := range []journal.Ref{short, long} {
 			began := time.Now()
-			messages, err := log.Transcript(t.Context(), place, root.Agent, page)
+			messages, err := log.Transcript(t.Context(), ref, root.Agent, page)
 			if err != nil || len(messages) != 200 {
 				t.Fatalf("%d messages, %v", len(messages), err)
 			}
-			took[place] = append(took[place], time.Since(began).Seconds())
+			took[ref] = append(took[ref], time.Since(began).Seconds())
 		}
 	}
 	t.Logf("last 200 of 100,000 messages %.2f ms, of 1,000 %.2f ms", 1000*median(took[long]), 1000*median(took[short]))

@@ -13,26 +13,26 @@ import (
 // Ledger remembers what a journal acknowledged, to hold it to its word after crashes.
 type Ledger struct {
 	mu    sync.Mutex
-	acked map[journal.Place]map[string]int64
+	acked map[journal.Ref]map[string]int64
 	// order holds, for each writer, its keys in the order of their acknowledgement.
 	order map[string][]string
 }
 
 // Ack notes that a writer was told that a row stands at a sequence number.
-func (l *Ledger) Ack(writer string, place journal.Place, key string, seq int64) error {
+func (l *Ledger) Ack(writer string, ref journal.Ref, key string, seq int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.acked == nil {
-		l.acked, l.order = map[journal.Place]map[string]int64{}, map[string][]string{}
+		l.acked, l.order = map[journal.Ref]map[string]int64{}, map[string][]string{}
 	}
-	if l.acked[place] == nil {
-		l.acked[place] = map[string]int64{}
+	if l.acked[ref] == nil {
+		l.acked[ref] = map[string]int64{}
 	}
-	if before, ok := l.acked[place][key]; ok && before != seq {
+	if before, ok := l.acked[ref][key]; ok && before != seq {
 		return fmt.Errorf("%s was acknowledged at %d and again at %d", key, before, seq)
 	}
-	l.acked[place][key] = seq
-	lane := writer + " in " + place.Conversation
+	l.acked[ref][key] = seq
+	lane := writer + " in " + ref.Conversation
 	l.order[lane] = append(l.order[lane], key)
 	return nil
 }
@@ -53,12 +53,12 @@ func (l *Ledger) Check(t *testing.T, log journal.Log) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for place, acked := range l.acked {
-		if err := journal.Verify(context.Background(), log, place); err != nil {
+	for ref, acked := range l.acked {
+		if err := journal.Verify(context.Background(), log, ref); err != nil {
 			t.Error(err)
 		}
 		at := map[string]int64{}
-		for _, e := range all(t, log, place) {
+		for _, e := range all(t, log, ref) {
 			if first, twice := at[e.Row.Key()]; twice {
 				t.Errorf("%s stands at %d and at %d", e.Row.Key(), first, e.Seq)
 			}
@@ -87,7 +87,7 @@ type Writer struct {
 	Number int
 	Log    journal.Log
 	Ledger *Ledger
-	Places []journal.Place
+	Places []journal.Ref
 	// Failures counts the appends whose answer was an error.
 	Failures int
 }
@@ -95,14 +95,14 @@ type Writer struct {
 // Run writes. It returns an error when the journal contradicts itself.
 func (w *Writer) Run(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
-		place := w.Places[n%len(w.Places)]
+		ref := w.Places[n%len(w.Places)]
 		rows := []journal.Row{
-			journal.Said{ID: fmt.Sprintf("%s-%d", w.Name, n), By: w.Name},
-			journal.Moved{In: root, Serial: n*1000 + w.Number, Status: "running"},
+			journal.MessageReceived{ID: fmt.Sprintf("%s-%d", w.Name, n), By: w.Name},
+			journal.StatusChanged{In: root, Serial: n*1000 + w.Number, Status: "running"},
 			journal.Titled{ID: fmt.Sprintf("%s-%d", w.Name, n), Title: w.Name},
 		}
 		for ctx.Err() == nil {
-			written, err := w.Log.Append(ctx, place, start.Add(time.Duration(n)*time.Second), rows...)
+			written, err := w.Log.Append(ctx, ref, start.Add(time.Duration(n)*time.Second), rows...)
 			if err != nil {
 				w.Failures++
 				select {
@@ -112,7 +112,7 @@ func (w *Writer) Run(ctx context.Context) error {
 				continue
 			}
 			for i, row := range rows {
-				if err := w.Ledger.Ack(w.Name, place, row.Key(), written[i].Seq); err != nil {
+				if err := w.Ledger.Ack(w.Name, ref, row.Key(), written[i].Seq); err != nil {
 					return err
 				}
 			}

@@ -18,9 +18,9 @@ import (
 // Memory is a journal that forgets everything when the program ends. It is the list and its View.
 type Memory struct {
 	mu            sync.Mutex
-	conversations map[journal.Place]*list
-	texts         map[journal.Place]map[string]string
-	erased        map[journal.Place]journal.Tombstone
+	conversations map[journal.Ref]*list
+	texts         map[journal.Ref]map[string]string
+	erased        map[journal.Ref]journal.Tombstone
 	spent         map[string]int64 // by tenant and month
 }
 
@@ -35,23 +35,23 @@ var _ journal.Log = (*Memory)(nil)
 // NewMemory returns an empty journal.
 func NewMemory() *Memory {
 	return &Memory{
-		conversations: map[journal.Place]*list{}, texts: map[journal.Place]map[string]string{}, erased: map[journal.Place]journal.Tombstone{}, spent: map[string]int64{},
+		conversations: map[journal.Ref]*list{}, texts: map[journal.Ref]map[string]string{}, erased: map[journal.Ref]journal.Tombstone{}, spent: map[string]int64{},
 	}
 }
 
 // Append implements journal.Writer.
 func (m *Memory) Append(
-	_ context.Context, place journal.Place, at time.Time, rows ...journal.Row,
+	_ context.Context, ref journal.Ref, at time.Time, rows ...journal.Row,
 ) ([]journal.Written, error) {
-	batch, err := journal.NewBatch(place, at, rows)
+	batch, err := journal.NewBatch(ref, at, rows)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l, ok := m.conversations[place]
+	l, ok := m.conversations[ref]
 	if !ok {
-		if _, gone := m.erased[place]; gone && batch.OpensOnce() {
+		if _, gone := m.erased[ref]; gone && batch.OpensOnce() {
 			return nil, journal.Gone()
 		}
 		l = &list{known: map[string]journal.Written{}, view: journal.NewView()}
@@ -83,31 +83,31 @@ func (m *Memory) Append(
 	for i, e := range fresh {
 		l.entries = append(l.entries, e)
 		l.known[plan.Insert[i].Key] = journal.Written{Seq: e.Seq, Number: e.Number, Existed: true}
-		l.view.Apply(place, e)
-		if r, ok := e.Row.(journal.Responded); ok {
-			if change, ok := r.Settles(place.Conversation); ok {
-				m.spent[place.Tenant+"/"+r.Month] += change
+		l.view.Apply(ref, e)
+		if r, ok := e.Row.(journal.ModelReplied); ok {
+			if change, ok := r.Settles(ref.Conversation); ok {
+				m.spent[ref.Tenant+"/"+r.Month] += change
 			}
 		}
 	}
-	m.conversations[place] = l
+	m.conversations[ref] = l
 	return plan.Written[0], nil
 }
 
 // Keep implements journal.Writer.
-func (m *Memory) Keep(_ context.Context, place journal.Place, texts ...string) error {
+func (m *Memory) Keep(_ context.Context, ref journal.Ref, texts ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, there := m.conversations[place]
-	if _, erased := m.erased[place]; erased && !there {
+	_, there := m.conversations[ref]
+	if _, erased := m.erased[ref]; erased && !there {
 		return journal.NotFound()
 	}
-	if m.texts[place] == nil {
-		m.texts[place] = map[string]string{}
+	if m.texts[ref] == nil {
+		m.texts[ref] = map[string]string{}
 	}
 	for _, text := range texts {
 		text = journal.Printable(text)
-		m.texts[place][journal.HashOf(text)] = text
+		m.texts[ref][journal.HashOf(text)] = text
 	}
 	return nil
 }
@@ -134,8 +134,8 @@ func (m *Memory) Spent(_ context.Context, tenant, month string) (int64, error) {
 func (m *Memory) Stored(_ context.Context, tenant string) (bytes int64, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for place, l := range m.conversations {
-		if place.Tenant != tenant {
+	for ref, l := range m.conversations {
+		if ref.Tenant != tenant {
 			continue
 		}
 		for _, e := range l.entries {
@@ -146,8 +146,8 @@ func (m *Memory) Stored(_ context.Context, tenant string) (bytes int64, _ error)
 			bytes += int64(len(body))
 		}
 	}
-	for place, texts := range m.texts {
-		if place.Tenant == tenant {
+	for ref, texts := range m.texts {
+		if ref.Tenant == tenant {
 			for _, text := range texts {
 				bytes += int64(len(text))
 			}
@@ -157,29 +157,29 @@ func (m *Memory) Stored(_ context.Context, tenant string) (bytes int64, _ error)
 }
 
 // Erase implements journal.Writer.
-func (m *Memory) Erase(_ context.Context, place journal.Place) error {
+func (m *Memory) Erase(_ context.Context, ref journal.Ref) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l, ok := m.conversations[place]
+	l, ok := m.conversations[ref]
 	if !ok {
 		return journal.NotFound()
 	}
 	stone := journal.Tombstone{At: time.Now()}
 	if w, ok := l.known[journal.ErasureKey()]; ok {
-		post, _ := l.entries[w.Seq-1].Row.(journal.Posted) // nothing else has this key
+		post, _ := l.entries[w.Seq-1].Row.(journal.MailPosted) // nothing else has this key
 		stone.Command = post.Command
 	}
-	m.erased[place] = stone
-	delete(m.conversations, place)
-	delete(m.texts, place)
+	m.erased[ref] = stone
+	delete(m.conversations, ref)
+	delete(m.texts, ref)
 	return nil
 }
 
 // Erased implements journal.Reader.
-func (m *Memory) Erased(_ context.Context, place journal.Place) (journal.Tombstone, error) {
+func (m *Memory) Erased(_ context.Context, ref journal.Ref) (journal.Tombstone, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stone, ok := m.erased[place]
+	stone, ok := m.erased[ref]
 	if !ok {
 		return stone, journal.NotFound()
 	}
@@ -187,10 +187,10 @@ func (m *Memory) Erased(_ context.Context, place journal.Place) (journal.Tombsto
 }
 
 // read hands out one conversation.
-func (m *Memory) read(place journal.Place, do func(*list)) error {
+func (m *Memory) read(ref journal.Ref, do func(*list)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l, ok := m.conversations[place]
+	l, ok := m.conversations[ref]
 	if !ok {
 		return journal.NotFound()
 	}
@@ -200,9 +200,9 @@ func (m *Memory) read(place journal.Place, do func(*list)) error {
 
 // Entries implements journal.Reader.
 func (m *Memory) Entries(
-	_ context.Context, place journal.Place, after int64, limit int,
+	_ context.Context, ref journal.Ref, after int64, limit int,
 ) (out []journal.Entry, err error) {
-	err = m.read(place, func(l *list) {
+	err = m.read(ref, func(l *list) {
 		from := min(max(after, 0), int64(len(l.entries)))
 		found := l.entries[from:]
 		found = found[:min(len(found), journal.Page{Limit: limit}.Size())]
@@ -227,9 +227,9 @@ func fitting(n int, most int64, at func(int) any) int {
 
 // Find implements journal.Reader.
 func (m *Memory) Find(
-	_ context.Context, place journal.Place, keys ...string,
+	_ context.Context, ref journal.Ref, keys ...string,
 ) (out []journal.Entry, err error) {
-	err = m.read(place, func(l *list) {
+	err = m.read(ref, func(l *list) {
 		for _, e := range l.entries {
 			if slices.Contains(keys, e.Row.Key()) {
 				out = append(out, e)
@@ -241,9 +241,9 @@ func (m *Memory) Find(
 
 // Steps implements journal.Reader.
 func (m *Memory) Steps(
-	_ context.Context, place journal.Place, task string, after int,
+	_ context.Context, ref journal.Ref, task string, after int,
 ) (out []journal.Stepped, err error) {
-	err = m.read(place, func(l *list) {
+	err = m.read(ref, func(l *list) {
 		for _, e := range l.entries {
 			if step, ok := e.Row.(journal.Stepped); ok && step.Task == task && step.N > after {
 				out = append(out, step)
@@ -255,17 +255,17 @@ func (m *Memory) Steps(
 
 // Transcript implements journal.Reader.
 func (m *Memory) Transcript(
-	_ context.Context, place journal.Place, agent string, page journal.Page,
+	_ context.Context, ref journal.Ref, agent string, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = m.read(place, func(l *list) { out = l.view.Transcript(agent, page) })
+	err = m.read(ref, func(l *list) { out = l.view.Transcript(agent, page) })
 	return out, err
 }
 
 // Chat implements journal.Reader.
 func (m *Memory) Chat(
-	_ context.Context, place journal.Place, page journal.Page,
+	_ context.Context, ref journal.Ref, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = m.read(place, func(l *list) {
+	err = m.read(ref, func(l *list) {
 		out = l.view.Chat(page)
 		n := fitting(len(out), page.Most(), func(i int) any { return out[len(out)-1-i].Message })
 		out = out[len(out)-n:]
@@ -275,12 +275,12 @@ func (m *Memory) Chat(
 
 // Marks implements journal.Reader.
 func (m *Memory) Marks(
-	_ context.Context, place journal.Place, page journal.Page,
+	_ context.Context, ref journal.Ref, page journal.Page,
 ) (out []journal.Entry, err error) {
-	err = m.read(place, func(l *list) {
+	err = m.read(ref, func(l *list) {
 		for _, e := range l.entries {
 			kind := e.Row.Kind()
-			if (kind == journal.KindNoted || kind == journal.KindTurnEnded) && (page.Before == 0 || e.Seq < page.Before) {
+			if (kind == journal.KindNoteAdded || kind == journal.KindTurnEnded) && (page.Before == 0 || e.Seq < page.Before) {
 				out = append(out, e)
 			}
 		}
@@ -291,42 +291,42 @@ func (m *Memory) Marks(
 
 // ModelCalls implements journal.Reader.
 func (m *Memory) ModelCalls(
-	_ context.Context, place journal.Place, agent string, page journal.Page,
+	_ context.Context, ref journal.Ref, agent string, page journal.Page,
 ) (out []journal.ModelCall, err error) {
-	err = m.read(place, func(l *list) { out = l.view.ModelCalls(agent, page) })
+	err = m.read(ref, func(l *list) { out = l.view.ModelCalls(agent, page) })
 	return out, err
 }
 
 // ToolCalls implements journal.Reader.
 func (m *Memory) ToolCalls(
-	_ context.Context, place journal.Place, agent string, page journal.Page,
+	_ context.Context, ref journal.Ref, agent string, page journal.Page,
 ) (out []journal.ToolCall, err error) {
-	err = m.read(place, func(l *list) { out = l.view.ToolCalls(agent, page) })
+	err = m.read(ref, func(l *list) { out = l.view.ToolCalls(agent, page) })
 	return out, err
 }
 
 // Snapshot implements journal.Reader.
 func (m *Memory) Snapshot(
-	_ context.Context, place journal.Place,
+	_ context.Context, ref journal.Ref,
 ) (out journal.Snapshot, err error) {
-	err = m.read(place, func(l *list) { out = l.view.Snapshot() })
+	err = m.read(ref, func(l *list) { out = l.view.Snapshot() })
 	return out, err
 }
 
 // Records implements journal.Reader.
 func (m *Memory) Records(
-	_ context.Context, place journal.Place,
+	_ context.Context, ref journal.Ref,
 ) (out []journal.Record, err error) {
-	err = m.read(place, func(l *list) { out = l.view.Records() })
+	err = m.read(ref, func(l *list) { out = l.view.Records() })
 	return out, err
 }
 
 // of returns the conversations of a tenant.
 func (m *Memory) of(tenant string) map[string]*list {
 	out := map[string]*list{}
-	for place, l := range m.conversations {
-		if place.Tenant == tenant {
-			out[place.Conversation] = l
+	for ref, l := range m.conversations {
+		if ref.Tenant == tenant {
+			out[ref.Conversation] = l
 		}
 	}
 	return out
@@ -369,14 +369,14 @@ func (m *Memory) Untouched(_ context.Context, tenant string, before time.Time, a
 }
 
 // Weight implements journal.Reader.
-func (m *Memory) Weight(_ context.Context, place journal.Place) (w journal.Weight, err error) {
+func (m *Memory) Weight(_ context.Context, ref journal.Ref) (w journal.Weight, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l, ok := m.conversations[place]
+	l, ok := m.conversations[ref]
 	if !ok {
 		return w, journal.NotFound()
 	}
-	for _, text := range m.texts[place] {
+	for _, text := range m.texts[ref] {
 		w.Texts++
 		w.Bytes += int64(len(text))
 	}
@@ -411,7 +411,7 @@ func (m *Memory) Lines(
 	defer m.mu.Unlock()
 	out := map[string]journal.Line{}
 	for _, id := range conversations {
-		l, ok := m.conversations[journal.Place{Tenant: tenant, Conversation: id}]
+		l, ok := m.conversations[journal.Ref{Tenant: tenant, Conversation: id}]
 		if !ok {
 			continue
 		}
@@ -491,10 +491,10 @@ func (m *Memory) Runs(_ context.Context, tenant string, since time.Time) ([]jour
 }
 
 // Text implements journal.Reader.
-func (m *Memory) Text(_ context.Context, place journal.Place, hash string) (string, error) {
+func (m *Memory) Text(_ context.Context, ref journal.Ref, hash string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	text, ok := m.texts[place][hash]
+	text, ok := m.texts[ref][hash]
 	if !ok {
 		return "", &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
 	}
@@ -510,8 +510,8 @@ func (m *Memory) Working(
 	order := func(a, b journal.WorkingTask) int {
 		return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Conversation, b.Conversation), strings.Compare(a.Task, b.Task))
 	}
-	for place, l := range m.conversations {
-		for _, t := range l.view.Working(place, before) {
+	for ref, l := range m.conversations {
+		for _, t := range l.view.Working(ref, before) {
 			if order(t, after) > 0 {
 				out = append(out, t)
 			}
@@ -522,14 +522,14 @@ func (m *Memory) Working(
 }
 
 // Mail implements journal.Reader.
-func (m *Memory) Mail(_ context.Context, place journal.Place, agent string) (out []journal.Entry, err error) {
-	err = m.read(place, func(l *list) { out = l.view.Mail(agent) })
+func (m *Memory) Mail(_ context.Context, ref journal.Ref, agent string) (out []journal.Entry, err error) {
+	err = m.read(ref, func(l *list) { out = l.view.Mail(agent) })
 	return out, err
 }
 
 // Mailboxes implements journal.Reader.
-func (m *Memory) Mailboxes(_ context.Context, place journal.Place) (out []string, err error) {
-	err = m.read(place, func(l *list) { out = l.view.Mailboxes() })
+func (m *Memory) Mailboxes(_ context.Context, ref journal.Ref) (out []string, err error) {
+	err = m.read(ref, func(l *list) { out = l.view.Mailboxes() })
 	return out, err
 }
 

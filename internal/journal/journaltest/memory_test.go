@@ -26,7 +26,7 @@ type lossy struct {
 }
 
 func (l *lossy) Append(
-	ctx context.Context, at journal.Place, when time.Time, rows ...journal.Row,
+	ctx context.Context, at journal.Ref, when time.Time, rows ...journal.Row,
 ) ([]journal.Written, error) {
 	written, err := l.Memory.Append(ctx, at, when, rows...)
 	if err == nil && l.lose.Swap(false) {

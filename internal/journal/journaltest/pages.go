@@ -16,21 +16,21 @@ import (
 func largePages(t *testing.T, f Fixture) {
 	const count = 20
 	large := strings.Repeat("語", journal.PageBytes/9)
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	var said []int64
 	for i := range count {
 		text := large
 		if i == count/2 {
 			text = strings.Repeat(large, 4) // larger than a page by itself
 		}
-		written := write(t, f.Log, place, journal.Said{
+		written := write(t, f.Log, ref, journal.MessageReceived{
 			ID: fmt.Sprint("m", i), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
 		})
 		said = append(said, written[0].Seq)
 	}
 	var seqs []int64
 	for after := int64(0); ; {
-		entries, err := f.Log.Entries(t.Context(), place, after, journal.PageMaxLimit)
+		entries, err := f.Log.Entries(t.Context(), ref, after, journal.PageMaxLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func chatPages(t *testing.T, f Fixture, said []int64) {
 	t.Helper()
 	var seqs []int64
 	for page := (journal.Page{Limit: journal.PageMaxLimit, Bytes: journal.PageBytes}); ; {
-		list, err := f.Log.Chat(t.Context(), place, page)
+		list, err := f.Log.Chat(t.Context(), ref, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func chatPages(t *testing.T, f Fixture, said []int64) {
 	if diff := cmp.Diff(said, seqs); diff != "" {
 		t.Errorf("messages read as a chat (+) against those said (-):\n%s", diff)
 	}
-	whole, err := f.Log.Chat(t.Context(), place, journal.Page{})
+	whole, err := f.Log.Chat(t.Context(), ref, journal.Page{})
 	if err != nil || len(whole) != len(said) {
 		t.Errorf("%d of %d messages when the size does not matter: %v", len(whole), len(said), err)
 	}

@@ -20,24 +20,24 @@ import (
 func chatAndSearch(t *testing.T, f Fixture) {
 	child := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
 	says := func(in journal.In, turn int, text string) journal.Row {
-		return journal.Spoke{In: in, Turn: turn, Message: chat.Message{
+		return journal.MessageAdded{In: in, Turn: turn, Message: chat.Message{
 			ID: fmt.Sprint("t", turn), Speaker: chat.Assistant, Parts: []chat.Part{{Kind: chat.PartText, Text: text}},
 		}}
 	}
-	write(t, f.Log, place, append(opening(),
-		journal.Said{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "Find the Purple elephant"}}},
-		journal.Spoke{In: root, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: []chat.Part{
+	write(t, f.Log, ref, append(opening(),
+		journal.MessageReceived{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "Find the Purple elephant"}}},
+		journal.MessageAdded{In: root, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: []chat.Part{
 			{Kind: chat.PartText, Text: "Find the Purple elephant"},
 		}}},
-		journal.Assigned{In: child, Parent: "root", Role: "researcher", Depth: 1},
+		journal.TaskAssigned{In: child, Parent: "root", Role: "researcher", Depth: 1},
 		says(child, 1, "an elephant, purple, was seen"),
 		says(root, 1, "never said: purple elephant"),
-		journal.Voided{In: root, Turn: 1},
-		journal.Voided{In: root, Turn: 2},
+		journal.ReplyVoided{In: root, Turn: 1},
+		journal.ReplyVoided{In: root, Turn: 2},
 		says(root, 2, "never said either: purple elephant"),
 		says(root, 3, "The elephant is not purple."),
 	)...)
-	lines, err := f.Log.Chat(t.Context(), place, journal.Page{})
+	lines, err := f.Log.Chat(t.Context(), ref, journal.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func chatAndSearch(t *testing.T, f Fixture) {
 		t.Errorf("chat (+) against the wanted (-):\n%s", diff)
 	}
 	seqs := func(q journal.Query) (out []int64) {
-		hits, err := f.Log.Search(t.Context(), place.Tenant, q)
+		hits, err := f.Log.Search(t.Context(), ref.Tenant, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,10 +84,10 @@ func searches(t *testing.T, f Fixture) {
 	symbol := rapid.SampledFrom([]rune("aBcé ÉßñÅ Дд Ωω 中文 かな 한 עב ٣7½² _-.'\\&|!:*<>()\"\n🙂€ªº\u0301\u0e33𞤀Σς\x00İ"))
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", n)}
+		at := journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", n)}
 		memory := NewMemory()
 		text := string(rapid.SliceOfN(symbol, 1, 30).Draw(rt, "text"))
-		rows := append(opening(), journal.Said{ID: "m", By: "ann", Parts: []chat.Part{
+		rows := append(opening(), journal.MessageReceived{ID: "m", By: "ann", Parts: []chat.Part{
 			{Kind: chat.PartText, Text: text}, {Kind: chat.PartText, Text: "quick or not brown"},
 		}})
 		for _, to := range []journal.Log{memory, f.Log} {
@@ -110,12 +110,12 @@ func searches(t *testing.T, f Fixture) {
 // Covers: R-042.
 func lists(t *testing.T, f Fixture) {
 	for i := range 7 {
-		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
+		at := journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
 		if _, err := f.Log.Append(t.Context(), at, start.Add(time.Duration(i/2)*time.Second), opening()...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "c6"}, journal.Archived{By: "ann"})
+	write(t, f.Log, journal.Ref{Tenant: "acme", Conversation: "c6"}, journal.Archived{By: "ann"})
 	var got []string
 	for cursor := ""; ; {
 		page, err := f.Log.Conversations(t.Context(), "acme", journal.Page{Limit: 2, Cursor: cursor})
@@ -141,12 +141,12 @@ func lists(t *testing.T, f Fixture) {
 		t.Errorf("a cursor of nobody's gives %v", err)
 	}
 
-	c1 := journal.Place{Tenant: "acme", Conversation: "c1"}
-	write(t, f.Log, c1, journal.Asked{In: root, Question: "q1", Text: "?"}, journal.Relayed{In: root, Question: "q1"},
-		journal.Asked{In: root, Question: "q2", Text: "?"},
-		journal.Wanted{In: root, Call: "1.0", Tool: "shell", Hash: "h"},
-		journal.Wanted{In: root, Call: "1.1", Tool: "shell", Hash: "h"},
-		journal.Decided{In: root, Call: "1.1", Hash: "h", By: "ann"})
+	c1 := journal.Ref{Tenant: "acme", Conversation: "c1"}
+	write(t, f.Log, c1, journal.QuestionAsked{In: root, Question: "q1", Text: "?"}, journal.QuestionRelayed{In: root, Question: "q1"},
+		journal.QuestionAsked{In: root, Question: "q2", Text: "?"},
+		journal.ApprovalRequested{In: root, Call: "1.0", Tool: "shell", Hash: "h"},
+		journal.ApprovalRequested{In: root, Call: "1.1", Tool: "shell", Hash: "h"},
+		journal.ApprovalDecided{In: root, Call: "1.1", Hash: "h", By: "ann"})
 	waiting, err := f.Log.Inbox(t.Context(), "acme", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -160,14 +160,14 @@ func lists(t *testing.T, f Fixture) {
 	}
 
 	text := "You are a coder.\x00"
-	if err := f.Log.Keep(t.Context(), place, text, text, "two"); err != nil {
+	if err := f.Log.Keep(t.Context(), ref, text, text, "two"); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := f.Log.Text(t.Context(), place, journal.HashOf(journal.Printable(text)))
+	kept, err := f.Log.Text(t.Context(), ref, journal.HashOf(journal.Printable(text)))
 	if err != nil || kept != journal.Printable(text) {
 		t.Errorf("kept %q, %v", kept, err)
 	}
-	if _, err := f.Log.Text(t.Context(), place, "none"); chat.CodeOf(err) != chat.CodeNotFound {
+	if _, err := f.Log.Text(t.Context(), ref, "none"); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("an unknown text gives %v", err)
 	}
 }
@@ -176,9 +176,9 @@ func lists(t *testing.T, f Fixture) {
 //
 // Covers: P1.
 func mail(t *testing.T, f Fixture) {
-	at := journal.Place{Tenant: "acme", Conversation: "c"}
+	at := journal.Ref{Tenant: "acme", Conversation: "c"}
 	post := func(id, to string) journal.Row {
-		return journal.Posted{ID: id, Topic: "told", To: to, Event: json.RawMessage(`{"id":"` + id + `"}`)}
+		return journal.MailPosted{ID: id, Topic: "told", To: to, Event: json.RawMessage(`{"id":"` + id + `"}`)}
 	}
 	step := func(n int, event string) journal.Row {
 		return journal.Stepped{In: root, N: n, Event: json.RawMessage(`"` + event + `"`)}
@@ -190,7 +190,7 @@ func mail(t *testing.T, f Fixture) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			p, ok := e.Row.(journal.Posted)
+			p, ok := e.Row.(journal.MailPosted)
 			if !ok || p.To != agent || e.Seq == 0 || len(p.Event) == 0 {
 				t.Errorf("the mail of %s holds %+v", agent, e)
 			}
@@ -207,16 +207,16 @@ func mail(t *testing.T, f Fixture) {
 	write(t, f.Log, at, append(opening(), post("b", "root"), post("a", "root"), post("x", "root/1.0.0"), post("self", ""))...)
 	want("root", "b", "a")
 	want("root/1.0.0", "x")
-	write(t, f.Log, at, step(1, "b"), journal.Delivered{ID: "b"})
+	write(t, f.Log, at, step(1, "b"), journal.MailDelivered{ID: "b"})
 	want("root", "a")
-	write(t, f.Log, at, step(1, "a"), journal.Delivered{ID: "a"}) // another leg was first
+	write(t, f.Log, at, step(1, "a"), journal.MailDelivered{ID: "a"}) // another leg was first
 	want("root", "a")
 	write(t, f.Log, at, post("b", "root")) // the same once more
 	want("root", "a")
-	write(t, f.Log, at, journal.Delivered{ID: "a"}, journal.Delivered{ID: "x"})
+	write(t, f.Log, at, journal.MailDelivered{ID: "a"}, journal.MailDelivered{ID: "x"})
 	want("root")
 	want("root/1.0.0")
-	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "d"}, opening()...)
+	write(t, f.Log, journal.Ref{Tenant: "acme", Conversation: "d"}, opening()...)
 	if n := len(waits("root/1.0.9")); n > 0 {
 		t.Errorf("%d wait for somebody who does not exist", n)
 	}
@@ -228,12 +228,12 @@ func mail(t *testing.T, f Fixture) {
 func sweeps(t *testing.T, f Fixture) {
 	var want []string
 	for i, tenant := range []string{"acme", "zeta"} {
-		at := journal.Place{Tenant: tenant, Conversation: "c"}
-		rows := append(opening(), journal.Posted{ID: "p1", Topic: "said"}, journal.Posted{ID: "p2", Topic: "said", To: "root"})
+		at := journal.Ref{Tenant: tenant, Conversation: "c"}
+		rows := append(opening(), journal.MailPosted{ID: "p1", Topic: "said"}, journal.MailPosted{ID: "p2", Topic: "said", To: "root"})
 		if _, err := f.Log.Append(t.Context(), at, start.Add(time.Duration(i)*time.Minute), rows...); err != nil {
 			t.Fatal(err)
 		}
-		write(t, f.Log, at, journal.Delivered{ID: "p1"})
+		write(t, f.Log, at, journal.MailDelivered{ID: "p1"})
 		want = append(want, tenant+" c p2 said root")
 	}
 	names := func(posts []journal.Post, err error) (out []string) {
@@ -252,7 +252,7 @@ func sweeps(t *testing.T, f Fixture) {
 	if diff := cmp.Diff(want[:1], sweep(start.Add(time.Second), 10)); diff != "" {
 		t.Errorf("pending a minute earlier (+) against the wanted (-):\n%s", diff)
 	}
-	write(t, f.Log, journal.Place{Tenant: "acme", Conversation: "c"}, journal.Posted{ID: "p3", Topic: "said"}, journal.Posted{ID: "p4", Topic: "said"})
+	write(t, f.Log, journal.Ref{Tenant: "acme", Conversation: "c"}, journal.MailPosted{ID: "p3", Topic: "said"}, journal.MailPosted{ID: "p4", Topic: "said"})
 	if diff := cmp.Diff(append(want, "acme c p3 said "), sweep(start.Add(time.Hour), 3)); diff != "" {
 		t.Errorf("with many of one tenant, pending (+) against the wanted (-):\n%s", diff)
 	}
@@ -277,18 +277,18 @@ func working(t *testing.T, f Fixture) {
 	in := func(id string) journal.In { return journal.In{Agent: id, Task: id} }
 	var want []string
 	for _, tenant := range []string{"acme", "zeta"} {
-		at := journal.Place{Tenant: tenant, Conversation: "busy"}
+		at := journal.Ref{Tenant: tenant, Conversation: "busy"}
 		write(t, f.Log, at, append(opening(),
-			journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
-			journal.Assigned{In: in("root/1.0.0"), Parent: "root", Role: "coder", Depth: 1},
-			journal.Moved{In: in("root/1.0.0"), Serial: 1, Status: chat.StatusWaiting, Reason: chat.WaitApproval},
-			journal.Assigned{In: in("root/1.0.1"), Parent: "root", Role: "coder", Depth: 1},
-			journal.Finished{In: in("root/1.0.1"), Status: chat.StatusFailed},
-			journal.Assigned{In: in("root/1.0.2"), Parent: "root", Role: "coder", Depth: 1},
+			journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning},
+			journal.TaskAssigned{In: in("root/1.0.0"), Parent: "root", Role: "coder", Depth: 1},
+			journal.StatusChanged{In: in("root/1.0.0"), Serial: 1, Status: chat.StatusWaiting, Reason: chat.WaitApproval},
+			journal.TaskAssigned{In: in("root/1.0.1"), Parent: "root", Role: "coder", Depth: 1},
+			journal.TaskEnded{In: in("root/1.0.1"), Status: chat.StatusFailed},
+			journal.TaskAssigned{In: in("root/1.0.2"), Parent: "root", Role: "coder", Depth: 1},
 		)...)
-		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "fresh"}, opening()...)
-		idle := journal.Moved{In: root, Serial: 1, Status: chat.StatusCompleted}
-		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "idle"}, append(opening(), idle)...)
+		write(t, f.Log, journal.Ref{Tenant: tenant, Conversation: "fresh"}, opening()...)
+		idle := journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusCompleted}
+		write(t, f.Log, journal.Ref{Tenant: tenant, Conversation: "idle"}, append(opening(), idle)...)
 		want = append(want, tenant+" busy root  root", tenant+" busy root/1.0.0 root root/1.0.0", tenant+" busy root/1.0.2 root root/1.0.2")
 	}
 	for _, limit := range []int{1, 2, 100} {
@@ -317,47 +317,47 @@ func working(t *testing.T, f Fixture) {
 
 func erased(t *testing.T, f Fixture) {
 	s := &story{}
-	rows := append(s.opening(), filled(journal.Asked{}), filled(journal.Wanted{}), filled(journal.Posted{}),
-		filled(journal.Requested{}), filled(journal.Started{}), filled(journal.Granted{}),
-		journal.Said{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "words"}}})
-	write(t, f.Log, place, rows...)
-	other := journal.Place{Tenant: "acme", Conversation: "c2"}
+	rows := append(s.opening(), filled(journal.QuestionAsked{}), filled(journal.ApprovalRequested{}), filled(journal.MailPosted{}),
+		filled(journal.ModelCalled{}), filled(journal.ToolStarted{}), filled(journal.Granted{}),
+		journal.MessageReceived{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "words"}}})
+	write(t, f.Log, ref, rows...)
+	other := journal.Ref{Tenant: "acme", Conversation: "c2"}
 	write(t, f.Log, other, rows...)
-	for _, at := range []journal.Place{place, other} {
+	for _, at := range []journal.Ref{ref, other} {
 		if err := f.Log.Keep(t.Context(), at, "a whole output"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Log.Erase(t.Context(), place); err != nil {
+	if err := f.Log.Erase(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	textsWent(t, f.Log, other)
-	if err := f.Log.Erase(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+	if err := f.Log.Erase(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("erasing twice gives %v", err)
 	}
-	if _, err := f.Log.Snapshot(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+	if _, err := f.Log.Snapshot(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("an erased conversation gives %v", err)
 	}
 	hits, err := f.Log.Search(t.Context(), "acme", journal.Query{Words: "words"})
 	if err != nil || len(hits) != 1 || hits[0].Conversation != "c2" {
 		t.Errorf("a search finds %+v, %v; want what was not erased", hits, err)
 	}
-	if got := write(t, f.Log, place, opening()...); got[0].Seq != 1 || got[0].Existed {
+	if got := write(t, f.Log, ref, opening()...); got[0].Seq != 1 || got[0].Existed {
 		t.Errorf("a new conversation of the same id begins with %+v", got[0])
 	}
 }
 
 // textsWent looks for the texts of an erased conversation, and for the same one of another.
-func textsWent(t *testing.T, log journal.Log, other journal.Place) {
+func textsWent(t *testing.T, log journal.Log, other journal.Ref) {
 	t.Helper()
 	hash := journal.HashOf("a whole output")
-	if text, err := log.Text(t.Context(), place, hash); chat.CodeOf(err) != chat.CodeNotFound {
+	if text, err := log.Text(t.Context(), ref, hash); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("a text of an erased conversation: %q, %v", text, err)
 	}
 	if text, err := log.Text(t.Context(), other, hash); err != nil || text != "a whole output" {
 		t.Errorf("the same text of another conversation: %q, %v", text, err)
 	}
-	if err := log.Keep(t.Context(), place, "late"); chat.CodeOf(err) != chat.CodeNotFound {
+	if err := log.Keep(t.Context(), ref, "late"); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("an erased conversation keeps a text: %v", err)
 	}
 }
@@ -367,19 +367,19 @@ func textsWent(t *testing.T, log journal.Log, other journal.Place) {
 func erasedElsewhere(t *testing.T, f Fixture) {
 	other := f.Other()
 	child := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
-	write(t, f.Log, place, append(opening(), journal.Assigned{In: child, Parent: "root", Role: "coder", Depth: 1})...)
-	write(t, other, place, journal.Noted{In: child, Serial: 1, Note: "here"})
-	write(t, other, place, journal.Noted{In: child, Serial: 2, Note: "still here"})
-	if err := f.Log.Erase(t.Context(), place); err != nil {
+	write(t, f.Log, ref, append(opening(), journal.TaskAssigned{In: child, Parent: "root", Role: "coder", Depth: 1})...)
+	write(t, other, ref, journal.NoteAdded{In: child, Serial: 1, Note: "here"})
+	write(t, other, ref, journal.NoteAdded{In: child, Serial: 2, Note: "still here"})
+	if err := f.Log.Erase(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
 	again := append(opening(), journal.Titled{ID: "1"}, journal.Titled{ID: "2"}, journal.Titled{ID: "3"})
-	write(t, f.Log, place, again...)
-	_, err := other.Append(t.Context(), place, start, journal.Noted{In: child, Serial: 3, Note: "gone"})
+	write(t, f.Log, ref, again...)
+	_, err := other.Append(t.Context(), ref, start, journal.NoteAdded{In: child, Serial: 3, Note: "gone"})
 	if chat.CodeOf(err) != chat.CodeInvalid {
 		t.Errorf("a row about an erased agent: error is %v, want a refusal", err)
 	}
-	if got := write(t, other, place, journal.Titled{ID: "4"}); got[0].Seq != 6 {
+	if got := write(t, other, ref, journal.Titled{ID: "4"}); got[0].Seq != 6 {
 		t.Errorf("the next row stands at %d, want 6", got[0].Seq)
 	}
 }
@@ -389,9 +389,9 @@ func erasedElsewhere(t *testing.T, f Fixture) {
 func erasedMidSentence(t *testing.T, f Fixture) {
 	other := f.Other()
 	for round := range 20 {
-		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", round)}
+		at := journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", round)}
 		word := func(n int) journal.Row {
-			return journal.Said{ID: fmt.Sprint("m", n), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "words"}}}
+			return journal.MessageReceived{ID: fmt.Sprint("m", n), By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "words"}}}
 		}
 		write(t, f.Log, at, opening()...)
 		ended := make(chan error, 1)

@@ -40,36 +40,36 @@ func spending(t *testing.T, f Fixture) {
 	if granted.Load() != 33 || spent("acme") != 990 {
 		t.Errorf("%d times 30 was reserved of 1000, and %d is spent; want 33 and 990", granted.Load(), spent("acme"))
 	}
-	end := func(where journal.Place, call string, row journal.Responded) {
+	end := func(where journal.Ref, call string, row journal.ModelReplied) {
 		t.Helper()
 		row.In, row.Call, row.Status, row.Month = root, call, chat.StatusCompleted, month
 		for range 2 { // twice is once
-			rows := []journal.Row{journal.Requested{In: root, Call: call, Type: journal.RequestPrompt, HoldCost: 30}, row}
+			rows := []journal.Row{journal.ModelCalled{In: root, Call: call, Type: journal.RequestPrompt, HoldCost: 30}, row}
 			if _, err := f.Log.Append(ctx, where, start.Add(time.Second), rows...); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	open := func(where journal.Place) {
+	open := func(where journal.Ref) {
 		t.Helper()
-		if _, err := f.Log.Append(ctx, where, start, journal.Opened{By: "ann"}, journal.Assigned{In: root, Role: "main"}); err != nil {
+		if _, err := f.Log.Append(ctx, where, start, journal.Opened{By: "ann"}, journal.TaskAssigned{In: root, Role: "main"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	brought := journal.Place{Tenant: "acme", Conversation: journal.ImportPrefix + "1"}
-	open(place)
+	brought := journal.Ref{Tenant: "acme", Conversation: journal.ImportPrefix + "1"}
+	open(ref)
 	open(brought)
 	for _, c := range []struct {
 		name  string
-		where journal.Place
-		row   journal.Responded
+		where journal.Ref
+		row   journal.ModelReplied
 		want  int64
 	}{
-		{"a call that used less", place, journal.Responded{Reserved: 30, Usage: chat.Usage{Cost: 10}}, 970},
-		{"a call that used more", place, journal.Responded{Reserved: 30, Usage: chat.Usage{Cost: 35}}, 975},
-		{"a call of which nobody knows", place, journal.Responded{Reserved: 30, Unmetered: true}, 975},
-		{"a call from before the budget", place, journal.Responded{Usage: chat.Usage{Cost: 10}}, 975},
-		{"a call that was imported", brought, journal.Responded{Reserved: 900, Usage: chat.Usage{Cost: 1}}, 975},
+		{"a call that used less", ref, journal.ModelReplied{Reserved: 30, Usage: chat.Usage{Cost: 10}}, 970},
+		{"a call that used more", ref, journal.ModelReplied{Reserved: 30, Usage: chat.Usage{Cost: 35}}, 975},
+		{"a call of which nobody knows", ref, journal.ModelReplied{Reserved: 30, Unmetered: true}, 975},
+		{"a call from before the budget", ref, journal.ModelReplied{Usage: chat.Usage{Cost: 10}}, 975},
+		{"a call that was imported", brought, journal.ModelReplied{Reserved: 900, Usage: chat.Usage{Cost: 1}}, 975},
 	} {
 		end(c.where, c.name, c.row)
 		if got := spent("acme"); got != c.want {

@@ -40,7 +40,7 @@ func (s *story) opening() []journal.Row {
 	s.tasks = []*job{{In: root}}
 	return []journal.Row{
 		journal.Opened{By: "ann", Title: "a title", Workspace: "w", PrivateTo: "u1"},
-		journal.Assigned{In: root, Role: "main", MaxIterations: 50, MaxDuration: 600_000},
+		journal.TaskAssigned{In: root, Role: "main", MaxIterations: 50, MaxDuration: 600_000},
 	}
 }
 
@@ -84,10 +84,10 @@ func (s *story) conversation() journal.Row {
 	case 1:
 		id := s.next()
 		s.posts = append(s.posts, id)
-		return journal.Posted{ID: id, Topic: "said", To: rapid.SampledFrom([]string{"", "root", "root/1.0.0"}).Draw(s.t, "to")}
+		return journal.MailPosted{ID: id, Topic: "said", To: rapid.SampledFrom([]string{"", "root", "root/1.0.0"}).Draw(s.t, "to")}
 	case 2:
 		if len(s.posts) > 0 {
-			return journal.Delivered{ID: rapid.SampledFrom(s.posts).Draw(s.t, "post")}
+			return journal.MailDelivered{ID: rapid.SampledFrom(s.posts).Draw(s.t, "post")}
 		}
 	case 3:
 		return journal.Shared{By: "ann"}
@@ -97,7 +97,7 @@ func (s *story) conversation() journal.Row {
 
 func (s *story) person() journal.Row {
 	s.said++
-	return journal.Said{
+	return journal.MessageReceived{
 		ID: s.next(), By: "ann", Parts: []chat.Part{
 			{Kind: chat.PartText, Text: s.text()}, {Kind: chat.PartImage, Image: "blob:1"},
 		},
@@ -113,7 +113,7 @@ func (s *story) assign(j *job) journal.Row {
 		in, parent, depth = journal.In{Agent: j.Agent, Task: j.Agent + "@" + s.next()}, "root", j.depth
 	}
 	s.tasks = append(s.tasks, &job{In: in, depth: depth, turn: j.turn})
-	return journal.Assigned{
+	return journal.TaskAssigned{
 		In: in, Parent: parent, Call: fmt.Sprintf("%d.0", j.turn), Item: s.serial % 3, Depth: depth,
 		Trigger: int64(s.said), Role: "coder", RoleHash: "abc", Background: s.flip("background"),
 		Instruction: s.text(), Criteria: "it works", ContextMode: "none", MaxIterations: 30,
@@ -124,7 +124,7 @@ func (s *story) assign(j *job) journal.Row {
 func (s *story) move(j *job) journal.Row {
 	switch rapid.IntRange(0, 4).Draw(s.t, "move") {
 	case 0:
-		return journal.Finished{
+		return journal.TaskEnded{
 			In: j.In, Status: chat.StatusFailed, ErrorKind: chat.KindTimedOut, Reason: "time",
 			Message: s.text(), Summary: s.text(), Result: json.RawMessage(`{"summary":"x"}`),
 			Files: []string{"a.go"}, Iterations: 3, Outcome: json.RawMessage(`{"n":1}`),
@@ -133,10 +133,10 @@ func (s *story) move(j *job) journal.Row {
 		j.step++
 		return journal.Stepped{In: j.In, N: j.step, Event: json.RawMessage(`{"name":"Ticked"}`)}
 	case 2:
-		return journal.Noted{In: j.In, Serial: s.serial, Note: "kept_as_request", Text: s.text()}
+		return journal.NoteAdded{In: j.In, Serial: s.serial, Note: "kept_as_request", Text: s.text()}
 	}
 	j.moves++
-	return journal.Moved{
+	return journal.StatusChanged{
 		In: j.In, Serial: j.moves, Reason: chat.WaitApproval,
 		Status: rapid.SampledFrom([]chat.Status{
 			chat.StatusRunning, chat.StatusWaiting, chat.StatusQueued, chat.StatusCompleted, // the last is what an idle orchestrator is
@@ -147,9 +147,9 @@ func (s *story) move(j *job) journal.Row {
 func (s *story) speak(j *job) journal.Row {
 	switch rapid.IntRange(0, 5).Draw(s.t, "speak") {
 	case 0:
-		return journal.Voided{In: j.In, Turn: rapid.IntRange(1, j.turn+2).Draw(s.t, "turn")}
+		return journal.ReplyVoided{In: j.In, Turn: rapid.IntRange(1, j.turn+2).Draw(s.t, "turn")}
 	case 1, 2:
-		return journal.Spoke{In: j.In, Message: chat.Message{
+		return journal.MessageAdded{In: j.In, Message: chat.Message{
 			ID: "u" + s.next(), Speaker: chat.User, Parts: []chat.Part{
 				{Kind: chat.PartToolResult, Call: "1.0", Text: s.text(), Failed: s.flip("failed")},
 				{Kind: chat.PartText, Text: s.text()},
@@ -168,7 +168,7 @@ func (s *story) speak(j *job) journal.Row {
 		j.calls = append(j.calls, call)
 		parts = append(parts, chat.Part{Kind: chat.PartToolUse, Call: call, Tool: "grep", Args: `{"a":1}`})
 	}
-	return journal.Spoke{In: j.In, Turn: j.turn, Message: chat.Message{
+	return journal.MessageAdded{In: j.In, Turn: j.turn, Message: chat.Message{
 		ID: fmt.Sprintf("t%d", j.turn), Speaker: chat.Assistant, Parts: parts,
 	}}
 }
@@ -177,12 +177,12 @@ func (s *story) model(j *job) journal.Row {
 	if len(j.requests) == 0 || s.flip("request") {
 		call := s.next()
 		j.requests = append(j.requests, call)
-		return journal.Requested{
+		return journal.ModelCalled{
 			In: j.In, Call: call, Type: journal.RequestContinuation, Turn: j.turn + 1, Attempt: 1,
 			Model: "m", Prompt: "hash", ContextTokens: 10, HoldTokens: 100, HoldCost: 7,
 		}
 	}
-	return journal.Responded{
+	return journal.ModelReplied{
 		In: j.In, Call: rapid.SampledFrom(j.requests).Draw(s.t, "request"),
 		Status: rapid.SampledFrom([]chat.Status{chat.StatusCompleted, chat.StatusFailed}).Draw(s.t, "end"),
 		Model:  rapid.SampledFrom([]string{"", "m-2"}).Draw(s.t, "model"), Message: "why",
@@ -200,12 +200,12 @@ func (s *story) tool(j *job) journal.Row {
 	}
 	call := rapid.SampledFrom(j.calls).Draw(s.t, "call")
 	if s.flip("start") {
-		return journal.Started{
+		return journal.ToolStarted{
 			In: j.In, Call: call, Attempt: rapid.IntRange(1, 2).Draw(s.t, "attempt"), Worker: "w1",
 			Class: "once",
 		}
 	}
-	return journal.Resulted{
+	return journal.ToolReturned{
 		In: j.In, Call: call, Text: s.text(), Facts: json.RawMessage(`{"exit":0}`), Duration: 9,
 		Status: rapid.SampledFrom([]journal.CallStatus{
 			journal.CallCompleted, journal.CallFailed, journal.CallIndeterminate,
@@ -217,13 +217,13 @@ func (s *story) question(j *job) journal.Row {
 	if len(j.asks) == 0 || s.flip("ask") {
 		id := j.Agent + "?" + s.next()
 		j.asks = append(j.asks, id)
-		return journal.Asked{In: j.In, Question: id, Call: "1.0", Text: s.text(), Options: []string{"a"}, Until: 99}
+		return journal.QuestionAsked{In: j.In, Question: id, Call: "1.0", Text: s.text(), Options: []string{"a"}, Until: 99}
 	}
 	id := rapid.SampledFrom(j.asks).Draw(s.t, "question")
 	if s.flip("relay") {
-		return journal.Relayed{In: j.In, Question: id}
+		return journal.QuestionRelayed{In: j.In, Question: id}
 	}
-	return journal.Answered{In: j.In, Question: id, By: "user", Text: s.text(), Number: 1}
+	return journal.QuestionAnswered{In: j.In, Question: id, By: "user", Text: s.text(), Number: 1}
 }
 
 func (s *story) approval(j *job) journal.Row {
@@ -233,7 +233,7 @@ func (s *story) approval(j *job) journal.Row {
 	if len(j.approvals) == 0 {
 		call := rapid.SampledFrom(j.calls).Draw(s.t, "call")
 		j.approvals = append(j.approvals, call)
-		return journal.Wanted{
+		return journal.ApprovalRequested{
 			In: j.In, Call: call, Tool: "shell", Hash: "h", Pattern: "git *", Until: 77,
 			Show: json.RawMessage(`["ls"]`),
 		}
@@ -242,15 +242,15 @@ func (s *story) approval(j *job) journal.Row {
 	const args = `{"command": "ls", "times": 1e3}` // as it was sent, to the last space
 	switch rapid.IntRange(0, 4).Draw(s.t, "decision") {
 	case 0:
-		d := journal.Decided{In: j.In, Call: call, Hash: "h", Allow: s.flip("allow"), Scope: "once", By: "ann"}
+		d := journal.ApprovalDecided{In: j.In, Call: call, Hash: "h", Allow: s.flip("allow"), Scope: "once", By: "ann"}
 		if d.Allow && s.flip("edited") {
 			d.Args, d.Edited = args, json.RawMessage(`{"hash":"e"}`)
 		}
 		return d
 	case 4:
-		return journal.Proposed{In: j.In, Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
+		return journal.EditProposed{In: j.In, Call: call, Edit: journal.HashOf(args), Args: args, By: "ann"}
 	case 1:
-		return journal.Closed{In: j.In, Call: call, Status: "denied", By: rapid.SampledFrom([]string{"", "bob"}).Draw(s.t, "by")}
+		return journal.ApprovalClosed{In: j.In, Call: call, Status: "denied", By: rapid.SampledFrom([]string{"", "bob"}).Draw(s.t, "by")}
 	case 2:
 		return journal.Granted{In: j.In, Call: call, Tool: "shell", Pattern: "git *"}
 	}

@@ -73,7 +73,7 @@ func Run(t *testing.T, open func(t *testing.T) Fixture) {
 }
 
 var (
-	place = journal.Place{Tenant: "acme", Conversation: "c1"}
+	ref   = journal.Ref{Tenant: "acme", Conversation: "c1"}
 	root  = journal.In{Agent: "root", Task: "root"}
 	start = time.UnixMilli(1_700_000_000_000).UTC()
 
@@ -92,12 +92,12 @@ var (
 
 func opening() []journal.Row {
 	return []journal.Row{
-		journal.Opened{By: "ann", Title: "hello"}, journal.Assigned{In: root, Role: "main"},
+		journal.Opened{By: "ann", Title: "hello"}, journal.TaskAssigned{In: root, Role: "main"},
 	}
 }
 
 // write appends or ends the test.
-func write(t *testing.T, log journal.Log, at journal.Place, rows ...journal.Row) []journal.Written {
+func write(t *testing.T, log journal.Log, at journal.Ref, rows ...journal.Row) []journal.Written {
 	t.Helper()
 	written, err := log.Append(t.Context(), at, start, rows...)
 	if err != nil {
@@ -106,7 +106,7 @@ func write(t *testing.T, log journal.Log, at journal.Place, rows ...journal.Row)
 	return written
 }
 
-func all(t *testing.T, log journal.Log, at journal.Place) []journal.Entry {
+func all(t *testing.T, log journal.Log, at journal.Ref) []journal.Entry {
 	t.Helper()
 	var out []journal.Entry
 	for {
@@ -125,15 +125,15 @@ func all(t *testing.T, log journal.Log, at journal.Place) []journal.Entry {
 //
 // Covers: R-036, R-038, R-202, R-203.
 func everyKind(t *testing.T, f Fixture) {
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	var want []journal.Row
 	for _, empty := range journal.Kinds()[1:] {
 		row := filled(empty)
 		want = append(want, row)
-		write(t, f.Log, place, row)
+		write(t, f.Log, ref, row)
 	}
 	var got []journal.Row
-	for i, e := range all(t, f.Log, place) {
+	for i, e := range all(t, f.Log, ref) {
 		if e.Seq != int64(i+1) || !e.At.Equal(start) {
 			t.Errorf("entry %d has sequence %d and time %s", i+1, e.Seq, e.At)
 		}
@@ -154,7 +154,7 @@ func filled(row journal.Row) journal.Row {
 		f.SetString("root")
 		v.FieldByName("Task").SetString("root")
 	}
-	if row.Kind() == journal.KindAssigned {
+	if row.Kind() == journal.KindTaskAssigned {
 		v.FieldByName("Task").SetString("root@2")
 		v.FieldByName("Parent").SetString("root")
 	}
@@ -197,9 +197,9 @@ func nowheres() []any {
 //
 // Covers: P2, P4.
 func twiceIsOnce(t *testing.T, f Fixture) {
-	rows := append(opening(), journal.Said{ID: "m1", By: "ann"}, journal.Said{ID: "m2", By: "ann"})
-	first := write(t, f.Log, place, rows...)
-	again := write(t, f.Log, place, rows...)
+	rows := append(opening(), journal.MessageReceived{ID: "m1", By: "ann"}, journal.MessageReceived{ID: "m2", By: "ann"})
+	first := write(t, f.Log, ref, rows...)
+	again := write(t, f.Log, ref, rows...)
 	for i := range again {
 		if !again[i].Existed || first[i].Existed {
 			t.Errorf("row %d: existed is %t then %t, want false then true", i, first[i].Existed, again[i].Existed)
@@ -209,21 +209,21 @@ func twiceIsOnce(t *testing.T, f Fixture) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Errorf("second write (+) against the first (-):\n%s", diff)
 	}
-	got := write(t, f.Log, place, journal.Said{ID: "m1", By: "eve"}, journal.Said{ID: "m3"}, journal.Said{ID: "m3"})
+	got := write(t, f.Log, ref, journal.MessageReceived{ID: "m1", By: "eve"}, journal.MessageReceived{ID: "m3"}, journal.MessageReceived{ID: "m3"})
 	want := []journal.Written{
 		{Seq: 3, Number: 1, Existed: true}, {Seq: 5, Number: 3}, {Seq: 5, Number: 3, Existed: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mixed write (+) against the wanted (-):\n%s", diff)
 	}
-	found, err := f.Log.Find(t.Context(), place, "said/m1", "said/none")
+	found, err := f.Log.Find(t.Context(), ref, "said/m1", "said/none")
 	if err != nil || len(found) != 1 {
 		t.Fatalf("found %d entries, %v; want 1", len(found), err)
 	}
-	if said, _ := found[0].Row.(journal.Said); said.By != "ann" {
+	if said, _ := found[0].Row.(journal.MessageReceived); said.By != "ann" {
 		t.Errorf("the record is by %q: the first must stand", said.By)
 	}
-	if n := len(all(t, f.Log, place)); n != 5 {
+	if n := len(all(t, f.Log, ref)); n != 5 {
 		t.Errorf("%d entries, want 5", n)
 	}
 }
@@ -233,34 +233,34 @@ func twiceIsOnce(t *testing.T, f Fixture) {
 //
 // Covers: P5.
 func fence(t *testing.T, f Fixture) {
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	step := func(n int, event string, rest ...journal.Row) []journal.Row {
 		return append(rest, journal.Stepped{In: root, N: n, Event: []byte(`{"name":"` + event + `"}`)})
 	}
 	result := func(call string) journal.Row {
-		return journal.Resulted{In: root, Call: call, Status: journal.CallCompleted}
+		return journal.ToolReturned{In: root, Call: call, Status: journal.CallCompleted}
 	}
-	write(t, f.Log, place, step(1, "first")...)
-	first := write(t, f.Log, place, step(2, "winner", result("1.0"))...)
-	if again := write(t, f.Log, place, step(2, "winner", result("1.0"))...); again[0].Seq != first[0].Seq || !again[1].Existed {
+	write(t, f.Log, ref, step(1, "first")...)
+	first := write(t, f.Log, ref, step(2, "winner", result("1.0"))...)
+	if again := write(t, f.Log, ref, step(2, "winner", result("1.0"))...); again[0].Seq != first[0].Seq || !again[1].Existed {
 		t.Errorf("the winner writing again got %v, want what it got before: %v", again, first)
 	}
 	for _, log := range []journal.Log{f.Log, f.Other()} {
-		lost := write(t, log, place, step(2, "loser", result("1.0"), result("1.1"))...)
+		lost := write(t, log, ref, step(2, "loser", result("1.0"), result("1.1"))...)
 		want := []journal.Written{{Seq: first[0].Seq, Existed: true}, {}, {Seq: first[1].Seq, Existed: true}}
 		if diff := cmp.Diff(want, lost); diff != "" {
 			t.Errorf("the loser got (+), want (-):\n%s", diff)
 		}
 	}
-	if found, err := f.Log.Find(t.Context(), place, result("1.1").Key()); err != nil || len(found) != 0 {
+	if found, err := f.Log.Find(t.Context(), ref, result("1.1").Key()); err != nil || len(found) != 0 {
 		t.Errorf("a row of the loser was written: %v, %v", found, err)
 	}
-	steps, err := f.Log.Steps(t.Context(), place, root.Task, 1)
+	steps, err := f.Log.Steps(t.Context(), ref, root.Task, 1)
 	if err != nil || len(steps) != 1 || !strings.Contains(string(steps[0].Event), "winner") {
 		t.Errorf("steps after the first: %v, %v; want the winner's", steps, err)
 	}
-	write(t, f.Log, place, step(3, "next", result("1.1"))...)
-	if err := journal.Verify(t.Context(), f.Log, place); err != nil {
+	write(t, f.Log, ref, step(3, "next", result("1.1"))...)
+	if err := journal.Verify(t.Context(), f.Log, ref); err != nil {
 		t.Error(err)
 	}
 }
@@ -269,77 +269,77 @@ func fence(t *testing.T, f Fixture) {
 //
 // Covers: P1, P2.
 func lostAnswer(t *testing.T, f Fixture) {
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	for i := range 5 {
-		row := journal.Said{ID: fmt.Sprint("m", i), By: "ann"}
+		row := journal.MessageReceived{ID: fmt.Sprint("m", i), By: "ann"}
 		f.LoseAnswer()
-		if _, err := f.Log.Append(t.Context(), place, start, row); err == nil {
+		if _, err := f.Log.Append(t.Context(), ref, start, row); err == nil {
 			t.Fatal("the answer was not lost: the test shows nothing")
 		} else if code := chat.CodeOf(err); code != chat.CodeUnavailable {
 			t.Errorf("the code is %s, want %s: %v", code, chat.CodeUnavailable, err)
 		}
-		got := write(t, f.Log, place, row)
+		got := write(t, f.Log, ref, row)
 		want := []journal.Written{{Seq: int64(i + 3), Number: int64(i + 1), Existed: true}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after a lost answer (+) against the wanted (-):\n%s", diff)
 		}
 	}
-	if n := len(all(t, f.Log, place)); n != 7 {
+	if n := len(all(t, f.Log, ref)); n != 7 {
 		t.Errorf("%d entries, want 7", n)
 	}
 }
 
 func refusals(t *testing.T, f Fixture) {
-	other := journal.Place{Tenant: "acme", Conversation: "c2"}
+	other := journal.Ref{Tenant: "acme", Conversation: "c2"}
 	cases := []struct {
 		name string
-		at   journal.Place
+		at   journal.Ref
 		rows []journal.Row
 		code chat.Code
 	}{
-		{"no rows", place, nil, chat.CodeInvalid},
-		{"no tenant", journal.Place{Conversation: "c"}, opening(), chat.CodeInvalid},
-		{"everybody's tenant", journal.Place{Tenant: "*", Conversation: "c"}, opening(), chat.CodeInvalid},
-		{"no conversation", journal.Place{Tenant: "acme"}, opening(), chat.CodeInvalid},
-		{"not opened", other, []journal.Row{journal.Said{ID: "m", By: "ann"}}, chat.CodeNotFound},
-		{"an unknown agent", place, []journal.Row{
+		{"no rows", ref, nil, chat.CodeInvalid},
+		{"no tenant", journal.Ref{Conversation: "c"}, opening(), chat.CodeInvalid},
+		{"everybody's tenant", journal.Ref{Tenant: "*", Conversation: "c"}, opening(), chat.CodeInvalid},
+		{"no conversation", journal.Ref{Tenant: "acme"}, opening(), chat.CodeInvalid},
+		{"not opened", other, []journal.Row{journal.MessageReceived{ID: "m", By: "ann"}}, chat.CodeNotFound},
+		{"an unknown agent", ref, []journal.Row{
 			journal.Titled{ID: "1", Title: "no"},
-			journal.Moved{In: journal.In{Agent: "who", Task: "who"}, Status: chat.StatusRunning},
-			journal.Spoke{In: journal.In{Agent: "who", Task: "who"}, Message: chat.Message{ID: "m", Speaker: chat.User}},
+			journal.StatusChanged{In: journal.In{Agent: "who", Task: "who"}, Status: chat.StatusRunning},
+			journal.MessageAdded{In: journal.In{Agent: "who", Task: "who"}, Message: chat.Message{ID: "m", Speaker: chat.User}},
 		}, chat.CodeInvalid},
-		{"an unknown agent's known task", place, []journal.Row{
-			journal.Responded{In: journal.In{Agent: "who", Task: "root"}, Call: "1", Status: chat.StatusFailed},
+		{"an unknown agent's known task", ref, []journal.Row{
+			journal.ModelReplied{In: journal.In{Agent: "who", Task: "root"}, Call: "1", Status: chat.StatusFailed},
 		}, chat.CodeInvalid},
-		{"an unknown parent", place, []journal.Row{
-			journal.Assigned{In: journal.In{Agent: "x/1", Task: "x/1"}, Parent: "x", Role: "coder"},
+		{"an unknown parent", ref, []journal.Row{
+			journal.TaskAssigned{In: journal.In{Agent: "x/1", Task: "x/1"}, Parent: "x", Role: "coder"},
 		}, chat.CodeInvalid},
-		{"no agent", place, []journal.Row{journal.Moved{Status: chat.StatusRunning}}, chat.CodeInvalid},
-		{"a hash in an id", place, []journal.Row{
-			journal.Assigned{In: journal.In{Agent: "a#b", Task: "a#b"}, Role: "coder"},
+		{"no agent", ref, []journal.Row{journal.StatusChanged{Status: chat.StatusRunning}}, chat.CodeInvalid},
+		{"a hash in an id", ref, []journal.Row{
+			journal.TaskAssigned{In: journal.In{Agent: "a#b", Task: "a#b"}, Role: "coder"},
 		}, chat.CodeInvalid},
-		{"an id without end", place, []journal.Row{
-			journal.Said{ID: strings.Repeat("m", 1000), By: "ann"},
+		{"an id without end", ref, []journal.Row{
+			journal.MessageReceived{ID: strings.Repeat("m", 1000), By: "ann"},
 		}, chat.CodeInvalid},
-		{"too much", place, []journal.Row{
+		{"too much", ref, []journal.Row{
 			journal.Titled{ID: "2", Title: strings.Repeat("x", 17<<20)},
 		}, chat.CodeInvalid},
 	}
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	for _, c := range cases {
 		_, err := f.Log.Append(t.Context(), c.at, start, c.rows...)
 		if code := chat.CodeOf(err); err == nil || code != c.code {
 			t.Errorf("%s: error is %v, want one with code %s", c.name, err, c.code)
 		}
 	}
-	if n := len(all(t, f.Log, place)); n != 2 {
+	if n := len(all(t, f.Log, ref)); n != 2 {
 		t.Errorf("%d entries are left of what was refused, want 0", n-2)
 	}
 	if _, err := f.Log.Entries(t.Context(), other, 0, 1); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("a refused opening left something: %v", err)
 	}
 	big := journal.Titled{ID: "3", Title: strings.Repeat("é", 1<<20)}
-	write(t, f.Log, place, big)
-	if got := all(t, f.Log, place)[2].Row; got != journal.Row(big) {
+	write(t, f.Log, ref, big)
+	if got := all(t, f.Log, ref)[2].Row; got != journal.Row(big) {
 		t.Error("two megabytes did not come back")
 	}
 }
@@ -352,7 +352,7 @@ func foldsLikeTheView(t *testing.T, f Fixture) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		n++
-		at := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("story", n)}
+		at := journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("story", n)}
 		memory := NewMemory()
 		s := &story{t: rt}
 		rows := s.opening()
@@ -382,7 +382,7 @@ func foldsLikeTheView(t *testing.T, f Fixture) {
 }
 
 // sameUnsettled holds the small fold of what waits against the whole one.
-func sameUnsettled(t *rapid.T, memory journal.Log, at journal.Place) {
+func sameUnsettled(t *rapid.T, memory journal.Log, at journal.Ref) {
 	view, small := journal.NewView(), journal.NewUnsettled()
 	entries, err := memory.Entries(context.Background(), at, 0, 1000)
 	if err != nil {
@@ -404,7 +404,7 @@ type fataler interface {
 }
 
 // Same compares everything that two journals say about a conversation.
-func Same(t fataler, want, got journal.Log, at journal.Place) {
+func Same(t fataler, want, got journal.Log, at journal.Ref) {
 	t.Helper()
 	ctx := context.Background()
 	same(t, "snapshots", want, got, func(l journal.Log) (any, error) { return l.Snapshot(ctx, at) })
@@ -459,7 +459,7 @@ func same(t fataler, what string, want, got journal.Log, read func(journal.Log) 
 //
 // Covers: P3.
 func writersAtOnce(t *testing.T, f Fixture) {
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	const writers, appends = 16, 25
 	programs := []journal.Log{f.Log, f.Other()}
 	var wg sync.WaitGroup
@@ -467,21 +467,21 @@ func writersAtOnce(t *testing.T, f Fixture) {
 		wg.Go(func() {
 			log := programs[w%len(programs)]
 			for i := range appends {
-				_, err := log.Append(t.Context(), place, start,
-					journal.Said{ID: fmt.Sprintf("%d-%d", w, i), By: fmt.Sprint(w)},
-					journal.Said{ID: fmt.Sprintf("shared-%d", i), By: fmt.Sprint(w)})
+				_, err := log.Append(t.Context(), ref, start,
+					journal.MessageReceived{ID: fmt.Sprintf("%d-%d", w, i), By: fmt.Sprint(w)},
+					journal.MessageReceived{ID: fmt.Sprintf("shared-%d", i), By: fmt.Sprint(w)})
 				if err != nil {
 					t.Error(err)
 				}
 			}
-			own := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("own", w%4)}
+			own := journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("own", w%4)}
 			if _, err := log.Append(t.Context(), own, start, opening()...); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	entries := all(t, f.Log, place)
+	entries := all(t, f.Log, ref)
 	if want := 2 + writers*appends + appends; len(entries) != want {
 		t.Fatalf("%d entries, want %d", len(entries), want)
 	}
@@ -490,7 +490,7 @@ func writersAtOnce(t *testing.T, f Fixture) {
 		if e.Seq != int64(i+1) {
 			t.Fatalf("entry %d has sequence %d", i+1, e.Seq)
 		}
-		said, ok := e.Row.(journal.Said)
+		said, ok := e.Row.(journal.MessageReceived)
 		if !ok {
 			continue
 		}
@@ -508,7 +508,7 @@ func writersAtOnce(t *testing.T, f Fixture) {
 }
 
 func cancelledWriter(t *testing.T, f Fixture) {
-	write(t, f.Log, place, opening()...)
+	write(t, f.Log, ref, opening()...)
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
@@ -517,14 +517,14 @@ func cancelledWriter(t *testing.T, f Fixture) {
 				cancel()
 			}
 			defer cancel()
-			row := journal.Said{ID: fmt.Sprint(i), By: "ann"}
-			if _, err := f.Log.Append(ctx, place, start, row); err != nil && i%2 == 1 {
+			row := journal.MessageReceived{ID: fmt.Sprint(i), By: "ann"}
+			if _, err := f.Log.Append(ctx, ref, start, row); err != nil && i%2 == 1 {
 				t.Errorf("a writer whose neighbours gave up got %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	for i, e := range all(t, f.Log, place) {
+	for i, e := range all(t, f.Log, ref) {
 		if e.Seq != int64(i+1) {
 			t.Fatalf("entry %d has sequence %d", i+1, e.Seq)
 		}

@@ -19,8 +19,8 @@ func usage(t *testing.T, f Fixture) {
 	rows := opening()
 	use := func(in journal.In, call string, cost int64, unmetered bool) {
 		rows = append(rows,
-			journal.Requested{In: in, Call: call, Type: journal.RequestPrompt, HoldTokens: 100, HoldCost: 50},
-			journal.Responded{
+			journal.ModelCalled{In: in, Call: call, Type: journal.RequestPrompt, HoldTokens: 100, HoldCost: 50},
+			journal.ModelReplied{
 				In: in, Call: call, Status: chat.StatusCompleted, Unmetered: unmetered,
 				Usage: chat.Usage{Input: 10, Output: 1, Cost: cost},
 			})
@@ -28,16 +28,16 @@ func usage(t *testing.T, f Fixture) {
 	child := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
 	grand := journal.In{Agent: "root/1.0.0/2.0.0", Task: "root/1.0.0/2.0.0"}
 	use(root, "1.1", 5, false)
-	rows = append(rows, journal.Assigned{In: child, Parent: "root", Role: "coder", Depth: 1})
+	rows = append(rows, journal.TaskAssigned{In: child, Parent: "root", Role: "coder", Depth: 1})
 	use(child, "1.1", 7, false)
-	rows = append(rows, journal.Assigned{In: grand, Parent: child.Agent, Role: "tester", Depth: 2})
+	rows = append(rows, journal.TaskAssigned{In: grand, Parent: child.Agent, Role: "tester", Depth: 2})
 	use(grand, "1.1", 11, true)
 	use(grand, "2.1", 13, false)
-	rows = append(rows, journal.Requested{In: root, Call: "2.1", Type: journal.RequestPrompt, HoldTokens: 9, HoldCost: 3})
+	rows = append(rows, journal.ModelCalled{In: root, Call: "2.1", Type: journal.RequestPrompt, HoldTokens: 9, HoldCost: 3})
 	for _, row := range rows {
-		write(t, f.Log, place, row)
+		write(t, f.Log, ref, row)
 	}
-	s, err := f.Log.Snapshot(t.Context(), place)
+	s, err := f.Log.Snapshot(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,20 +61,20 @@ func usageBy(t *testing.T, f Fixture) {
 	at := start
 	for _, c := range []string{"c1", "c2"} {
 		for _, rows := range [][]journal.Row{
-			append(opening(), journal.Assigned{In: child, Parent: "root", Role: "coder", Depth: 1}),
+			append(opening(), journal.TaskAssigned{In: child, Parent: "root", Role: "coder", Depth: 1}),
 			{
-				journal.Requested{In: root, Call: "1.1", Turn: 1, Model: "m1"},
-				journal.Responded{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Cost: 5}},
+				journal.ModelCalled{In: root, Call: "1.1", Turn: 1, Model: "m1"},
+				journal.ModelReplied{In: root, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Cost: 5}},
 			},
 			{
-				journal.Requested{In: child, Call: "1.1", Turn: 1, Model: "m1"},
-				journal.Responded{
+				journal.ModelCalled{In: child, Call: "1.1", Turn: 1, Model: "m1"},
+				journal.ModelReplied{
 					In: child, Call: "1.1", Status: chat.StatusCompleted, Model: "m2", Usage: chat.Usage{Output: 3, Cost: 7, Unpriced: 1},
 				},
-				journal.Requested{In: child, Call: "1.2", Turn: 1, Model: "m2"},
+				journal.ModelCalled{In: child, Call: "1.2", Turn: 1, Model: "m2"},
 			},
 		} {
-			if _, err := f.Log.Append(t.Context(), journal.Place{Tenant: "acme", Conversation: c}, at, rows...); err != nil {
+			if _, err := f.Log.Append(t.Context(), journal.Ref{Tenant: "acme", Conversation: c}, at, rows...); err != nil {
 				t.Fatal(err)
 			}
 			at = at.Add(time.Second)
@@ -118,31 +118,31 @@ func recordTree(t *testing.T, f Fixture) {
 	grand := journal.In{Agent: "root/1.0.0/1.0.0", Task: "root/1.0.0/1.0.0"}
 	call := func(in journal.In) []journal.Row {
 		return []journal.Row{
-			journal.Spoke{In: in, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: []chat.Part{
+			journal.MessageAdded{In: in, Message: chat.Message{ID: "u1", Speaker: chat.User, Parts: []chat.Part{
 				{Kind: chat.PartText, Text: "do it"},
 			}}},
-			journal.Requested{In: in, Call: "1.1", Turn: 1, Attempt: 1, Type: journal.RequestPrompt, Model: "m", Prompt: "p"},
-			journal.Responded{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 3, Output: 2}, Duration: 8},
-			journal.Spoke{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
+			journal.ModelCalled{In: in, Call: "1.1", Turn: 1, Attempt: 1, Type: journal.RequestPrompt, Model: "m", Prompt: "p"},
+			journal.ModelReplied{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Input: 3, Output: 2}, Duration: 8},
+			journal.MessageAdded{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
 				{Kind: chat.PartText, Text: "on it"},
 				{Kind: chat.PartToolUse, Call: "1.0", Tool: "spawn_agents", Args: `{}`},
 			}}},
 		}
 	}
 	rows := slices.Concat(opening(), call(root), []journal.Row{
-		journal.Assigned{In: child, Parent: "root", Call: "1.0", Role: "coder", Depth: 1, Instruction: "code"},
+		journal.TaskAssigned{In: child, Parent: "root", Call: "1.0", Role: "coder", Depth: 1, Instruction: "code"},
 	}, call(child), []journal.Row{
-		journal.Assigned{In: grand, Parent: child.Agent, Call: "1.0", Role: "tester", Depth: 2, MaxIterations: 20},
+		journal.TaskAssigned{In: grand, Parent: child.Agent, Call: "1.0", Role: "tester", Depth: 2, MaxIterations: 20},
 	}, call(grand), []journal.Row{
-		journal.Finished{In: grand, Status: chat.StatusTimedOut, ErrorKind: chat.KindTimedOut, Reason: "time", Message: "too slow"},
-		journal.Finished{In: child, Status: chat.StatusCompleted, Summary: "done", Files: []string{"a.go"}, Iterations: 1},
+		journal.TaskEnded{In: grand, Status: chat.StatusTimedOut, ErrorKind: chat.KindTimedOut, Reason: "time", Message: "too slow"},
+		journal.TaskEnded{In: child, Status: chat.StatusCompleted, Summary: "done", Files: []string{"a.go"}, Iterations: 1},
 	})
 	for i, row := range rows {
-		if _, err := f.Log.Append(t.Context(), place, start.Add(time.Duration(i)*time.Second), row); err != nil {
+		if _, err := f.Log.Append(t.Context(), ref, start.Add(time.Duration(i)*time.Second), row); err != nil {
 			t.Fatal(err)
 		}
 	}
-	records, err := f.Log.Records(t.Context(), place)
+	records, err := f.Log.Records(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,32 +18,32 @@ import (
 func runs(t *testing.T, log journal.Log) {
 	t.Helper()
 	for c := range 3 {
-		place := journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", c)}
+		ref := journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", c)}
 		at := start.Add(time.Duration(c) * time.Minute)
 		record := func(rows ...journal.Row) {
 			t.Helper()
-			if _, err := log.Append(t.Context(), place, at, rows...); err != nil {
+			if _, err := log.Append(t.Context(), ref, at, rows...); err != nil {
 				t.Fatal(err)
 			}
 		}
-		record(journal.Opened{By: []string{"ann", "bob"}[c%2], Title: fmt.Sprint("talk ", c)}, journal.Assigned{In: root, Role: "main"})
+		record(journal.Opened{By: []string{"ann", "bob"}[c%2], Title: fmt.Sprint("talk ", c)}, journal.TaskAssigned{In: root, Role: "main"})
 		for i := range 4 {
 			in := journal.In{Agent: fmt.Sprint("root/1.0.", i), Task: fmt.Sprint("root/1.0.", i)}
-			record(journal.Assigned{In: in, Parent: "root", Role: []string{"coder", "tester"}[i%2], Depth: 1, Instruction: fmt.Sprint("do ", i)},
-				journal.Moved{In: in, Serial: 1, Status: chat.StatusRunning},
-				journal.Requested{In: in, Call: "1.1", Turn: 1},
-				journal.Responded{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Cost: int64(i)}},
-				journal.Asked{In: in, Question: fmt.Sprint("q", i), Text: "?"})
+			record(journal.TaskAssigned{In: in, Parent: "root", Role: []string{"coder", "tester"}[i%2], Depth: 1, Instruction: fmt.Sprint("do ", i)},
+				journal.StatusChanged{In: in, Serial: 1, Status: chat.StatusRunning},
+				journal.ModelCalled{In: in, Call: "1.1", Turn: 1},
+				journal.ModelReplied{In: in, Call: "1.1", Status: chat.StatusCompleted, Usage: chat.Usage{Cost: int64(i)}},
+				journal.QuestionAsked{In: in, Question: fmt.Sprint("q", i), Text: "?"})
 			if i > 0 {
 				at = at.Add(time.Duration(i) * time.Second)
-				record(journal.Finished{In: in, Status: []chat.Status{"", chat.StatusFailed, chat.StatusCompleted, chat.StatusCompleted}[i], Summary: "so"})
+				record(journal.TaskEnded{In: in, Status: []chat.Status{"", chat.StatusFailed, chat.StatusCompleted, chat.StatusCompleted}[i], Summary: "so"})
 			}
 		}
 		for turn := 1; turn <= c; turn++ { // none, one and two
 			call := fmt.Sprint("t", turn)
-			record(journal.Requested{In: root, Call: call, Turn: turn})
+			record(journal.ModelCalled{In: root, Call: call, Turn: turn})
 			at = at.Add(time.Duration(turn) * 3 * time.Second)
-			record(journal.Responded{In: root, Call: call, Status: chat.StatusCompleted, Usage: chat.Usage{Cost: 10}},
+			record(journal.ModelReplied{In: root, Call: call, Status: chat.StatusCompleted, Usage: chat.Usage{Cost: 10}},
 				journal.TurnEnded{In: root, Serial: turn, Turn: turn, Status: []chat.Status{chat.StatusCompleted, chat.StatusCancelled}[turn-1]})
 		}
 	}

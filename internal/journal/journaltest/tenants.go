@@ -22,20 +22,20 @@ import (
 func tenants(t *testing.T, f Fixture) {
 	sub := journal.In{Agent: "root/1.0.0", Task: "root/1.0.0"}
 	fillTenant := func(tenant string) {
-		at := journal.Place{Tenant: tenant, Conversation: tenant + "-talk"}
+		at := journal.Ref{Tenant: tenant, Conversation: tenant + "-talk"}
 		rows := slices.Concat(opening(), []journal.Row{
-			journal.Said{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "secret of " + tenant}}},
+			journal.MessageReceived{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "secret of " + tenant}}},
 			journal.Stepped{In: root, N: 1, Event: []byte(`{}`)},
 			journal.Stepped{In: root, N: 2, Event: []byte(`{}`)},
-			journal.Relayed{In: root, Question: "q"},
-			journal.Noted{In: root, Serial: 1, Note: "note of " + tenant},
-			journal.Requested{In: root, Call: "1.1", Model: "model of " + tenant},
-			journal.Assigned{In: sub, Parent: "root", Role: "role of " + tenant, Depth: 1},
-			journal.Finished{In: sub, Status: chat.StatusCompleted},
+			journal.QuestionRelayed{In: root, Question: "q"},
+			journal.NoteAdded{In: root, Serial: 1, Note: "note of " + tenant},
+			journal.ModelCalled{In: root, Call: "1.1", Model: "model of " + tenant},
+			journal.TaskAssigned{In: sub, Parent: "root", Role: "role of " + tenant, Depth: 1},
+			journal.TaskEnded{In: sub, Status: chat.StatusCompleted},
 		})
 		write(t, f.Log, at, rows...)
-		write(t, f.Log, journal.Place{Tenant: tenant, Conversation: "same"}, rows...)
-		gone := journal.Place{Tenant: tenant, Conversation: tenant + "-gone"}
+		write(t, f.Log, journal.Ref{Tenant: tenant, Conversation: "same"}, rows...)
+		gone := journal.Ref{Tenant: tenant, Conversation: tenant + "-gone"}
 		write(t, f.Log, gone, opening()...)
 		if err := f.Log.Erase(t.Context(), gone); err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func tenants(t *testing.T, f Fixture) {
 		t.Errorf("%d of %d attempts returned something of another tenant", n, total)
 	}
 	for _, tenant := range []string{"acme", "zeta"} {
-		if n := len(all(t, f.Log, journal.Place{Tenant: tenant, Conversation: tenant + "-talk"})); n != 10 {
+		if n := len(all(t, f.Log, journal.Ref{Tenant: tenant, Conversation: tenant + "-talk"})); n != 10 {
 			t.Errorf("%s has %d entries left, want 10", tenant, n)
 		}
 	}
@@ -92,8 +92,8 @@ func tenants(t *testing.T, f Fixture) {
 // attempts maps each method of the port to an attempt to get at another tenant's things with it.
 // It returns how many things came back.
 func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs string) (int, error) {
-	at := func(mine, theirs string) journal.Place {
-		return journal.Place{Tenant: mine, Conversation: theirs + "-talk"}
+	at := func(mine, theirs string) journal.Ref {
+		return journal.Ref{Tenant: mine, Conversation: theirs + "-talk"}
 	}
 	foreign := func(texts []string, theirs string) (n int) {
 		for _, text := range texts {
@@ -106,7 +106,7 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 	type ctx = context.Context
 	return map[string]func(ctx, journal.Log, string, string) (int, error){
 		"Append": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
-			w, err := l.Append(c, at(mine, theirs), start, journal.Said{ID: "m", By: "eve"})
+			w, err := l.Append(c, at(mine, theirs), start, journal.MessageReceived{ID: "m", By: "eve"})
 			return len(w), err
 		},
 		"Reserve": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
@@ -134,7 +134,7 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			return 1, nil
 		},
 		"Erased": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
-			if _, err := l.Erased(c, journal.Place{Tenant: mine, Conversation: theirs + "-gone"}); err != nil {
+			if _, err := l.Erased(c, journal.Ref{Tenant: mine, Conversation: theirs + "-gone"}); err != nil {
 				return 0, err
 			}
 			return 1, nil

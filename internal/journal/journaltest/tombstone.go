@@ -13,28 +13,28 @@ import (
 // buried erases a conversation that a command began: the same command does not begin it again, and whoever
 // had it removed is known.
 func buried(t *testing.T, f Fixture) {
-	if _, err := f.Log.Erased(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+	if _, err := f.Log.Erased(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("what was never there gives %v", err)
 	}
 	begin := append([]journal.Row{journal.Opened{By: "ann", Command: "what was asked"}}, opening()[1:]...)
-	write(t, f.Log, place, begin...)
-	write(t, f.Log, place, begin...) // twice is once
-	write(t, f.Log, place, journal.Posted{ID: journal.Erasure, Topic: "erase", Command: "e1"},
-		journal.Posted{ID: journal.Erasure, Topic: "erase", Command: "e2"})
-	if _, err := f.Log.Erased(t.Context(), place); chat.CodeOf(err) != chat.CodeNotFound {
+	write(t, f.Log, ref, begin...)
+	write(t, f.Log, ref, begin...) // twice is once
+	write(t, f.Log, ref, journal.MailPosted{ID: journal.Erasure, Topic: "erase", Command: "e1"},
+		journal.MailPosted{ID: journal.Erasure, Topic: "erase", Command: "e2"})
+	if _, err := f.Log.Erased(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("what is still there gives %v", err)
 	}
-	if err := f.Log.Erase(t.Context(), place); err != nil {
+	if err := f.Log.Erase(t.Context(), ref); err != nil {
 		t.Fatal(err)
 	}
-	stone, err := f.Log.Erased(t.Context(), place)
+	stone, err := f.Log.Erased(t.Context(), ref)
 	if err != nil || stone.Command != "e1" || stone.At.IsZero() {
 		t.Errorf("what is left is %+v, %v", stone, err)
 	}
-	if _, err := f.Log.Append(t.Context(), place, start, begin...); chat.CodeOf(err) != chat.CodeConflict {
+	if _, err := f.Log.Append(t.Context(), ref, start, begin...); chat.CodeOf(err) != chat.CodeConflict {
 		t.Errorf("the same command again gives %v", err)
 	}
-	for _, at := range []journal.Place{{Tenant: "other", Conversation: place.Conversation}, {Tenant: place.Tenant, Conversation: "c9"}} {
+	for _, at := range []journal.Ref{{Tenant: "other", Conversation: ref.Conversation}, {Tenant: ref.Tenant, Conversation: "c9"}} {
 		if _, err := f.Log.Erased(t.Context(), at); chat.CodeOf(err) != chat.CodeNotFound {
 			t.Errorf("in %v it gives %v", at, err)
 		}
@@ -47,7 +47,7 @@ func buriedMeanwhile(t *testing.T, f Fixture) {
 	other := f.Other()
 	begin := append([]journal.Row{journal.Opened{By: "ann", Command: "what was asked"}}, opening()[1:]...)
 	for round := range 20 {
-		at := journal.Place{Tenant: "acme", Conversation: string(rune('a' + round))}
+		at := journal.Ref{Tenant: "acme", Conversation: string(rune('a' + round))}
 		write(t, f.Log, at, begin...)
 		var group sync.WaitGroup
 		for range 4 {

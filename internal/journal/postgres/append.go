@@ -18,13 +18,13 @@ import (
 
 // Append implements journal.Writer.
 func (l *Log) Append(
-	ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row,
+	ctx context.Context, ref journal.Ref, at time.Time, rows ...journal.Row,
 ) ([]journal.Written, error) {
-	batch, err := journal.NewBatch(place, at, rows)
+	batch, err := journal.NewBatch(ref, at, rows)
 	if err != nil {
 		return nil, err
 	}
-	return l.combiner.Append(ctx, place, batch)
+	return l.combiner.Append(ctx, ref, batch)
 }
 
 // The first round trip. It is sent as one, so its statements stand here and not among the
@@ -65,7 +65,7 @@ const (
 // commit writes batches to one conversation in one transaction: by a guess if it holds, or else
 // after a look.
 func (l *Log) commit(
-	ctx context.Context, place journal.Place, batches []*journal.Batch,
+	ctx context.Context, ref journal.Ref, batches []*journal.Batch,
 ) (written [][]journal.Written, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, commitTimeout, errors.New("the commit took too long"))
 	defer cancel()
@@ -81,14 +81,14 @@ func (l *Log) commit(
 		}
 		conn.Release()
 	}()
-	if g, ok := l.memory.guess(place, batches); ok {
-		written, err := l.tryGuess(ctx, conn.Conn(), place, g)
+	if g, ok := l.memory.guess(ref, batches); ok {
+		written, err := l.tryGuess(ctx, conn.Conn(), ref, g)
 		if !errors.Is(err, errWrongGuess) {
 			return written, fault("append", err)
 		}
-		l.memory.doubt(place)
+		l.memory.doubt(ref)
 	}
-	found, err := lock(ctx, conn.Conn(), place, batches)
+	found, err := lock(ctx, conn.Conn(), ref, batches)
 	if err != nil {
 		return nil, fault("append", err)
 	}
@@ -96,11 +96,11 @@ func (l *Log) commit(
 	if err != nil {
 		return nil, err
 	}
-	if err := finish(ctx, conn.Conn(), place, plan, &queue{}); err != nil {
-		l.memory.forget(place)
+	if err := finish(ctx, conn.Conn(), ref, plan, &queue{}); err != nil {
+		l.memory.forget(ref)
 		return nil, fault("append", err)
 	}
-	l.memory.learn(place, plan, &found)
+	l.memory.learn(ref, plan, &found)
 	return plan.Written, nil
 }
 
@@ -109,13 +109,13 @@ var errWrongGuess = errors.New("the guess was wrong")
 
 // tryGuess writes a guessed plan in one round trip, in which the database checks the guess.
 func (l *Log) tryGuess(
-	ctx context.Context, conn *pgx.Conn, place journal.Place, g guess,
+	ctx context.Context, conn *pgx.Conn, ref journal.Ref, g guess,
 ) ([][]journal.Written, error) {
 	out := &queue{}
 	out.Queue("begin")
-	out.Queue(setTenant, place.Tenant, itself)
-	out.Queue(expect, place.Tenant, place.Conversation, g.birth, g.tail.Seq, g.absent)
-	err := finish(ctx, conn, place, g.plan, out)
+	out.Queue(setTenant, ref.Tenant, itself)
+	out.Queue(expect, ref.Tenant, ref.Conversation, g.birth, g.tail.Seq, g.absent)
+	err := finish(ctx, conn, ref, g.plan, out)
 	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && (pgErr.Code == wrongGuess || pgErr.ConstraintName == oneOfEach) {
 		if _, err := conn.Exec(ctx, "rollback"); err != nil {
 			return nil, err
@@ -123,19 +123,19 @@ func (l *Log) tryGuess(
 		return nil, errWrongGuess
 	}
 	if err != nil {
-		l.memory.forget(place)
+		l.memory.forget(ref)
 		return nil, err
 	}
-	l.memory.learn(place, g.plan, nil)
+	l.memory.learn(ref, g.plan, nil)
 	return g.plan.Written, nil
 }
 
 // finish sends a plan after what is queued already, and commits.
 func finish(
-	ctx context.Context, conn *pgx.Conn, place journal.Place, plan journal.Plan, out *queue,
+	ctx context.Context, conn *pgx.Conn, ref journal.Ref, plan journal.Plan, out *queue,
 ) error {
 	if len(plan.Insert) > 0 {
-		if err := write(ctx, query.New(out), place, plan); err != nil {
+		if err := write(ctx, query.New(out), ref, plan); err != nil {
 			return err
 		}
 	}
@@ -155,19 +155,19 @@ func finish(
 
 // lock begins a transaction that owns the conversation, and finds out what is there already.
 func lock(
-	ctx context.Context, conn *pgx.Conn, place journal.Place, batches []*journal.Batch,
+	ctx context.Context, conn *pgx.Conn, ref journal.Ref, batches []*journal.Batch,
 ) (look, error) {
 	found := look{known: map[string]journal.Written{}}
 	var b pgx.Batch
 	b.Queue("begin")
-	b.Queue(setTenant, place.Tenant, itself)
+	b.Queue(setTenant, ref.Tenant, itself)
 	for _, batch := range batches {
 		if batch.Opens() {
-			b.Queue(openConversation, place.Tenant, place.Conversation, batch.At)
+			b.Queue(openConversation, ref.Tenant, ref.Conversation, batch.At)
 			break
 		}
 	}
-	b.Queue(lockConversation, place.Tenant, place.Conversation).Query(func(rows pgx.Rows) error {
+	b.Queue(lockConversation, ref.Tenant, ref.Conversation).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := rows.Scan(&found.birth, &found.tail.Seq, &found.tail.Number); err != nil {
 				return err
@@ -177,13 +177,13 @@ func lock(
 	})
 	gone := false
 	if slices.ContainsFunc(batches, (*journal.Batch).OpensOnce) {
-		b.Queue(tombstone, place.Tenant, journal.HashOf(place.Conversation)).Query(func(rows pgx.Rows) error {
+		b.Queue(tombstone, ref.Tenant, journal.HashOf(ref.Conversation)).Query(func(rows pgx.Rows) error {
 			gone = rows.Next()
 			rows.Close()
 			return rows.Err()
 		})
 	}
-	b.Queue(knownKeys, place.Tenant, place.Conversation, journal.LookUp(batches)).Query(func(rows pgx.Rows) error {
+	b.Queue(knownKeys, ref.Tenant, ref.Conversation, journal.LookUp(batches)).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var key string
 			w := journal.Written{Existed: true}
@@ -225,8 +225,8 @@ func (q *queue) QueryRow(context.Context, string, ...any) pgx.Row {
 }
 
 // write queues the inserts of a plan and the fold of what they mean.
-func write(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
-	p, bytes, keys := query.InsertEntriesParams{Tenant: place.Tenant, Conversation: place.Conversation}, 0, []string(nil)
+func write(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.Plan) error {
+	p, bytes, keys := query.InsertEntriesParams{Tenant: ref.Tenant, Conversation: ref.Conversation}, 0, []string(nil)
 	for _, n := range plan.Insert {
 		bytes += len(n.Body)
 		keys = append(keys, n.Key)
@@ -235,7 +235,7 @@ func write(ctx context.Context, q *query.Queries, place journal.Place, plan jour
 		p.Ats, p.Kinds, p.Bodies = append(p.Ats, n.At), append(p.Kinds, string(n.Kind)), append(p.Bodies, string(n.Body))
 	}
 	err := q.InsertKeys(ctx, query.InsertKeysParams{
-		Tenant: place.Tenant, Conversation: place.Conversation, Keys: keys, Seqs: p.Seqs, Numbers: p.Numbers,
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Keys: keys, Seqs: p.Seqs, Numbers: p.Numbers,
 	})
 	if err != nil {
 		return err
@@ -243,17 +243,17 @@ func write(ctx context.Context, q *query.Queries, place journal.Place, plan jour
 	if err := q.InsertEntries(ctx, p); err != nil {
 		return err
 	}
-	if err := fold(ctx, q, place, plan); err != nil {
+	if err := fold(ctx, q, ref, plan); err != nil {
 		return err
 	}
 	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
-		Tenant: place.Tenant, Conversation: place.Conversation,
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
 		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At, Bytes: int64(bytes),
 	})
 }
 
 // Keep implements journal.Writer.
-func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) error {
+func (l *Log) Keep(ctx context.Context, ref journal.Ref, texts ...string) error {
 	var hashes, bodies []string
 	for _, text := range texts {
 		text = journal.Printable(text)
@@ -263,8 +263,8 @@ func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) er
 	err := l.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		var b pgx.Batch
 		b.Queue(toWrite)
-		b.Queue(setTenant, place.Tenant, itself)
-		b.Queue(keepTexts, place.Tenant, place.Conversation, journal.HashOf(place.Conversation), hashes, bodies).
+		b.Queue(setTenant, ref.Tenant, itself)
+		b.Queue(keepTexts, ref.Tenant, ref.Conversation, journal.HashOf(ref.Conversation), hashes, bodies).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&may) })
 		b.Queue("commit")
 		err := conn.SendBatch(ctx, &b).Close()
@@ -282,19 +282,19 @@ func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) er
 
 // Erase implements journal.Writer. Whoever writes holds the conversation, and so does who erases: a
 // message that came in between would stay behind.
-func (l *Log) Erase(ctx context.Context, place journal.Place) error {
-	return l.inTenant(ctx, "erase", place.Tenant, toWrite, func(q *query.Queries) error {
+func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
+	return l.inTenant(ctx, "erase", ref.Tenant, toWrite, func(q *query.Queries) error {
 		_, err := q.LockConversation(ctx, query.LockConversationParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err != nil {
 			return err
 		}
-		if err := bury(ctx, q, place); err != nil {
+		if err := bury(ctx, q, ref); err != nil {
 			return err
 		}
 		there, err := q.EraseConversation(ctx, query.EraseConversationParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err == nil && !there {
 			return journal.NotFound()
@@ -304,15 +304,15 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 }
 
 // bury leaves a tombstone for what is about to be erased.
-func bury(ctx context.Context, q *query.Queries, place journal.Place) error {
+func bury(ctx context.Context, q *query.Queries, ref journal.Ref) error {
 	post, err := q.BodyOf(ctx, query.BodyOfParams{
-		Tenant: place.Tenant, Conversation: place.Conversation, Key: journal.ErasureKey(),
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Key: journal.ErasureKey(),
 	})
 	if err != nil {
 		return err
 	}
 	return q.Bury(ctx, query.BuryParams{
-		Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation), Command: journal.CommandOf(post),
+		Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation), Command: journal.CommandOf(post),
 	})
 }
 

@@ -47,9 +47,9 @@ func TestFigures(t *testing.T) {
 	}
 	defer log.Close()
 	conn := connect(t, dsn, postgres.Role)
-	journaltest.Figures(t, log, func(ctx context.Context, place journal.Place, in journal.In, n int, seq int64) error {
+	journaltest.Figures(t, log, func(ctx context.Context, ref journal.Ref, in journal.In, n int, seq int64) error {
 		for _, rows := range journaltest.Turn(in, n) {
-			if err := bare(ctx, conn, place, rows, seq); err != nil {
+			if err := bare(ctx, conn, ref, rows, seq); err != nil {
 				return err
 			}
 			seq += int64(len(rows))
@@ -60,12 +60,12 @@ func TestFigures(t *testing.T) {
 
 // bare writes rows as somebody would who knows that they are new and is alone: plain inserts and
 // updates in the tenant's transaction, sent together, without a lock and without a look.
-func bare(ctx context.Context, conn *pgx.Conn, place journal.Place, rows []journal.Row, seq int64) error {
+func bare(ctx context.Context, conn *pgx.Conn, ref journal.Ref, rows []journal.Row, seq int64) error {
 	at := time.UnixMilli(1_700_000_000_000).UTC()
 	var b pgx.Batch
 	b.Queue("begin")
 	b.Queue(`select set_config('app.tenant', $1, true), set_config('app.began', extract(epoch from now())::text, true)`,
-		place.Tenant)
+		ref.Tenant)
 	for _, row := range rows {
 		seq++
 		e, err := journal.Encode(row)
@@ -74,26 +74,26 @@ func bare(ctx context.Context, conn *pgx.Conn, place journal.Place, rows []journ
 		}
 		b.Queue(`insert into entries (tenant_id, conversation_id, seq, number, key, kind, agent_id, task_id, at, body)
 			values ($1, $2, $3, 0, $4, $5, $6, $7, $8, $9::text::jsonb)`,
-			place.Tenant, place.Conversation, seq, e.Key, string(e.Kind), e.Agent, e.Task, at, string(e.Body))
-		bareFold(&b, place, row, seq, at)
+			ref.Tenant, ref.Conversation, seq, e.Key, string(e.Kind), e.Agent, e.Task, at, string(e.Body))
+		bareFold(&b, ref, row, seq, at)
 	}
 	b.Queue(`update conversations set last_seq = $3, updated_at = $4 where tenant_id = $1 and conversation_id = $2`,
-		place.Tenant, place.Conversation, seq, at)
+		ref.Tenant, ref.Conversation, seq, at)
 	b.Queue("commit")
 	return conn.SendBatch(ctx, &b).Close()
 }
 
-func bareFold(b *pgx.Batch, place journal.Place, row journal.Row, seq int64, at time.Time) {
-	t, c := place.Tenant, place.Conversation
+func bareFold(b *pgx.Batch, ref journal.Ref, row journal.Row, seq int64, at time.Time) {
+	t, c := ref.Tenant, ref.Conversation
 	switch r := row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		b.Queue(`insert into model_calls (tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn,
 			attempt, model, prompt_hash, status, started_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'running', $12)`,
 			t, c, r.Task, r.Call, r.Agent, seq, string(r.Type), r.Turn, r.Attempt, r.Model, r.Prompt, at)
 		b.Queue(`insert into leases (tenant_id, conversation_id, key, seq, agent_id, task_id, holder, tokens, cost)
 			values ($1, $2, $3, $4, $5, $6, '', $7, $8)`,
 			t, c, r.Key(), seq, r.Agent, r.Task, r.HoldTokens, r.HoldCost)
-	case journal.Responded:
+	case journal.ModelReplied:
 		b.Queue(`update model_calls set status = $5, input = $6, output = $7, cache_read = $8, cost = $9, finished_at = $10,
 			finished_seq = $11 where tenant_id = $1 and conversation_id = $2 and agent_id = $3 and seq = $4`,
 			t, c, r.Agent, seq-1, string(r.Status), r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.Cost, at, seq)
@@ -101,8 +101,8 @@ func bareFold(b *pgx.Batch, place journal.Place, row journal.Row, seq int64, at 
 			where tenant_id = $1 and conversation_id = $2 and agent_id = $3`,
 			t, c, r.Agent, r.Usage.Input, r.Usage.Output, r.Usage.CacheRead, r.Usage.Cost)
 		b.Queue(`update leases set settled = true where tenant_id = $1 and conversation_id = $2 and key = $3`,
-			t, c, journal.Requested{In: r.In, Call: r.Call}.Key())
-	case journal.Spoke:
+			t, c, journal.ModelCalled{In: r.In, Call: r.Call}.Key())
+	case journal.MessageAdded:
 		var words *string
 		if r.Message.Speaker == "assistant" {
 			text := strings.Join(journal.Split(journal.Words(r.Message.Parts)), " ")
@@ -117,7 +117,7 @@ func bareFold(b *pgx.Batch, place journal.Place, row journal.Row, seq int64, at 
 					values ($1, $2, $3, $4, 0, $5, $6, $7, $8, false)`, t, c, r.Agent, r.Turn, p.Call, r.Task, seq, p.Tool)
 			}
 		}
-	case journal.Resulted:
+	case journal.ToolReturned:
 		turn, item, _ := journal.ParseCall(r.Call)
 		b.Queue(`update tool_calls set result = $6, finished_at = $7, duration = $8
 			where tenant_id = $1 and conversation_id = $2 and agent_id = $3 and turn = $4 and item = $5`,

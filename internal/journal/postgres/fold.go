@@ -20,9 +20,9 @@ type folder struct {
 	messages     query.FoldMessagesParams
 }
 
-func fold(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
+func fold(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.Plan) error {
 	f := &folder{
-		ctx: ctx, q: q, tenant: place.Tenant, conversation: place.Conversation, plan: plan,
+		ctx: ctx, q: q, tenant: ref.Tenant, conversation: ref.Conversation, plan: plan,
 	}
 	for _, e := range plan.Insert {
 		if err := f.apply(e); err != nil {
@@ -34,23 +34,23 @@ func fold(ctx context.Context, q *query.Queries, place journal.Place, plan journ
 
 func (f *folder) apply(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.Posted, journal.Delivered:
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.MailPosted, journal.MailDelivered:
 		return f.conversationRow(e)
-	case journal.Assigned, journal.Moved, journal.Finished:
+	case journal.TaskAssigned, journal.StatusChanged, journal.TaskEnded:
 		return f.taskRow(e)
-	case journal.Said:
+	case journal.MessageReceived:
 		f.message(e, message{speaker: chat.User, chat: true, words: journal.Words(r.Parts)})
-	case journal.Spoke, journal.Voided:
+	case journal.MessageAdded, journal.ReplyVoided:
 		return f.messageRow(e)
-	case journal.Requested, journal.Responded:
+	case journal.ModelCalled, journal.ModelReplied:
 		return f.modelRow(e)
-	case journal.Started, journal.Resulted:
+	case journal.ToolStarted, journal.ToolReturned:
 		return f.toolRow(e)
-	case journal.Asked, journal.Relayed, journal.Answered:
+	case journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered:
 		return f.questionRow(e)
-	case journal.Wanted, journal.Decided, journal.Closed, journal.Granted:
+	case journal.ApprovalRequested, journal.ApprovalDecided, journal.ApprovalClosed, journal.Granted:
 		return f.approvalRow(e)
-	case journal.TurnEnded, journal.Stepped, journal.Noted, journal.Patched, journal.Proposed, journal.Reached, journal.Tainted, journal.Newer:
+	case journal.TurnEnded, journal.Stepped, journal.NoteAdded, journal.PatchKept, journal.EditProposed, journal.HostReached, journal.Tainted, journal.Newer:
 		// They are read from the list.
 	}
 	return nil
@@ -80,12 +80,12 @@ func (f *folder) conversationRow(e journal.Numbered) error {
 		return f.q.FoldArchived(f.ctx, query.FoldArchivedParams{
 			Tenant: f.tenant, Conversation: f.conversation,
 		})
-	case journal.Posted:
+	case journal.MailPosted:
 		return f.q.FoldPosted(f.ctx, query.FoldPostedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Post: r.ID, Agent: r.To, Seq: e.Seq, Topic: r.Topic,
 			At: e.At,
 		})
-	case journal.Delivered:
+	case journal.MailDelivered:
 		return f.q.FoldDelivered(f.ctx, query.FoldDeliveredParams{
 			Tenant: f.tenant, Conversation: f.conversation, Post: r.ID,
 		})
@@ -96,7 +96,7 @@ func (f *folder) conversationRow(e journal.Numbered) error {
 
 func (f *folder) taskRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Assigned:
+	case journal.TaskAssigned:
 		err := f.q.FoldAgent(f.ctx, query.FoldAgentParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Seq: e.Seq,
 			Parent: r.Parent, Depth: int32(r.Depth), Role: r.Role, RoleHash: r.RoleHash,
@@ -110,12 +110,12 @@ func (f *folder) taskRow(e journal.Numbered) error {
 			Seq: e.Seq, Parent: r.Parent, Call: r.Call, Item: int32(r.Item),
 			TriggerNumber: r.Trigger, Background: r.Background, At: e.At,
 		})
-	case journal.Moved:
+	case journal.StatusChanged:
 		return f.q.FoldMoved(f.ctx, query.FoldMovedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task,
 			Status: string(r.Status), Reason: string(r.Reason), At: e.At,
 		})
-	case journal.Finished:
+	case journal.TaskEnded:
 		return f.q.FoldFinished(f.ctx, query.FoldFinishedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task,
 			Status: string(r.Status), ErrorKind: string(r.ErrorKind), At: e.At,
@@ -127,7 +127,7 @@ func (f *folder) taskRow(e journal.Numbered) error {
 
 func (f *folder) messageRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Spoke:
+	case journal.MessageAdded:
 		m := message{agent: r.Agent, turn: r.Turn, speaker: r.Message.Speaker}
 		if m.speaker == chat.Assistant {
 			m.words = journal.Words(r.Message.Parts)
@@ -150,7 +150,7 @@ func (f *folder) messageRow(e journal.Numbered) error {
 			}
 		}
 		return nil
-	case journal.Voided:
+	case journal.ReplyVoided:
 		if err := f.flush(); err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (f *folder) flush() error {
 
 func (f *folder) modelRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		err := f.q.FoldRequested(f.ctx, query.FoldRequestedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Task: r.Task, Call: r.Call,
 			Agent: r.Agent, Seq: e.Seq, RequestType: string(r.Type), Turn: int32(r.Turn),
@@ -217,8 +217,8 @@ func (f *folder) modelRow(e journal.Numbered) error {
 			Tenant: f.tenant, Conversation: f.conversation, Key: e.Key, Seq: e.Seq,
 			Agent: r.Agent, Task: r.Task, Tokens: r.HoldTokens, Cost: r.HoldCost,
 		})
-	case journal.Responded:
-		u, request := r.Usage, journal.Requested{In: r.In, Call: r.Call}.Key()
+	case journal.ModelReplied:
+		u, request := r.Usage, journal.ModelCalled{In: r.In, Call: r.Call}.Key()
 		err := f.q.FoldResponded(f.ctx, query.FoldRespondedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent,
 			Seq: f.plan.SeqOf(request), Status: string(r.Status), ErrorKind: string(r.ErrorKind), Model: r.Model,
@@ -257,7 +257,7 @@ func (f *folder) settle(key string) error {
 
 func (f *folder) toolRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Started:
+	case journal.ToolStarted:
 		turn, item := call(r.Call)
 		err := f.q.FoldStarted(f.ctx, query.FoldStartedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
@@ -271,7 +271,7 @@ func (f *folder) toolRow(e journal.Numbered) error {
 			Key: journal.LeaseKey(r.Agent, r.Call), Seq: e.Seq, Agent: r.Agent, Task: r.Task,
 			Holder: r.Worker,
 		})
-	case journal.Resulted:
+	case journal.ToolReturned:
 		turn, item := call(r.Call)
 		err := f.q.FoldResulted(f.ctx, query.FoldResultedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
@@ -288,16 +288,16 @@ func (f *folder) toolRow(e journal.Numbered) error {
 
 func (f *folder) questionRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Asked:
+	case journal.QuestionAsked:
 		return f.q.FoldAsked(f.ctx, query.FoldAskedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Question: r.Question, Seq: e.Seq,
 			Agent: r.Agent, Task: r.Task, Call: r.Call, At: e.At, Until: r.Until,
 		})
-	case journal.Relayed:
+	case journal.QuestionRelayed:
 		return f.q.FoldRelayed(f.ctx, query.FoldRelayedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Question: r.Question,
 		})
-	case journal.Answered:
+	case journal.QuestionAnswered:
 		return f.q.FoldAnswered(f.ctx, query.FoldAnsweredParams{
 			Tenant: f.tenant, Conversation: f.conversation, Question: r.Question, AnsweredBy: r.By,
 		})
@@ -308,7 +308,7 @@ func (f *folder) questionRow(e journal.Numbered) error {
 
 func (f *folder) approvalRow(e journal.Numbered) error {
 	switch r := e.Row.(type) {
-	case journal.Wanted:
+	case journal.ApprovalRequested:
 		err := f.q.FoldWanted(f.ctx, query.FoldWantedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
 			Seq: e.Seq, Task: r.Task, Tool: r.Tool, Hash: r.Hash, At: e.At, Until: r.Until,
@@ -320,12 +320,12 @@ func (f *folder) approvalRow(e journal.Numbered) error {
 		return f.q.FoldCallWanted(f.ctx, query.FoldCallWantedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Turn: turn, Item: item,
 		})
-	case journal.Decided:
+	case journal.ApprovalDecided:
 		return f.q.FoldDecided(f.ctx, query.FoldDecidedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
 			Allow: r.Allow, Scope: r.Scope, DecidedBy: r.By, Edited: r.Args != "",
 		})
-	case journal.Closed:
+	case journal.ApprovalClosed:
 		err := f.q.FoldClosed(f.ctx, query.FoldClosedParams{
 			Tenant: f.tenant, Conversation: f.conversation, Agent: r.Agent, Call: r.Call,
 			Status: r.Status, Scope: r.Scope, DecidedBy: r.By,

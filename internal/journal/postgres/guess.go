@@ -14,7 +14,7 @@ import (
 // and the append looks first.
 type memory struct {
 	mu     sync.Mutex
-	places map[journal.Place]*recollection
+	places map[journal.Ref]*recollection
 }
 
 // look is what a conversation was seen to hold: which one it is, where its list ended, and where
@@ -49,10 +49,10 @@ type guess struct {
 }
 
 // guess plans batches from memory. It cannot when it does not remember what they follow.
-func (m *memory) guess(place journal.Place, batches []*journal.Batch) (guess, bool) {
+func (m *memory) guess(ref journal.Ref, batches []*journal.Batch) (guess, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, ok := m.places[place]
+	r, ok := m.places[ref]
 	if !ok {
 		return guess{}, false
 	}
@@ -85,10 +85,10 @@ func writes(batches []*journal.Batch, key string) bool {
 }
 
 // learn remembers what a commit left behind. Found is what was seen before it, nil for a guess.
-func (m *memory) learn(place journal.Place, plan journal.Plan, found *look) {
+func (m *memory) learn(ref journal.Ref, plan journal.Plan, found *look) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, ok := m.places[place]
+	r, ok := m.places[ref]
 	switch {
 	case found == nil && !ok:
 		return // Others crowded it out meanwhile.
@@ -96,10 +96,10 @@ func (m *memory) learn(place journal.Place, plan journal.Plan, found *look) {
 		r.doubt = 0
 	case !ok || r.birth != found.birth || len(r.known) > maxKnown:
 		if m.places == nil || len(m.places) >= maxPlaces {
-			m.places = map[journal.Place]*recollection{}
+			m.places = map[journal.Ref]*recollection{}
 		}
 		r = &recollection{look: look{birth: found.birth, known: map[string]journal.Written{}}}
-		m.places[place] = r
+		m.places[ref] = r
 	}
 	r.tail = plan.Tail
 	if found != nil {
@@ -113,25 +113,25 @@ func (m *memory) learn(place journal.Place, plan journal.Plan, found *look) {
 		if journal.Lasting(n.Key) {
 			r.known[n.Key] = journal.Written{Seq: n.Seq, Existed: true}
 		}
-		if done, ok := n.Row.(journal.Responded); ok {
-			delete(r.known, journal.Requested{In: done.In, Call: done.Call}.Key())
+		if done, ok := n.Row.(journal.ModelReplied); ok {
+			delete(r.known, journal.ModelCalled{In: done.In, Call: done.Call}.Key())
 		}
 	}
 }
 
 // doubt remembers that a guess was wrong: the next appends look first, more of them each time.
-func (m *memory) doubt(place journal.Place) {
+func (m *memory) doubt(ref journal.Ref) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r, ok := m.places[place]; ok {
+	if r, ok := m.places[ref]; ok {
 		r.doubt = min(max(1, 2*r.doubt), maxDoubt)
 		r.rest = r.doubt
 	}
 }
 
 // forget is for when nobody knows what was written.
-func (m *memory) forget(place journal.Place) {
+func (m *memory) forget(ref journal.Ref) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.places, place)
+	delete(m.places, ref)
 }

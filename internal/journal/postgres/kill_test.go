@@ -152,9 +152,9 @@ func TestKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := open(t, c.dsn())
-	var places []journal.Place
+	var places []journal.Ref
 	for i := range 4 {
-		places = append(places, journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", i)})
+		places = append(places, journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", i)})
 		if _, err := log.Append(t.Context(), places[i], time.UnixMilli(1), journaltest.Opening()...); err != nil {
 			t.Fatal(err)
 		}

@@ -50,9 +50,9 @@ func (l *Log) Untouched(
 }
 
 // Weight implements journal.Reader.
-func (l *Log) Weight(ctx context.Context, place journal.Place) (w journal.Weight, err error) {
-	err = l.inTenant(ctx, "weigh a conversation", place.Tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.WeightOf(ctx, query.WeightOfParams{Tenant: place.Tenant, Conversation: place.Conversation})
+func (l *Log) Weight(ctx context.Context, ref journal.Ref) (w journal.Weight, err error) {
+	err = l.inTenant(ctx, "weigh a conversation", ref.Tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.WeightOf(ctx, query.WeightOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation})
 		if err == nil && len(rows) == 0 {
 			return journal.NotFound()
 		}
@@ -164,9 +164,9 @@ func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery
 }
 
 // Text implements journal.Reader.
-func (l *Log) Text(ctx context.Context, place journal.Place, hash string) (text string, err error) {
-	err = l.inTenant(ctx, "read text", place.Tenant, toRead, func(q *query.Queries) error {
-		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: place.Tenant, Conversation: place.Conversation, Hash: hash})
+func (l *Log) Text(ctx context.Context, ref journal.Ref, hash string) (text string, err error) {
+	err = l.inTenant(ctx, "read text", ref.Tenant, toRead, func(q *query.Queries) error {
+		text, err = q.TextOf(ctx, query.TextOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation, Hash: hash})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return &chat.Error{Code: chat.CodeNotFound, Message: "no text is kept under this hash"}
 		}
@@ -176,9 +176,9 @@ func (l *Log) Text(ctx context.Context, place journal.Place, hash string) (text 
 }
 
 // Erased implements journal.Reader.
-func (l *Log) Erased(ctx context.Context, place journal.Place) (stone journal.Tombstone, err error) {
-	err = l.inTenant(ctx, "read tombstone", place.Tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation)})
+func (l *Log) Erased(ctx context.Context, ref journal.Ref) (stone journal.Tombstone, err error) {
+	err = l.inTenant(ctx, "read tombstone", ref.Tenant, toRead, func(q *query.Queries) error {
+		rows, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation)})
 		if err != nil || len(rows) == 0 {
 			return cmp.Or(err, journal.NotFound())
 		}
@@ -202,8 +202,8 @@ func (l *Log) Working(
 		})
 		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
 			return journal.WorkingTask{
-				Place: journal.Place{Tenant: t.TenantID, Conversation: t.ConversationID},
-				Task:  t.TaskID, Agent: t.AgentID, Parent: t.ParentID, Background: t.Background,
+				Ref:  journal.Ref{Tenant: t.TenantID, Conversation: t.ConversationID},
+				Task: t.TaskID, Agent: t.AgentID, Parent: t.ParentID, Background: t.Background,
 			}
 		})
 		return err
@@ -239,7 +239,7 @@ func (l *Log) Arrived(
 
 func postOf(p query.ArrivedPostsRow) journal.Post {
 	return journal.Post{
-		Place: journal.Place{Tenant: p.TenantID, Conversation: p.ConversationID},
-		ID:    p.PostID, Topic: p.Topic, To: p.AgentID, At: p.At.UTC(),
+		Ref: journal.Ref{Tenant: p.TenantID, Conversation: p.ConversationID},
+		ID:  p.PostID, Topic: p.Topic, To: p.AgentID, At: p.At.UTC(),
 	}
 }

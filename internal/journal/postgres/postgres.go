@@ -68,7 +68,7 @@ type Log struct {
 	// the latter come, and however long they take, the former find a connection.
 	pool, reads, searches *pgxpool.Pool
 
-	combiner journal.Combiner[journal.Place]
+	combiner journal.Combiner[journal.Ref]
 	memory   memory
 }
 

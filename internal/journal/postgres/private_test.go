@@ -18,16 +18,16 @@ func TestPrivateConversations(t *testing.T) {
 	log := open(t, database(t))
 	const tenant = "acme"
 	main := journal.In{Agent: "main", Task: "main"}
-	fill := func(id, owner string) journal.Place {
-		place := journal.Place{Tenant: tenant, Conversation: id}
-		if _, err := log.Append(t.Context(), place, time.Now(), journal.Opened{By: "ann", PrivateTo: owner},
-			journal.Assigned{In: main, Role: "main"},
-			journal.Said{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "plums"}}},
-			journal.Requested{In: main, Call: "1", Model: "m"}, journal.Responded{In: main, Call: "1", Model: "m"},
-			journal.Wanted{In: main, Call: "1.0", Tool: "shell", Hash: "h"}); err != nil {
+	fill := func(id, owner string) journal.Ref {
+		ref := journal.Ref{Tenant: tenant, Conversation: id}
+		if _, err := log.Append(t.Context(), ref, time.Now(), journal.Opened{By: "ann", PrivateTo: owner},
+			journal.TaskAssigned{In: main, Role: "main"},
+			journal.MessageReceived{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "plums"}}},
+			journal.ModelCalled{In: main, Call: "1", Model: "m"}, journal.ModelReplied{In: main, Call: "1", Model: "m"},
+			journal.ApprovalRequested{In: main, Call: "1.0", Tool: "shell", Hash: "h"}); err != nil {
 			t.Fatal(err)
 		}
-		return place
+		return ref
 	}
 	secret := fill("secret", "u1")
 	fill("open", "")
@@ -63,10 +63,10 @@ func TestPrivateConversations(t *testing.T) {
 		"places": func(v string) (int, error) {
 			n := 0
 			for _, id := range []string{"secret", "open"} {
-				place := journal.Place{Tenant: tenant, Conversation: id}
-				_, err := log.Snapshot(journal.For(t.Context(), v), place)
-				_, err2 := log.Entries(journal.For(t.Context(), v), place, 0, 10)
-				_, err3 := log.Find(journal.For(t.Context(), v), place, "opened")
+				ref := journal.Ref{Tenant: tenant, Conversation: id}
+				_, err := log.Snapshot(journal.For(t.Context(), v), ref)
+				_, err2 := log.Entries(journal.For(t.Context(), v), ref, 0, 10)
+				_, err3 := log.Find(journal.For(t.Context(), v), ref, "opened")
 				if chat.CodeOf(err) != chat.CodeOf(err2) || chat.CodeOf(err) != chat.CodeOf(err3) {
 					return 0, errors.Join(errors.New("some reads find it and some do not"), err, err2, err3)
 				}

@@ -17,13 +17,13 @@ import (
 )
 
 // read runs one query about a conversation, which must exist.
-func (l *Log) read(ctx context.Context, doing string, place journal.Place, do func(*query.Queries) error) error {
+func (l *Log) read(ctx context.Context, doing string, ref journal.Ref, do func(*query.Queries) error) error {
 	pool := l.pool
 	if journal.IsReading(ctx) {
 		pool = l.reads
 	}
 	return fault(doing, pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		return do(query.New(&trip{conn: conn, place: place}))
+		return do(query.New(&trip{conn: conn, ref: ref}))
 	}))
 }
 
@@ -61,11 +61,11 @@ func entries[R ~struct {
 
 // Entries implements journal.Reader.
 func (l *Log) Entries(
-	ctx context.Context, place journal.Place, after int64, limit int,
+	ctx context.Context, ref journal.Ref, after int64, limit int,
 ) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read entries", place, func(q *query.Queries) error {
+	err = l.read(ctx, "read entries", ref, func(q *query.Queries) error {
 		rows, err := q.EntriesAfter(ctx, query.EntriesAfterParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, After: after,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, After: after,
 			Count: int32(journal.Page{Limit: limit}.Size()), Bytes: journal.PageBytes,
 		})
 		if err != nil {
@@ -79,11 +79,11 @@ func (l *Log) Entries(
 
 // Find implements journal.Reader.
 func (l *Log) Find(
-	ctx context.Context, place journal.Place, keys ...string,
+	ctx context.Context, ref journal.Ref, keys ...string,
 ) (out []journal.Entry, err error) {
-	err = l.read(ctx, "find entries", place, func(q *query.Queries) error {
+	err = l.read(ctx, "find entries", ref, func(q *query.Queries) error {
 		rows, err := q.EntriesByKey(ctx, query.EntriesByKeyParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Keys: keys,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Keys: keys,
 		})
 		if err != nil {
 			return err
@@ -95,9 +95,9 @@ func (l *Log) Find(
 }
 
 // Mail implements journal.Reader.
-func (l *Log) Mail(ctx context.Context, place journal.Place, agent string) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read mail", place, func(q *query.Queries) error {
-		rows, err := q.MailOf(ctx, query.MailOfParams{Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent})
+func (l *Log) Mail(ctx context.Context, ref journal.Ref, agent string) (out []journal.Entry, err error) {
+	err = l.read(ctx, "read mail", ref, func(q *query.Queries) error {
+		rows, err := q.MailOf(ctx, query.MailOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent})
 		if err != nil {
 			return err
 		}
@@ -108,9 +108,9 @@ func (l *Log) Mail(ctx context.Context, place journal.Place, agent string) (out 
 }
 
 // Mailboxes implements journal.Reader.
-func (l *Log) Mailboxes(ctx context.Context, place journal.Place) (out []string, err error) {
-	err = l.read(ctx, "read mailboxes", place, func(q *query.Queries) error {
-		out, err = q.MailboxesOf(ctx, query.MailboxesOfParams{Tenant: place.Tenant, Conversation: place.Conversation})
+func (l *Log) Mailboxes(ctx context.Context, ref journal.Ref) (out []string, err error) {
+	err = l.read(ctx, "read mailboxes", ref, func(q *query.Queries) error {
+		out, err = q.MailboxesOf(ctx, query.MailboxesOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation})
 		return err
 	})
 	return out, err
@@ -118,11 +118,11 @@ func (l *Log) Mailboxes(ctx context.Context, place journal.Place) (out []string,
 
 // Steps implements journal.Reader.
 func (l *Log) Steps(
-	ctx context.Context, place journal.Place, task string, after int,
+	ctx context.Context, ref journal.Ref, task string, after int,
 ) (out []journal.Stepped, err error) {
-	err = l.read(ctx, "read steps", place, func(q *query.Queries) error {
+	err = l.read(ctx, "read steps", ref, func(q *query.Queries) error {
 		rows, err := q.StepsOf(ctx, query.StepsOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Task: task,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Task: task,
 			AfterKey: journal.Stepped{In: journal.In{Task: task}, N: after}.Key(),
 		})
 		if err != nil {
@@ -141,11 +141,11 @@ func (l *Log) Steps(
 
 // Transcript implements journal.Reader.
 func (l *Log) Transcript(
-	ctx context.Context, place journal.Place, agent string, page journal.Page,
+	ctx context.Context, ref journal.Ref, agent string, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = l.read(ctx, "read transcript", place, func(q *query.Queries) error {
+	err = l.read(ctx, "read transcript", ref, func(q *query.Queries) error {
 		rows, err := q.TranscriptOf(ctx, query.TranscriptOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
 			Before: before(page), Count: int32(page.Size()),
 		})
 		if err != nil {
@@ -160,11 +160,11 @@ func (l *Log) Transcript(
 
 // Chat implements journal.Reader.
 func (l *Log) Chat(
-	ctx context.Context, place journal.Place, page journal.Page,
+	ctx context.Context, ref journal.Ref, page journal.Page,
 ) (out []journal.Message, err error) {
-	err = l.read(ctx, "read chat", place, func(q *query.Queries) error {
+	err = l.read(ctx, "read chat", ref, func(q *query.Queries) error {
 		rows, err := q.ChatOf(ctx, query.ChatOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Before: before(page),
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Before: before(page),
 			Count: int32(page.Size()), Bytes: page.Most(),
 		})
 		if err != nil {
@@ -179,11 +179,11 @@ func (l *Log) Chat(
 
 // Marks implements journal.Reader.
 func (l *Log) Marks(
-	ctx context.Context, place journal.Place, page journal.Page,
+	ctx context.Context, ref journal.Ref, page journal.Page,
 ) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read marks", place, func(q *query.Queries) error {
+	err = l.read(ctx, "read marks", ref, func(q *query.Queries) error {
 		rows, err := q.MarksOf(ctx, query.MarksOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Before: before(page),
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Before: before(page),
 			Count: int32(page.Size()),
 		})
 		if err != nil {
@@ -214,10 +214,10 @@ func before(page journal.Page) int64 {
 }
 
 // Records implements journal.Reader.
-func (l *Log) Records(ctx context.Context, place journal.Place) (out []journal.Record, err error) {
-	err = l.read(ctx, "read records", place, func(q *query.Queries) error {
+func (l *Log) Records(ctx context.Context, ref journal.Ref) (out []journal.Record, err error) {
+	err = l.read(ctx, "read records", ref, func(q *query.Queries) error {
 		rows, err := q.RecordsOf(ctx, query.RecordsOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err != nil {
 			return err

@@ -25,9 +25,9 @@ func TestSearchByIndex(t *testing.T) {
 	say := func(tenant, conversation, owner, text string) {
 		t.Helper()
 		opened := journal.Opened{By: "ann", PrivateTo: owner}
-		said := journal.Said{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}}
-		place := journal.Place{Tenant: tenant, Conversation: conversation}
-		if _, err := log.Append(t.Context(), place, time.UnixMilli(1), opened, said); err != nil {
+		said := journal.MessageReceived{ID: "m", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}}
+		ref := journal.Ref{Tenant: tenant, Conversation: conversation}
+		if _, err := log.Append(t.Context(), ref, time.UnixMilli(1), opened, said); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -133,7 +133,7 @@ func TestTenantEndsWithItsTransaction(t *testing.T) {
 	dsn := database(t)
 	log := open(t, dsn)
 	for _, tenant := range []string{"acme", "zeta"} {
-		at := journal.Place{Tenant: tenant, Conversation: "c"}
+		at := journal.Ref{Tenant: tenant, Conversation: "c"}
 		if _, err := log.Append(t.Context(), at, time.UnixMilli(1), journal.Opened{By: "ann"}); err != nil {
 			t.Fatal(err)
 		}
@@ -197,15 +197,15 @@ func TestSweeperSeesOnlyTheMailbox(t *testing.T) {
 	t.Parallel()
 	dsn := database(t)
 	log := open(t, dsn)
-	at := journal.Place{Tenant: "acme", Conversation: "c"}
+	at := journal.Ref{Tenant: "acme", Conversation: "c"}
 	root, sub := journal.In{Agent: "main", Task: "main"}, journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.Posted{ID: "1", Topic: "said"},
-		journal.Assigned{In: root, Role: "main"},
-		journal.Moved{In: root, Serial: 1, Status: chat.StatusRunning},
-		journal.Assigned{In: sub, Role: "coder", Parent: "main", Depth: 1},
-		journal.Finished{In: sub, Status: chat.StatusCompleted},
+		journal.MailPosted{ID: "1", Topic: "said"},
+		journal.TaskAssigned{In: root, Role: "main"},
+		journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning},
+		journal.TaskAssigned{In: sub, Role: "coder", Parent: "main", Depth: 1},
+		journal.TaskEnded{In: sub, Status: chat.StatusCompleted},
 	}
 	if _, err := log.Append(t.Context(), at, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 
 // trip sends the one query of a reading transaction together with everything around it: one round trip instead of four.
 type trip struct {
-	conn  *pgxpool.Conn
-	place journal.Place
+	conn *pgxpool.Conn
+	ref  journal.Ref
 }
 
 // thereIs finds a row if the conversation exists.
@@ -23,8 +23,8 @@ const thereIs = `select from conversations where tenant_id = $1 and conversation
 func (t *trip) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	b := &pgx.Batch{}
 	b.Queue(toRead)
-	b.Queue(setTenant, t.place.Tenant, journal.ViewerOf(ctx))
-	b.Queue(thereIs, t.place.Tenant, t.place.Conversation)
+	b.Queue(setTenant, t.ref.Tenant, journal.ViewerOf(ctx))
+	b.Queue(thereIs, t.ref.Tenant, t.ref.Conversation)
 	b.Queue(sql, args...)
 	b.Queue("commit")
 	results := t.conn.SendBatch(ctx, b)

@@ -59,58 +59,58 @@ func TestPlansOfYoungTables(t *testing.T) {
 // sibling writes and reads what a sub-agent of a conversation does.
 func sibling(t *testing.T, log *postgres.Log, n int) {
 	t.Helper()
-	ctx, place, now := t.Context(), journal.Place{Tenant: "acme", Conversation: "c"}, time.Now()
+	ctx, ref, now := t.Context(), journal.Ref{Tenant: "acme", Conversation: "c"}, time.Now()
 	task := fmt.Sprintf("main/1.0.%d", n)
 	in, root := journal.In{Agent: task, Task: task}, journal.In{Agent: "main", Task: "main"}
 	call := "1.0"
 	for _, rows := range [][]journal.Row{
-		{journal.Opened{By: "ann"}, journal.Assigned{In: root, Role: "main"}},
+		{journal.Opened{By: "ann"}, journal.TaskAssigned{In: root, Role: "main"}},
 		{
-			journal.Assigned{In: in, Parent: "main", Depth: 1, Role: "helper", Call: "1.0", Item: n},
-			journal.Spoke{In: in, Message: chat.Message{ID: "a", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: "Go."}}}},
+			journal.TaskAssigned{In: in, Parent: "main", Depth: 1, Role: "helper", Call: "1.0", Item: n},
+			journal.MessageAdded{In: in, Message: chat.Message{ID: "a", Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: "Go."}}}},
 		},
 		{
-			journal.Moved{In: in, Serial: 1, Status: chat.StatusRunning},
+			journal.StatusChanged{In: in, Serial: 1, Status: chat.StatusRunning},
 			journal.Stepped{In: in, N: 1, Event: []byte(`{}`)},
-			journal.Requested{In: in, Call: "1.1", Turn: 1, Attempt: 1, Model: "m"},
+			journal.ModelCalled{In: in, Call: "1.1", Turn: 1, Attempt: 1, Model: "m"},
 		},
 		{
-			journal.Responded{In: in, Call: "1.1", Status: chat.StatusCompleted},
+			journal.ModelReplied{In: in, Call: "1.1", Status: chat.StatusCompleted},
 			journal.Stepped{In: in, N: 2, Event: []byte(`{}`)},
-			journal.Spoke{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
+			journal.MessageAdded{In: in, Turn: 1, Message: chat.Message{ID: "t1", Speaker: chat.Assistant, Parts: []chat.Part{
 				{Kind: chat.PartToolUse, Call: call, Tool: "read_file", Args: "{}"},
 			}}},
-			journal.Started{In: in, Call: call, Attempt: 1, Worker: "w"},
+			journal.ToolStarted{In: in, Call: call, Attempt: 1, Worker: "w"},
 		},
-		{journal.Resulted{In: in, Call: call, Status: journal.CallCompleted, Text: "x"}, journal.Stepped{In: in, N: 3, Event: []byte(`{}`)}},
-		{journal.Posted{ID: task + "#stop", Topic: "told", To: task, Event: []byte(`{}`)}},
-		{journal.Stepped{In: in, N: 4, Event: []byte(`{}`)}, journal.Delivered{ID: task + "#stop"}},
-		{journal.Finished{In: in, Status: chat.StatusCompleted}, journal.Stepped{In: root, N: n + 1, Event: []byte(`{}`)}},
-		{journal.Posted{ID: task + "#end", Topic: "told", To: task, Event: []byte(`{}`)}}, // nobody takes it
+		{journal.ToolReturned{In: in, Call: call, Status: journal.CallCompleted, Text: "x"}, journal.Stepped{In: in, N: 3, Event: []byte(`{}`)}},
+		{journal.MailPosted{ID: task + "#stop", Topic: "told", To: task, Event: []byte(`{}`)}},
+		{journal.Stepped{In: in, N: 4, Event: []byte(`{}`)}, journal.MailDelivered{ID: task + "#stop"}},
+		{journal.TaskEnded{In: in, Status: chat.StatusCompleted}, journal.Stepped{In: root, N: n + 1, Event: []byte(`{}`)}},
+		{journal.MailPosted{ID: task + "#end", Topic: "told", To: task, Event: []byte(`{}`)}}, // nobody takes it
 	} {
-		if _, err := log.Append(ctx, place, now, rows...); err != nil {
+		if _, err := log.Append(ctx, ref, now, rows...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := log.Keep(ctx, place, "prompt of "+task); err != nil {
+	if err := log.Keep(ctx, ref, "prompt of "+task); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Find(ctx, place, journal.Assigned{In: in}.Key(), journal.Finished{In: in}.Key()); err != nil {
+	if _, err := log.Find(ctx, ref, journal.TaskAssigned{In: in}.Key(), journal.TaskEnded{In: in}.Key()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Steps(ctx, place, task, 0); err != nil {
+	if _, err := log.Steps(ctx, ref, task, 0); err != nil {
 		t.Fatal(err)
 	}
-	if steps, err := log.Steps(ctx, place, "main", n); err != nil || len(steps) != 1 { // a leg reads what it does not know yet
+	if steps, err := log.Steps(ctx, ref, "main", n); err != nil || len(steps) != 1 { // a leg reads what it does not know yet
 		t.Fatalf("the parent has %d steps after its step %d: %v", len(steps), n, err)
 	}
-	if _, err := log.Transcript(ctx, place, task, journal.Page{}); err != nil {
+	if _, err := log.Transcript(ctx, ref, task, journal.Page{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Mail(ctx, place, task); err != nil {
+	if _, err := log.Mail(ctx, ref, task); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.ModelCalls(ctx, place, task, journal.Page{Limit: 1}); err != nil {
+	if _, err := log.ModelCalls(ctx, ref, task, journal.Page{Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 }

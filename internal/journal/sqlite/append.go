@@ -14,23 +14,23 @@ import (
 
 // Append implements journal.Writer.
 func (l *Log) Append(
-	ctx context.Context, place journal.Place, at time.Time, rows ...journal.Row,
+	ctx context.Context, ref journal.Ref, at time.Time, rows ...journal.Row,
 ) ([]journal.Written, error) {
-	batch, err := journal.NewBatch(place, at, rows)
+	batch, err := journal.NewBatch(ref, at, rows)
 	if err != nil {
 		return nil, err
 	}
-	return l.combiner.Append(ctx, place, batch)
+	return l.combiner.Append(ctx, ref, batch)
 }
 
 // commit writes batches to one conversation in one transaction.
 func (l *Log) commit(
-	ctx context.Context, place journal.Place, batches []*journal.Batch,
+	ctx context.Context, ref journal.Ref, batches []*journal.Batch,
 ) (written [][]journal.Written, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, commitTimeout, errors.New("the commit took too long"))
 	defer cancel()
 	err = l.write(ctx, "append", func(ctx context.Context, q *query.Queries) error {
-		tail, known, err := look(ctx, q, place, batches)
+		tail, known, err := look(ctx, q, ref, batches)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (l *Log) commit(
 			return err
 		}
 		written = plan.Written
-		return insert(ctx, q, place, plan)
+		return insert(ctx, q, ref, plan)
 	})
 	if err != nil {
 		return nil, err
@@ -50,14 +50,14 @@ func (l *Log) commit(
 
 // look makes sure that the conversation is there, and finds out what it holds already.
 func look(
-	ctx context.Context, q *query.Queries, place journal.Place, batches []*journal.Batch,
+	ctx context.Context, q *query.Queries, ref journal.Ref, batches []*journal.Batch,
 ) (tail journal.Tail, known map[string]journal.Written, err error) {
 	for _, batch := range batches {
 		if !batch.Opens() {
 			continue
 		}
 		err := q.OpenConversation(ctx, query.OpenConversationParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, At: batch.At.UnixMilli(),
+			Tenant: ref.Tenant, Conversation: ref.Conversation, At: batch.At.UnixMilli(),
 		})
 		if err != nil {
 			return tail, nil, err
@@ -69,7 +69,7 @@ func look(
 		return tail, nil, err
 	}
 	found, err := q.LookUp(ctx, query.LookUpParams{
-		Tenant: place.Tenant, Conversation: place.Conversation, Keys: string(keys),
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Keys: string(keys),
 	})
 	if err != nil {
 		return tail, nil, err
@@ -84,7 +84,7 @@ func look(
 	}
 	delete(known, "")
 	if end.Seq == 0 && slices.ContainsFunc(batches, (*journal.Batch).OpensOnce) {
-		gone, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation)})
+		gone, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation)})
 		if err != nil {
 			return tail, nil, err
 		}
@@ -96,12 +96,12 @@ func look(
 }
 
 // insert writes what is new in a plan, and the fold of what it means.
-func insert(ctx context.Context, q *query.Queries, place journal.Place, plan journal.Plan) error {
+func insert(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.Plan) error {
 	bytes := 0
 	for _, n := range plan.Insert {
 		bytes += len(n.Body)
 		err := q.InsertEntry(ctx, query.InsertEntryParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Seq: n.Seq, Number: n.Number,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Seq: n.Seq, Number: n.Number,
 			Key: n.Key, Kind: string(n.Kind), Agent: n.Agent, Task: n.Task, At: n.At.UnixMilli(),
 			Body: string(n.Body),
 		})
@@ -109,20 +109,20 @@ func insert(ctx context.Context, q *query.Queries, place journal.Place, plan jou
 			return fmt.Errorf("insert row %.60q: %w", n.Key, err)
 		}
 	}
-	if err := fold(ctx, q, place, plan); err != nil {
+	if err := fold(ctx, q, ref, plan); err != nil {
 		return err
 	}
 	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
-		Tenant: place.Tenant, Conversation: place.Conversation,
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
 		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At.UnixMilli(), Bytes: int64(bytes),
 	})
 }
 
 // Keep implements journal.Writer.
-func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) error {
+func (l *Log) Keep(ctx context.Context, ref journal.Ref, texts ...string) error {
 	return l.write(ctx, "keep texts", func(ctx context.Context, q *query.Queries) error {
 		may, err := q.MayKeep(ctx, query.MayKeepParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Hash: journal.HashOf(place.Conversation),
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Hash: journal.HashOf(ref.Conversation),
 		})
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) er
 		for _, text := range texts {
 			text = journal.Printable(text)
 			err := q.KeepText(ctx, query.KeepTextParams{
-				Tenant: place.Tenant, Conversation: place.Conversation, Hash: journal.HashOf(text), Text: text,
+				Tenant: ref.Tenant, Conversation: ref.Conversation, Hash: journal.HashOf(text), Text: text,
 			})
 			if err != nil {
 				return err
@@ -145,23 +145,23 @@ func (l *Log) Keep(ctx context.Context, place journal.Place, texts ...string) er
 
 // Erase implements journal.Writer. Everything in a conversation goes with it; messages go first,
 // because to find them again for each agent takes longer.
-func (l *Log) Erase(ctx context.Context, place journal.Place) error {
+func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
 	return l.write(ctx, "erase", func(ctx context.Context, q *query.Queries) error {
-		if err := bury(ctx, q, place); err != nil {
+		if err := bury(ctx, q, ref); err != nil {
 			return err
 		}
 		err := q.EraseMessages(ctx, query.EraseMessagesParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err != nil {
 			return err
 		}
-		err = q.EraseTexts(ctx, query.EraseTextsParams{Tenant: place.Tenant, Conversation: place.Conversation})
+		err = q.EraseTexts(ctx, query.EraseTextsParams{Tenant: ref.Tenant, Conversation: ref.Conversation})
 		if err != nil {
 			return err
 		}
 		n, err := q.EraseConversation(ctx, query.EraseConversationParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err == nil && n == 0 {
 			return journal.NotFound()
@@ -171,15 +171,15 @@ func (l *Log) Erase(ctx context.Context, place journal.Place) error {
 }
 
 // bury leaves a tombstone for what is about to be erased.
-func bury(ctx context.Context, q *query.Queries, place journal.Place) error {
+func bury(ctx context.Context, q *query.Queries, ref journal.Ref) error {
 	post, err := q.BodyOf(ctx, query.BodyOfParams{
-		Tenant: place.Tenant, Conversation: place.Conversation, Key: journal.ErasureKey(),
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Key: journal.ErasureKey(),
 	})
 	if err != nil {
 		return err
 	}
 	return q.Bury(ctx, query.BuryParams{
-		Tenant: place.Tenant, Hash: journal.HashOf(place.Conversation), Command: journal.CommandOf(post),
+		Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation), Command: journal.CommandOf(post),
 	})
 }
 

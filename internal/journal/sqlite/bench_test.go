@@ -21,11 +21,11 @@ var (
 // reply is an append of four rows: a model call that ends, what it said and what comes of it.
 func reply(n int) []journal.Row {
 	return []journal.Row{
-		journal.Requested{In: root, Call: fmt.Sprint(n), Type: journal.RequestPrompt, Turn: n, HoldTokens: 100},
-		journal.Responded{
+		journal.ModelCalled{In: root, Call: fmt.Sprint(n), Type: journal.RequestPrompt, Turn: n, HoldTokens: 100},
+		journal.ModelReplied{
 			In: root, Call: fmt.Sprint(n), Status: chat.StatusCompleted, Usage: chat.Usage{Input: 10, Output: 2},
 		},
-		journal.Spoke{In: root, Turn: n, Message: chat.Message{
+		journal.MessageAdded{In: root, Turn: n, Message: chat.Message{
 			ID: fmt.Sprint("t", n), Speaker: chat.Assistant, Parts: []chat.Part{
 				{Kind: chat.PartText, Text: "a reply of a few words that somebody may search for"},
 				{Kind: chat.PartToolUse, Call: fmt.Sprint(n, ".0"), Tool: "read_file", Args: `{"path":"a.go"}`},
@@ -35,11 +35,11 @@ func reply(n int) []journal.Row {
 	}
 }
 
-func begin(tb testing.TB, log journal.Log, conversations int) []journal.Place {
+func begin(tb testing.TB, log journal.Log, conversations int) []journal.Ref {
 	tb.Helper()
-	places := make([]journal.Place, conversations)
+	places := make([]journal.Ref, conversations)
 	for i := range places {
-		places[i] = journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
+		places[i] = journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
 		if _, err := log.Append(tb.Context(), places[i], start, journaltest.Opening()...); err != nil {
 			tb.Fatal(err)
 		}
@@ -50,11 +50,11 @@ func begin(tb testing.TB, log journal.Log, conversations int) []journal.Place {
 // BenchmarkAppend has one writer append four rows at a time.
 func BenchmarkAppend(b *testing.B) {
 	log := open(b, filepath.Join(b.TempDir(), "journal.db"))
-	place := begin(b, log, 1)[0]
+	ref := begin(b, log, 1)[0]
 	before, n := cpu(b), 0
 	for b.Loop() {
 		n++
-		if _, err := log.Append(b.Context(), place, start, reply(n)...); err != nil {
+		if _, err := log.Append(b.Context(), ref, start, reply(n)...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -70,9 +70,9 @@ func BenchmarkCrowd(b *testing.B) {
 	for b.Loop() {
 		n++
 		var wg sync.WaitGroup
-		for _, place := range places {
+		for _, ref := range places {
 			wg.Go(func() {
-				if _, err := log.Append(b.Context(), place, start, reply(n)...); err != nil {
+				if _, err := log.Append(b.Context(), ref, start, reply(n)...); err != nil {
 					b.Error(err)
 				}
 			})

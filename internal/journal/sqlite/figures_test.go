@@ -99,12 +99,12 @@ const (
 		where tenant_id = likely(?1) and conversation_id = likely(?2)`
 )
 
-func (b *bare) turn(ctx context.Context, place journal.Place, in journal.In, n int, seq int64) error {
+func (b *bare) turn(ctx context.Context, ref journal.Ref, in journal.In, n int, seq int64) error {
 	// The driver watches a context that can end with a goroutine for each statement; the journal
 	// spares itself that, and so does this.
 	ctx = context.WithoutCancel(ctx)
 	for _, rows := range journaltest.Turn(in, n) {
-		if err := b.append(ctx, place, rows, seq); err != nil {
+		if err := b.append(ctx, ref, rows, seq); err != nil {
 			return err
 		}
 		seq += int64(len(rows))
@@ -112,7 +112,7 @@ func (b *bare) turn(ctx context.Context, place journal.Place, in journal.In, n i
 	return nil
 }
 
-func (b *bare) append(ctx context.Context, place journal.Place, rows []journal.Row, seq int64) error {
+func (b *bare) append(ctx context.Context, ref journal.Ref, rows []journal.Row, seq int64) error {
 	w := bareWriter{ctx: ctx, bare: b, at: start.UnixMilli()}
 	w.run(bareBegin)
 	for _, row := range rows {
@@ -121,10 +121,10 @@ func (b *bare) append(ctx context.Context, place journal.Place, rows []journal.R
 		if err != nil {
 			return err
 		}
-		w.run(bareEntry, place.Tenant, place.Conversation, seq, e.Key, string(e.Kind), e.Agent, e.Task, w.at, string(e.Body))
-		w.fold(place, row, seq)
+		w.run(bareEntry, ref.Tenant, ref.Conversation, seq, e.Key, string(e.Kind), e.Agent, e.Task, w.at, string(e.Body))
+		w.fold(ref, row, seq)
 	}
-	w.run(bareTail, place.Tenant, place.Conversation, seq, w.at)
+	w.run(bareTail, ref.Tenant, ref.Conversation, seq, w.at)
 	w.run(bareCommit)
 	return w.err
 }
@@ -149,18 +149,18 @@ func (w *bareWriter) run(text string, args ...any) (id int64) {
 	return id
 }
 
-func (w *bareWriter) fold(place journal.Place, row journal.Row, seq int64) {
-	t, c := place.Tenant, place.Conversation
+func (w *bareWriter) fold(ref journal.Ref, row journal.Row, seq int64) {
+	t, c := ref.Tenant, ref.Conversation
 	switch r := row.(type) {
-	case journal.Requested:
+	case journal.ModelCalled:
 		w.run(bareRequest, t, c, r.Task, r.Call, r.Agent, seq, string(r.Type), r.Turn, r.Attempt, r.Model, r.Prompt, w.at)
 		w.run(bareLease, t, c, r.Key(), seq, r.Agent, r.Task, r.HoldTokens, r.HoldCost)
-	case journal.Responded:
+	case journal.ModelReplied:
 		u := r.Usage
 		w.run(bareResponse, t, c, r.Agent, seq-1, string(r.Status), u.Input, u.Output, u.CacheRead, u.Cost, w.at)
 		w.run(bareUsage, t, c, r.Agent, u.Input, u.Output, u.CacheRead, u.Cost)
-		w.run(bareSettled, t, c, journal.Requested{In: r.In, Call: r.Call}.Key())
-	case journal.Spoke:
+		w.run(bareSettled, t, c, journal.ModelCalled{In: r.In, Call: r.Call}.Key())
+	case journal.MessageAdded:
 		var words any
 		if r.Message.Speaker == chat.Assistant {
 			words = w.run(bareWords, strings.Join(journal.Split(journal.Words(r.Message.Parts)), " "))
@@ -171,7 +171,7 @@ func (w *bareWriter) fold(place journal.Place, row journal.Row, seq int64) {
 				w.run(bareCall, t, c, r.Agent, turn, item, p.Call, r.Task, seq, p.Tool)
 			}
 		}
-	case journal.Resulted:
+	case journal.ToolReturned:
 		turn, item, _ := journal.ParseCall(r.Call)
 		w.run(bareResult, t, c, r.Agent, turn, item, string(r.Status), w.at, r.Duration)
 	default: // A turn has no others, or they are in the list only.

@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	place = journal.Place{Tenant: "acme", Conversation: "c"}
-	root  = journal.In{Agent: "root", Task: "root"}
+	ref  = journal.Ref{Tenant: "acme", Conversation: "c"}
+	root = journal.In{Agent: "root", Task: "root"}
 )
 
 func opened(t *testing.T, path string) *Log {
@@ -60,7 +60,7 @@ func TestFilesAreTheOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := opened(t, path)
-	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), journal.Opened{By: "ann"}); err != nil {
+	if _, err := log.Append(t.Context(), ref, time.UnixMilli(1), journal.Opened{By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{path, path + "-wal", path + "-shm", path + ".lock"} {
@@ -100,26 +100,26 @@ func TestOpenRefuses(t *testing.T) {
 // order in which they come.
 func TestUnknownIsRefused(t *testing.T) {
 	log := opened(t, filepath.Join(t.TempDir(), "journal.db"))
-	begin := []journal.Row{journal.Opened{By: "ann"}, journal.Assigned{In: root, Role: "main"}}
-	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), begin...); err != nil {
+	begin := []journal.Row{journal.Opened{By: "ann"}, journal.TaskAssigned{In: root, Role: "main"}}
+	if _, err := log.Append(t.Context(), ref, time.UnixMilli(1), begin...); err != nil {
 		t.Fatal(err)
 	}
 	child, below := journal.In{Agent: "root/1.0", Task: "root/1.0"}, journal.In{Agent: "root/1.0/1.0", Task: "y"}
-	assigned := journal.Assigned{In: child, Parent: "root", Depth: 1, Role: "coder"}
+	assigned := journal.TaskAssigned{In: child, Parent: "root", Depth: 1, Role: "coder"}
 	for name, rows := range map[string][]journal.Row{
 		"a step of nobody":       {journal.Stepped{In: child, N: 1, Event: []byte(`{}`)}},
-		"a note before its task": {journal.Noted{In: child, Serial: 1}, assigned},
+		"a note before its task": {journal.NoteAdded{In: child, Serial: 1}, assigned},
 		"a task of another name": {journal.TurnEnded{In: journal.In{Agent: "root", Task: "y"}, Serial: 1}},
 		"a parent that comes later": {
-			journal.Assigned{In: below, Parent: child.Agent, Depth: 2, Role: "coder"}, assigned,
+			journal.TaskAssigned{In: below, Parent: child.Agent, Depth: 2, Role: "coder"}, assigned,
 		},
 	} {
-		_, err := log.Append(t.Context(), place, time.UnixMilli(1), rows...)
+		_, err := log.Append(t.Context(), ref, time.UnixMilli(1), rows...)
 		if chat.CodeOf(err) != chat.CodeInvalid || err == nil {
 			t.Errorf("%s: error is %v, want code %s", name, err, chat.CodeInvalid)
 		}
 	}
-	entries, err := log.Entries(t.Context(), place, 0, 10)
+	entries, err := log.Entries(t.Context(), ref, 0, 10)
 	if err != nil || len(entries) != len(begin) {
 		t.Errorf("%d entries, %v; want %d", len(entries), err, len(begin))
 	}
@@ -141,14 +141,14 @@ func TestBusyIsUnavailable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = log.Append(t.Context(), place, time.UnixMilli(1), journal.Opened{By: "ann"})
+	_, err = log.Append(t.Context(), ref, time.UnixMilli(1), journal.Opened{By: "ann"})
 	if chat.CodeOf(err) != chat.CodeUnavailable {
 		t.Errorf("error is %v, want code %s", err, chat.CodeUnavailable)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := log.Append(t.Context(), place, time.UnixMilli(1), journal.Opened{By: "ann"}); err != nil {
+	if _, err := log.Append(t.Context(), ref, time.UnixMilli(1), journal.Opened{By: "ann"}); err != nil {
 		t.Errorf("after the lock is free: %v", err)
 	}
 }
@@ -157,7 +157,7 @@ func TestBusyIsUnavailable(t *testing.T) {
 func TestWriterRecovers(t *testing.T) {
 	log := opened(t, filepath.Join(t.TempDir(), "journal.db"))
 	keep := func(ctx context.Context) error {
-		return log.Keep(ctx, journal.Place{Tenant: "acme", Conversation: "c"}, "a text")
+		return log.Keep(ctx, journal.Ref{Tenant: "acme", Conversation: "c"}, "a text")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -208,13 +208,13 @@ func TestCloseWaits(t *testing.T) {
 	if err := errors.Join(err, <-closed); err != nil {
 		t.Fatal(err)
 	}
-	if err := log.Keep(t.Context(), journal.Place{Tenant: "acme", Conversation: "c"}, "late"); chat.CodeOf(err) != chat.CodeUnavailable {
+	if err := log.Keep(t.Context(), journal.Ref{Tenant: "acme", Conversation: "c"}, "late"); chat.CodeOf(err) != chat.CodeUnavailable {
 		t.Errorf("after the end: error is %v, want code %s", err, chat.CodeUnavailable)
 	}
 	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the write-ahead log is left: %v", err)
 	}
-	if text, err := opened(t, path).Text(t.Context(), journal.Place{Tenant: "acme", Conversation: "c"}, "h"); err != nil || text != "kept" {
+	if text, err := opened(t, path).Text(t.Context(), journal.Ref{Tenant: "acme", Conversation: "c"}, "h"); err != nil || text != "kept" {
 		t.Errorf("text is %q, %v", text, err)
 	}
 }

@@ -58,10 +58,10 @@ type ack struct {
 
 const writers, conversations = 8, 4
 
-func places() []journal.Place {
-	out := make([]journal.Place, conversations)
+func places() []journal.Ref {
+	out := make([]journal.Ref, conversations)
 	for i := range out {
-		out[i] = journal.Place{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
+		out[i] = journal.Ref{Tenant: "acme", Conversation: fmt.Sprint("c", i)}
 	}
 	return out
 }
@@ -77,8 +77,8 @@ func (c child) run() error {
 	if err != nil {
 		return err
 	}
-	for _, place := range places() {
-		if _, err := log.Append(ctx, place, start, journaltest.Opening()...); err != nil {
+	for _, ref := range places() {
+		if _, err := log.Append(ctx, ref, start, journaltest.Opening()...); err != nil {
 			return err
 		}
 	}
@@ -106,7 +106,7 @@ type telling struct {
 }
 
 func (l telling) Append(
-	ctx context.Context, at journal.Place, when time.Time, rows ...journal.Row,
+	ctx context.Context, at journal.Ref, when time.Time, rows ...journal.Row,
 ) ([]journal.Written, error) {
 	written, err := l.Log.Append(ctx, at, when, rows...)
 	for i := range written {
@@ -158,8 +158,8 @@ func hear(t *testing.T, said *bufio.Scanner, ledger *journaltest.Ledger, after i
 			t.Errorf("a child said %q: %v", said.Text(), err)
 			continue
 		}
-		place := journal.Place{Tenant: "acme", Conversation: a.Conversation}
-		if err := ledger.Ack(a.Writer, place, a.Key, a.Seq); err != nil {
+		ref := journal.Ref{Tenant: "acme", Conversation: a.Conversation}
+		if err := ledger.Ack(a.Writer, ref, a.Key, a.Seq); err != nil {
 			t.Error(err)
 		}
 		if n++; n == after {

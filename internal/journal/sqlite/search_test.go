@@ -10,7 +10,7 @@ import (
 )
 
 func said(id string, texts ...string) journal.Row {
-	row := journal.Said{ID: id, By: "ann"}
+	row := journal.MessageReceived{ID: id, By: "ann"}
 	for _, text := range texts {
 		row.Parts = append(row.Parts, chat.Part{Kind: chat.PartText, Text: text})
 	}
@@ -23,9 +23,9 @@ func TestErasedWordsAreGone(t *testing.T) {
 	log := open(t, path)
 	places := begin(t, log, 2)
 	for i := range 20 {
-		for _, place := range places {
-			row := said(fmt.Sprint(i), "secret of "+place.Conversation)
-			if _, err := log.Append(t.Context(), place, start, row); err != nil {
+		for _, ref := range places {
+			row := said(fmt.Sprint(i), "secret of "+ref.Conversation)
+			if _, err := log.Append(t.Context(), ref, start, row); err != nil {
 				t.Fatal(err)
 			}
 		}

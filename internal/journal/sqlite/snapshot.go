@@ -11,11 +11,11 @@ import (
 )
 
 // Snapshot implements journal.Reader.
-func (l *Log) Snapshot(ctx context.Context, place journal.Place) (out journal.Snapshot, err error) {
-	err = l.read(ctx, "read snapshot", place, func(q *query.Queries, c query.Conversation) error {
+func (l *Log) Snapshot(ctx context.Context, ref journal.Ref) (out journal.Snapshot, err error) {
+	err = l.read(ctx, "read snapshot", ref, func(q *query.Queries, c query.Conversation) error {
 		out.Conversation = conversation(c)
 		agents, err := q.AgentsOf(ctx, query.AgentsOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err != nil {
 			return err
@@ -23,35 +23,35 @@ func (l *Log) Snapshot(ctx context.Context, place journal.Place) (out journal.Sn
 		out.Agents = each(agents, agent)
 		journal.AddUp(out.Agents)
 		tasks, err := q.TasksOf(ctx, query.TasksOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation,
+			Tenant: ref.Tenant, Conversation: ref.Conversation,
 		})
 		if err != nil {
 			return err
 		}
 		out.Tasks = each(tasks, task)
-		return asks(ctx, q, place, &out)
+		return asks(ctx, q, ref, &out)
 	})
 	return out, err
 }
 
 // asks reads what people are or were asked, and what is held.
-func asks(ctx context.Context, q *query.Queries, place journal.Place, out *journal.Snapshot) error {
+func asks(ctx context.Context, q *query.Queries, ref journal.Ref, out *journal.Snapshot) error {
 	questions, err := q.QuestionsOf(ctx, query.QuestionsOfParams{
-		Tenant: place.Tenant, Conversation: place.Conversation,
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
 	})
 	if err != nil {
 		return err
 	}
 	out.Questions = each(questions, question)
 	approvals, err := q.ApprovalsOf(ctx, query.ApprovalsOfParams{
-		Tenant: place.Tenant, Conversation: place.Conversation,
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
 	})
 	if err != nil {
 		return err
 	}
 	out.Approvals = each(approvals, approval)
 	grants, err := q.GrantsOf(ctx, query.GrantsOfParams{
-		Tenant: place.Tenant, Conversation: place.Conversation,
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
 	})
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func asks(ctx context.Context, q *query.Queries, place journal.Place, out *journ
 		return journal.Grant{Seq: g.Seq, Tool: g.Tool, Pattern: g.Pattern}
 	})
 	leases, err := q.OpenLeasesOf(ctx, query.OpenLeasesOfParams{
-		Tenant: place.Tenant, Conversation: place.Conversation,
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
 	})
 	out.Leases = each(leases, func(l query.Lease) journal.Lease {
 		return journal.Lease{
@@ -73,11 +73,11 @@ func asks(ctx context.Context, q *query.Queries, place journal.Place, out *journ
 
 // ModelCalls implements journal.Reader.
 func (l *Log) ModelCalls(
-	ctx context.Context, place journal.Place, agent string, page journal.Page,
+	ctx context.Context, ref journal.Ref, agent string, page journal.Page,
 ) (out []journal.ModelCall, err error) {
-	err = l.read(ctx, "read model calls", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read model calls", ref, func(q *query.Queries, _ query.Conversation) error {
 		rows, err := q.ModelCallsOf(ctx, query.ModelCallsOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
 			Before: before(page), Count: int64(page.Size()),
 		})
 		slices.Reverse(rows)
@@ -89,11 +89,11 @@ func (l *Log) ModelCalls(
 
 // ToolCalls implements journal.Reader.
 func (l *Log) ToolCalls(
-	ctx context.Context, place journal.Place, agent string, page journal.Page,
+	ctx context.Context, ref journal.Ref, agent string, page journal.Page,
 ) (out []journal.ToolCall, err error) {
-	err = l.read(ctx, "read tool calls", place, func(q *query.Queries, _ query.Conversation) error {
+	err = l.read(ctx, "read tool calls", ref, func(q *query.Queries, _ query.Conversation) error {
 		rows, err := q.ToolCallsOf(ctx, query.ToolCallsOfParams{
-			Tenant: place.Tenant, Conversation: place.Conversation, Agent: agent,
+			Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
 			Before: before(page), Count: int64(page.Size()),
 		})
 		slices.Reverse(rows)
@@ -180,12 +180,12 @@ func toolCall(c query.ToolCall) journal.ToolCall {
 }
 
 func question(r query.Question) journal.Question {
-	status := journal.QuestionOpen
+	status := journal.QuestionStatusOpen
 	switch {
 	case r.Closed:
-		status = journal.QuestionClosed
+		status = journal.QuestionStatusClosed
 	case r.Relayed:
-		status = journal.QuestionRelayed
+		status = journal.QuestionStatusRelayed
 	}
 	return journal.Question{
 		Seq: r.Seq, ID: r.QuestionID, Agent: r.AgentID, Task: r.TaskID, Call: r.CallID,

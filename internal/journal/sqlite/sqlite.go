@@ -59,7 +59,7 @@ type Log struct {
 	writer   *writer
 	reader   *sql.DB
 	reads    *query.Queries
-	combiner journal.Combiner[journal.Place]
+	combiner journal.Combiner[journal.Ref]
 }
 
 var _ journal.Log = (*Log)(nil)

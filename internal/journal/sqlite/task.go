@@ -12,7 +12,7 @@ import (
 
 // Tasks implements journal.Lists.
 func (l *Log) Tasks(ctx context.Context, tenant string, asked journal.TaskQuery) (out []journal.TaskLine, err error) {
-	place, err := asked.Place()
+	place, err := asked.After()
 	if err != nil {
 		return nil, err
 	}

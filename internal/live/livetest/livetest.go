@@ -109,15 +109,15 @@ func testWhole(t *testing.T, open Open) {
 			Topic: topic, Agent: "c1/a.2", Message: "m7", Began: 1 << 60, Part: 3,
 			Kind: chat.PartToolUse, Tool: "read_file", Offset: 1 << 40, Text: "{\"p\": \"<é\u2028\x00\">",
 		},
-		live.Poke{Topic: topic, Seq: 1 << 50},
+		live.Appended{Topic: topic, Seq: 1 << 50},
 		delta(topic, 0),
 	}
 	for _, n := range want {
 		switch n := n.(type) {
 		case live.Delta:
 			publisher.Publish(n)
-		case live.Poke:
-			publisher.Poke(n)
+		case live.Appended:
+			publisher.Announce(n)
 		case live.Resync:
 		}
 	}
@@ -172,13 +172,13 @@ func testIsolation(t *testing.T, open Open) {
 		publisher.Publish(delta(topic, 0))
 	}
 	for topic := range readers {
-		publisher.Poke(live.Poke{Topic: topic, Seq: 1})
+		publisher.Announce(live.Appended{Topic: topic, Seq: 1})
 	}
 	for topic, r := range readers {
 		if got := next(t, r); got != delta(topic, 0) {
 			t.Errorf("%q: got %#v", topic, got)
 		}
-		if got := next(t, r); got != (live.Poke{Topic: topic, Seq: 1}) {
+		if got := next(t, r); got != (live.Appended{Topic: topic, Seq: 1}) {
 			t.Errorf("%q: got %#v, want only its own delta and its poke", topic, got)
 		}
 	}
@@ -198,12 +198,12 @@ func testTenant(t *testing.T, open Open) {
 		for _, tenant := range tenants {
 			topic := live.Topic{Tenant: tenant, Conversation: conversation}
 			publisher.Publish(delta(topic, 0))
-			publisher.Poke(live.Poke{Topic: topic, Seq: int64(i)})
+			publisher.Announce(live.Appended{Topic: topic, Seq: int64(i)})
 		}
 	}
 	for tenant, r := range readers {
 		for i, conversation := range conversations {
-			want := live.Poke{Topic: live.Topic{Tenant: tenant, Conversation: conversation}, Seq: int64(i)}
+			want := live.Appended{Topic: live.Topic{Tenant: tenant, Conversation: conversation}, Seq: int64(i)}
 			if got := next(t, r); got != want {
 				t.Errorf("%q: got %#v, want %#v", tenant, got, want)
 			}
@@ -226,7 +226,7 @@ func testRefusedIDs(t *testing.T, open Open) {
 			t.Errorf("subscribe to %q: %v, want a refusal", topic, err)
 		}
 		publisher.Publish(delta(topic, 0))
-		publisher.Poke(live.Poke{Topic: topic, Seq: 1})
+		publisher.Announce(live.Appended{Topic: topic, Seq: 1})
 	}
 	want := live.Counts{Refused: int64(2 * len(bad))}
 	if got := publisher.Counts(); got != want {
@@ -344,14 +344,14 @@ func testClose(t *testing.T, open Open) {
 	}
 	publisher.Close()
 	publisher.Publish(delta(topic, 1))
-	publisher.Poke(live.Poke{Topic: topic, Seq: 1})
+	publisher.Announce(live.Appended{Topic: topic, Seq: 1})
 }
 
 // testChurn has everything happen at once, closing included. A reader that stays sees every poke
 // between its first and its last; those that leave are gone for good.
 func testChurn(t *testing.T, open Open) {
-	const pokes, visitors, visits = 300, 4, 25
-	publisher, reader := buses(t, open, 2*pokes)
+	const notices, visitors, visits = 300, 4, 25
+	publisher, reader := buses(t, open, 2*notices)
 	stays := subscribe(t, reader, topic)
 	var all sync.WaitGroup
 	for range visitors {
@@ -370,17 +370,17 @@ func testChurn(t *testing.T, open Open) {
 		})
 	}
 	all.Go(func() {
-		for i := range pokes {
-			publisher.Poke(live.Poke{Topic: topic, Seq: int64(i)})
+		for i := range notices {
+			publisher.Announce(live.Appended{Topic: topic, Seq: int64(i)})
 		}
 	})
-	for i := range pokes {
-		if got := next(t, stays); got != (live.Poke{Topic: topic, Seq: int64(i)}) {
+	for i := range notices {
+		if got := next(t, stays); got != (live.Appended{Topic: topic, Seq: int64(i)}) {
 			t.Fatalf("got %#v, want number %d", got, i)
 		}
 	}
 	all.Go(func() {
-		for i := range pokes {
+		for i := range notices {
 			publisher.Publish(delta(topic, i))
 		}
 	})
@@ -403,7 +403,7 @@ func testFeed(t *testing.T, open Open) {
 	feed.Write(1, chat.PartToolUse, "shell", "")
 	feed.Write(1, chat.PartToolUse, "", `{"command": `)
 	feed.Write(1, chat.PartToolUse, "", `"ls"}`)
-	publisher.Poke(live.Poke{Topic: topic, Seq: 1})
+	publisher.Announce(live.Appended{Topic: topic, Seq: 1})
 
 	var draft live.Draft
 	fits := map[live.Fit]int{}

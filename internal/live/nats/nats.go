@@ -138,8 +138,8 @@ func (b *Bus) settings(options Options) []client.Option {
 // Publish implements live.Bus.
 func (b *Bus) Publish(d live.Delta) { b.enqueue(d, d.Check()) }
 
-// Poke implements live.Bus.
-func (b *Bus) Poke(p live.Poke) { b.enqueue(p, p.Check()) }
+// Announce implements live.Bus.
+func (b *Bus) Announce(p live.Appended) { b.enqueue(p, p.Check()) }
 
 // Subscribe implements live.Bus. Without a server it succeeds, and Resync comes with the server.
 func (b *Bus) Subscribe(ctx context.Context, topic live.Topic) (*live.Reader, error) {
@@ -307,13 +307,13 @@ func subject(prefix string, topic live.Topic) string {
 
 // What follows the place of a conversation.
 const (
-	pokes  = ".p"
-	deltas = ".d"
+	announcements = ".p"
+	deltas        = ".d"
 )
 
 func ending(n live.Notice) string {
-	if _, ok := n.(live.Poke); ok {
-		return pokes
+	if _, ok := n.(live.Appended); ok {
+		return announcements
 	}
 	return deltas
 }
@@ -323,20 +323,20 @@ func wanted(prefix string, topic live.Topic) string {
 	if topic.Conversation != "" {
 		return subject(prefix, topic) + ".*"
 	}
-	return prefix + "." + base64.RawURLEncoding.EncodeToString([]byte(topic.Tenant)) + ".*" + pokes
+	return prefix + "." + base64.RawURLEncoding.EncodeToString([]byte(topic.Tenant)) + ".*" + announcements
 }
 
 // conversationOf reads the conversation off the subject of a poke.
 func conversationOf(subject string) (string, bool) {
-	rest, ok := strings.CutSuffix(subject, pokes)
+	rest, ok := strings.CutSuffix(subject, announcements)
 	id, err := base64.RawURLEncoding.DecodeString(rest[strings.LastIndexByte(rest, '.')+1:])
 	return string(id), ok && err == nil && len(id) > 0
 }
 
 // wire is what travels: one of the two.
 type wire struct {
-	Delta *live.Delta `json:"d,omitempty"`
-	Poke  *live.Poke  `json:"p,omitempty"`
+	Delta    *live.Delta    `json:"d,omitempty"`
+	Appended *live.Appended `json:"p,omitempty"`
 }
 
 func encode(n live.Notice) (live.Topic, []byte, error) {
@@ -344,8 +344,8 @@ func encode(n live.Notice) (live.Topic, []byte, error) {
 	case live.Delta:
 		data, err := json.Marshal(wire{Delta: &n})
 		return n.Topic, data, err
-	case live.Poke:
-		data, err := json.Marshal(wire{Poke: &n})
+	case live.Appended:
+		data, err := json.Marshal(wire{Appended: &n})
 		return n.Topic, data, err
 	case live.Resync:
 		return live.Topic{}, nil, fmt.Errorf("encode notice: %T does not travel", n)
@@ -363,9 +363,9 @@ func decode(topic live.Topic, data []byte) (live.Notice, error) {
 	case w.Delta != nil:
 		w.Delta.Topic = topic
 		return *w.Delta, w.Delta.Check()
-	case w.Poke != nil:
-		w.Poke.Topic = topic
-		return *w.Poke, nil
+	case w.Appended != nil:
+		w.Appended.Topic = topic
+		return *w.Appended, nil
 	}
 	return nil, fmt.Errorf("decode notice: neither delta nor poke")
 }

@@ -101,8 +101,8 @@ func arrives(t *testing.T, publisher live.Bus, r *live.Reader) {
 			return false
 		}
 	})
-	publisher.Poke(live.Poke{Topic: topic, Seq: 9})
-	for n := first; n != live.Notice(live.Poke{Topic: topic, Seq: 9}); {
+	publisher.Announce(live.Appended{Topic: topic, Seq: 9})
+	for n := first; n != live.Notice(live.Appended{Topic: topic, Seq: 9}); {
 		got, ok := n.(live.Delta)
 		if !ok {
 			t.Fatalf("got %#v, want deltas and then the poke", n)

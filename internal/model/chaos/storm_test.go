@@ -24,17 +24,17 @@ func TestStorm(t *testing.T) {
 			server := serve(t, &scripted.Script{Default: &scripted.Reply{
 				Text: "calm", Fault: scripted.Trouble{Name: "storm", Wait: storm},
 			}}, scripted.Options{})
-			var governors []*model.Governor
+			var rateLimiters []*model.RateLimiter
 			for k := range keys {
-				governors = append(governors, model.NewGovernor(
-					a.dial(t, server, fmt.Sprint("key-", k)), model.GovernorOptions{Concurrency: 4, Attempts: 1000}))
+				rateLimiters = append(rateLimiters, model.NewRateLimiter(
+					a.dial(t, server, fmt.Sprint("key-", k)), model.RateLimiterOptions{Concurrency: 4, Attempts: 1000}))
 			}
 			var all sync.WaitGroup
 			for i := range callers {
 				all.Go(func() {
 					req := request(fmt.Sprint("caller ", i))
 					req.Caller = model.Caller{Conversation: "c", Agent: fmt.Sprint(i)}
-					if e := call(t, governors[i%keys], req); e.err != nil {
+					if e := call(t, rateLimiters[i%keys], req); e.err != nil {
 						t.Errorf("caller %d: %v", i, e.err)
 					}
 				})
@@ -86,7 +86,7 @@ func spread(m scripted.Meter, storm time.Duration) (gaps []time.Duration, crowde
 	return gaps, crowded
 }
 
-// TestFiftyCallersShareAKey sends fifty callers against five requests per second, as the governor
+// TestFiftyCallersShareAKey sends fifty callers against five requests per second, as the rate limiter
 // is told: none fails, and next to nobody is turned away.
 func TestFiftyCallersShareAKey(t *testing.T) {
 	const callers, each = 50, 2
@@ -94,7 +94,7 @@ func TestFiftyCallersShareAKey(t *testing.T) {
 		t.Run(string(a.provider), func(t *testing.T) {
 			t.Parallel()
 			server := serve(t, &scripted.Script{Default: &scripted.Reply{Text: "calm"}}, scripted.Options{Rate: 5})
-			governor := model.NewGovernor(a.dial(t, server, "key"), model.GovernorOptions{Rate: 5})
+			rateLimiter := model.NewRateLimiter(a.dial(t, server, "key"), model.RateLimiterOptions{Rate: 5})
 			var failed, tries atomic.Int64
 			var all sync.WaitGroup
 			for i := range callers {
@@ -102,7 +102,7 @@ func TestFiftyCallersShareAKey(t *testing.T) {
 					for j := range each {
 						req := request(fmt.Sprint("caller ", i, " ", j))
 						req.Caller = model.Caller{Conversation: "c", Agent: fmt.Sprint(i)}
-						e := call(t, governor, req)
+						e := call(t, rateLimiter, req)
 						if e.err != nil {
 							failed.Add(1)
 							t.Errorf("caller %d: %v", i, e.err)

@@ -14,7 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// Session implements people.Doors. It is one round trip.
+// Session implements people.Credentials. It is one round trip.
 func (s *Store) Session(ctx context.Context, c people.Credential, at time.Time) (people.Holder, error) {
 	h := people.Holder{Tenant: c.Tenant, Scopes: people.AllScopes()}
 	err := s.pool.QueryRow(ctx, `select person, email, role, until, deleting from people.session($1, $2, $3, $4)`,
@@ -25,7 +25,7 @@ func (s *Store) Session(ctx context.Context, c people.Credential, at time.Time) 
 	return h, nil
 }
 
-// Key implements people.Doors. It is one round trip.
+// Key implements people.Credentials. It is one round trip.
 func (s *Store) Key(ctx context.Context, c people.Credential, at time.Time) (people.Holder, error) {
 	h := people.Holder{Tenant: c.Tenant}
 	err := s.pool.QueryRow(ctx, `select person, email, role, id, scopes, until, deleting from people.key($1, $2, $3)`,
@@ -36,7 +36,7 @@ func (s *Store) Key(ctx context.Context, c people.Credential, at time.Time) (peo
 	return h, nil
 }
 
-// Changes implements people.Doors.
+// Changes implements people.Credentials.
 func (s *Store) Changes(ctx context.Context) (n int64, err error) {
 	err = s.pool.QueryRow(ctx, `select n from people.changes`).Scan(&n)
 	return n, fault("look for changes", err)

@@ -99,7 +99,7 @@ func (e edit) undoes(hash string) bool {
 const mostUndone = 20
 
 // done is the result of an edit that was made before.
-func (e edit) done(p place, h held) tool.Result {
+func (e edit) done(p target, h held) tool.Result {
 	return alreadyThere(p, h, fmt.Sprintf("Nothing was changed: %s holds the new text already, at %s, and the old text nowhere else. "+
 		"To put it in once more, give more of the lines around as old.\n", show(p.path), e.lines(e.there)))
 }

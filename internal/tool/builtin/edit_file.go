@@ -122,10 +122,10 @@ func editArguments(call tool.Call) (editArgs, error) {
 }
 
 // look reads the file that is to be edited.
-func (t editFile) look(ctx context.Context, given string) (place, held, error) {
+func (t editFile) look(ctx context.Context, given string) (target, held, error) {
 	p, err := t.w.place(given, missingRefused)
 	if err != nil {
-		return place{}, held{}, err
+		return target{}, held{}, err
 	}
 	before, err := p.look(ctx)
 	switch {
@@ -139,7 +139,7 @@ func (t editFile) look(ctx context.Context, given string) (place, held, error) {
 		err = tool.Refuse("%s is not text in UTF-8: it cannot be edited", show(p.path))
 	}
 	if err != nil {
-		return place{}, held{}, errors.Join(err, p.dir.Close())
+		return target{}, held{}, errors.Join(err, p.dir.Close())
 	}
 	return p, before, nil
 }

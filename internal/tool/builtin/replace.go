@@ -55,7 +55,7 @@ func (w *Workspace) Replace(ctx context.Context, list []Replacement) ([]tool.Cha
 
 // replacing is one file on its way.
 type replacing struct {
-	place
+	target
 	Replacement
 	before held
 }
@@ -83,7 +83,7 @@ func (w *Workspace) prepare(ctx context.Context, r Replacement) (replacing, erro
 	if err != nil {
 		return replacing{}, errors.Join(err, p.dir.Close())
 	}
-	return replacing{place: p, Replacement: r, before: before}, nil
+	return replacing{target: p, Replacement: r, before: before}, nil
 }
 
 func (r replacing) do(ctx context.Context) (tool.Change, error) {

@@ -42,7 +42,7 @@ type held struct {
 const keptBytes = 2 << 20
 
 // look reads what lies at a place. Nothing at all is fine; what is no file is refused.
-func (p place) look(ctx context.Context) (held, error) {
+func (p target) look(ctx context.Context) (held, error) {
 	info, err := p.dir.Lstat(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return held{}, nil
@@ -144,7 +144,7 @@ func conflict(format string, args ...any) error {
 // swap puts a content in place of what is held there, all at once: a reader sees the old file or the
 // new one, and after a crash one of them is there. The file is a new one, so a hard link elsewhere
 // keeps the old content.
-func (p place) swap(ctx context.Context, before held, data []byte) (err error) {
+func (p target) swap(ctx context.Context, before held, data []byte) (err error) {
 	mode := newMode
 	if before.info != nil {
 		if before.info.Mode()&mayWrite == 0 {
@@ -183,7 +183,7 @@ func (p place) swap(ctx context.Context, before held, data []byte) (err error) {
 
 // unchanged refuses to go on if somebody else has written to the place meanwhile. What is written
 // after this look is lost: between two programs only a lock could tell.
-func (p place) unchanged(before held) error {
+func (p target) unchanged(before held) error {
 	now, err := p.dir.Lstat(p.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && before.info == nil:
@@ -207,7 +207,7 @@ func syncFolder(dir *os.Root) error {
 }
 
 // change is the fact about a file that was written, without its lines.
-func (p place) change(before held, data []byte) tool.Change {
+func (p target) change(before held, data []byte) tool.Change {
 	sum := sha256.Sum256(data)
 	return tool.Change{Path: p.path, Before: before.hash, After: hex.EncodeToString(sum[:]), Bytes: int64(len(data))}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// desk notes what it is asked with.
-type desk struct {
+// recorder notes what it is asked with.
+type recorder struct {
 	mu   sync.Mutex
 	keys []string
 }
 
-func (d *desk) note(r *http.Request) {
+func (d *recorder) note(r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.keys = append(d.keys, r.Header.Get("Authorization"))
@@ -35,7 +35,7 @@ func bearer() map[string]Text {
 }
 
 func TestOverHTTP(t *testing.T) {
-	seen := &desk{}
+	seen := &recorder{}
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return honest() }, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen.note(r)
@@ -61,7 +61,7 @@ func TestOverHTTP(t *testing.T) {
 }
 
 func TestSecretsStayWithTheirServer(t *testing.T) {
-	seen := &desk{}
+	seen := &recorder{}
 	stranger := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen.note(r) }))
 	defer stranger.Close()
 	server := httptest.NewServer(http.RedirectHandler(stranger.URL, http.StatusTemporaryRedirect))

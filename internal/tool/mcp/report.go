@@ -25,8 +25,8 @@ const (
 	StateUnusable State = "unusable" // cannot be used, see Problem
 )
 
-// Standing is a tool and how it stands.
-type Standing struct {
+// ToolStatus is a tool and how it stands.
+type ToolStatus struct {
 	Offer
 	State State
 	// Was is what was approved, for a tool that changed.
@@ -37,7 +37,7 @@ type Standing struct {
 type Report struct {
 	Entry Entry
 	Took  time.Duration
-	Tools []Standing
+	Tools []ToolStatus
 	// Omitted is how many tools more there are than are looked at, at least.
 	Omitted int
 	// Server is its own name and version, Protocol the version that is spoken.
@@ -84,10 +84,10 @@ func (s *Servers) Look(ctx context.Context, name string) (Report, error) {
 }
 
 // stand holds what is offered against what was approved.
-func stand(listed, pinned []Offer) []Standing {
-	var out []Standing
+func stand(listed, pinned []Offer) []ToolStatus {
+	var out []ToolStatus
 	for _, o := range listed {
-		st := Standing{Offer: o, State: StateNew}
+		st := ToolStatus{Offer: o, State: StateNew}
 		i := slices.IndexFunc(pinned, func(p Offer) bool { return p.Name == o.Name })
 		switch {
 		case o.Problem != "":
@@ -101,7 +101,7 @@ func stand(listed, pinned []Offer) []Standing {
 	}
 	for _, p := range pinned {
 		if !slices.ContainsFunc(listed, func(o Offer) bool { return o.Name == p.Name }) {
-			out = append(out, Standing{Offer: p, State: StateGone})
+			out = append(out, ToolStatus{Offer: p, State: StateGone})
 		}
 	}
 	return out
@@ -121,7 +121,7 @@ func (s *Servers) Approve(r Report) error {
 }
 
 // Diff is what changed since a tool was approved, as a unified diff.
-func (s Standing) Diff() string {
+func (s ToolStatus) Diff() string {
 	return udiff.Unified("approved", "now", s.Was.text(), s.text())
 }
 

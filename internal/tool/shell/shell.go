@@ -38,8 +38,8 @@ const (
 	keptOutput = 512 << 10
 )
 
-// Room is where commands run.
-type Room struct {
+// Env is where commands run.
+type Env struct {
 	Box *sandbox.Box
 	// Network opens a way out for one command, which is shut after it; nil if commands have none.
 	Network func(ctx context.Context) (way *sandbox.Network, shut func() error, err error)
@@ -50,7 +50,7 @@ type Options struct {
 	// Workspace is the folder they work in.
 	Workspace string
 	// Enter opens the sandbox, or says why there is none and what to do. It is asked at every call.
-	Enter func(ctx context.Context) (Room, error)
+	Enter func(ctx context.Context) (Env, error)
 	// Files visits the files of the workspace that a person would look at.
 	Files func(ctx context.Context, visit func(name string, info fs.FileInfo) error) error
 	// Cache makes the folder that commands keep their caches in from call to call; nil means none.
@@ -224,7 +224,7 @@ func (t *Tool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 }
 
 // wayOut opens the network for one command.
-func (r Room) wayOut(ctx context.Context) (*sandbox.Network, func() error, error) {
+func (r Env) wayOut(ctx context.Context) (*sandbox.Network, func() error, error) {
 	if r.Network == nil {
 		return nil, func() error { return nil }, nil
 	}

@@ -47,7 +47,7 @@ func newBench(t *testing.T, o sandbox.Options, hosts ...string) bench {
 	must(t, err)
 	made, err := shell.New(shell.Options{
 		Workspace: dir, Files: files.Files, Sandbox: o, Hosts: hosts,
-		Enter: func(context.Context) (shell.Room, error) { return shell.Room{Box: box}, nil },
+		Enter: func(context.Context) (shell.Env, error) { return shell.Env{Box: box}, nil },
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, errors.Join(made.Close(), box.Close(), files.Close())) })
@@ -220,9 +220,9 @@ func TestWithoutASandboxEveryCallSaysWhy(t *testing.T) {
 	files, err := builtin.Open(t.TempDir())
 	must(t, err)
 	defer func() { must(t, files.Close()) }()
-	made, err := shell.New(shell.Options{Workspace: t.TempDir(), Files: files.Files, Enter: func(ctx context.Context) (shell.Room, error) {
+	made, err := shell.New(shell.Options{Workspace: t.TempDir(), Files: files.Files, Enter: func(ctx context.Context) (shell.Env, error) {
 		_, err := sandbox.Open(ctx, sandbox.Options{Tier: sandbox.TierGVisor, AllowRoot: true})
-		return shell.Room{}, err
+		return shell.Env{}, err
 	}})
 	must(t, err)
 	set, err := tool.NewSet(tool.Options{}, made)

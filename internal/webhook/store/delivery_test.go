@@ -131,14 +131,14 @@ var main = journal.In{Agent: "main", Task: "main"}
 // talk opens a conversation and ends turns in it.
 func talk(t *testing.T, log journal.Log, tenant, conversation string, turns int) {
 	t.Helper()
-	place := journal.Place{Tenant: tenant, Conversation: conversation}
+	ref := journal.Ref{Tenant: tenant, Conversation: conversation}
 	put := func(rows ...journal.Row) {
 		t.Helper()
-		if _, err := log.Append(t.Context(), place, time.Now(), rows...); err != nil {
+		if _, err := log.Append(t.Context(), ref, time.Now(), rows...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(journal.Opened{By: "ann"}, journal.Assigned{In: main, Role: "main"})
+	put(journal.Opened{By: "ann"}, journal.TaskAssigned{In: main, Role: "main"})
 	for i := range turns {
 		put(journal.TurnEnded{In: main, Serial: i + 1, Turn: i + 1, Status: chat.StatusCompleted})
 	}
@@ -282,7 +282,7 @@ func TestArchivedAndDeleted(t *testing.T) {
 		log, c := journaltest.NewMemory(), &clock{}
 		h := hookTo(t, s, "acme", r, time.Now().Add(-time.Minute))
 		// Both are over before anybody looks.
-		quick, gone := journal.Place{Tenant: "acme", Conversation: "quick"}, journal.Place{Tenant: "acme", Conversation: "gone"}
+		quick, gone := journal.Ref{Tenant: "acme", Conversation: "quick"}, journal.Ref{Tenant: "acme", Conversation: "gone"}
 		talk(t, log, "acme", "quick", 3)
 		talk(t, log, "acme", "gone", 2)
 		feeder := node(t, s, s, log, c, patience)
@@ -321,17 +321,17 @@ func TestPrivateConversationsAreNobodysEvents(t *testing.T) {
 		r := newReceiver(t, func(string, int, http.ResponseWriter, *http.Request) {})
 		log, c := journaltest.NewMemory(), &clock{}
 		h := hookTo(t, s, "acme", r, time.Now().Add(-time.Minute))
-		place := journal.Place{Tenant: "acme", Conversation: "secret"}
+		ref := journal.Ref{Tenant: "acme", Conversation: "secret"}
 		put := func(rows ...journal.Row) {
 			t.Helper()
-			if _, err := log.Append(t.Context(), place, time.Now(), rows...); err != nil {
+			if _, err := log.Append(t.Context(), ref, time.Now(), rows...); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ended := func(n int) journal.Row {
 			return journal.TurnEnded{In: main, Serial: n, Turn: n, Status: chat.StatusCompleted}
 		}
-		put(journal.Opened{By: "ann", PrivateTo: "u1"}, journal.Assigned{In: main, Role: "main"}, ended(1))
+		put(journal.Opened{By: "ann", PrivateTo: "u1"}, journal.TaskAssigned{In: main, Role: "main"}, ended(1))
 		node(t, s, s, log, c, patience)
 		talk(t, log, "acme", "open", 2)
 		until(t, "the other conversation was told", c, 0, func() bool { return statuses(t, s, h)[webhook.Delivered] == 2 })

@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/webhook"
 )
 
-// Tenants implements webhook.Places and webhook.Outbox.
+// Tenants implements webhook.Cursors and webhook.Outbox.
 func (s *Store) Tenants(ctx context.Context) (out []webhook.Tenant, err error) {
 	err = s.db.In(ctx, database.Everybody, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `select tenant_id, swept_ms from webhook_tenants order by tenant_id`)
@@ -26,7 +26,7 @@ func (s *Store) Tenants(ctx context.Context) (out []webhook.Tenant, err error) {
 	return out, err
 }
 
-// Swept implements webhook.Places.
+// Swept implements webhook.Cursors.
 func (s *Store) Swept(ctx context.Context, tenant string, at time.Time) error {
 	return s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `update webhook_tenants set swept_ms = $2 where tenant_id = $1 and swept_ms < $2`,
@@ -35,7 +35,7 @@ func (s *Store) Swept(ctx context.Context, tenant string, at time.Time) error {
 	})
 }
 
-// Cursor implements webhook.Places.
+// Cursor implements webhook.Cursors.
 func (s *Store) Cursor(ctx context.Context, tenant, conversation string) (seq int64, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, `select seq from webhook_cursors where tenant_id = $1 and conversation_id = $2`,
@@ -48,7 +48,7 @@ func (s *Store) Cursor(ctx context.Context, tenant, conversation string) (seq in
 	return seq, err
 }
 
-// Enqueue implements webhook.Places.
+// Enqueue implements webhook.Cursors.
 func (s *Store) Enqueue(ctx context.Context, tenant, conversation string, from, to int64, list []webhook.Delivery) error {
 	moved := false
 	err := s.db.In(ctx, tenant, func(tx *sql.Tx) error {
@@ -83,7 +83,7 @@ func (s *Store) Enqueue(ctx context.Context, tenant, conversation string, from, 
 	return err
 }
 
-// Watch implements webhook.Places.
+// Watch implements webhook.Cursors.
 func (s *Store) Watch(ctx context.Context, tenant, conversation string, until time.Time) error {
 	return s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `insert into webhook_cursors (tenant_id, conversation_id, seq, watch_ms)
@@ -93,7 +93,7 @@ func (s *Store) Watch(ctx context.Context, tenant, conversation string, until ti
 	})
 }
 
-// Watched implements webhook.Places.
+// Watched implements webhook.Cursors.
 func (s *Store) Watched(ctx context.Context, tenant string, now time.Time) (out []string, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		rows, err := tx.QueryContext(ctx, `select conversation_id from webhook_cursors
@@ -104,7 +104,7 @@ func (s *Store) Watched(ctx context.Context, tenant string, now time.Time) (out 
 	return out, err
 }
 
-// Forget implements webhook.Places.
+// Forget implements webhook.Cursors.
 func (s *Store) Forget(ctx context.Context, tenant, conversation string) error {
 	return s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `delete from webhook_cursors where tenant_id = $1 and conversation_id = $2`, tenant, conversation)
@@ -112,7 +112,7 @@ func (s *Store) Forget(ctx context.Context, tenant, conversation string) error {
 	})
 }
 
-// Prune implements webhook.Places.
+// Prune implements webhook.Cursors.
 func (s *Store) Prune(ctx context.Context, tenant string, before time.Time) error {
 	return s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `delete from webhook_deliveries where tenant_id = $1 and status <> 'pending' and made_ms < $2`,

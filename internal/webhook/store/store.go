@@ -32,9 +32,9 @@ type Store struct {
 }
 
 var (
-	_ webhook.Book   = (*Store)(nil)
-	_ webhook.Places = (*Store)(nil)
-	_ webhook.Outbox = (*Store)(nil)
+	_ webhook.Book    = (*Store)(nil)
+	_ webhook.Cursors = (*Store)(nil)
+	_ webhook.Outbox  = (*Store)(nil)
 )
 
 // OpenPostgres connects to a database that Migrate has prepared. Role is taken on unless it is empty.

@@ -1,0 +1,350 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// UserTurn is one message of a person and all that comes of it. It belongs to one goroutine.
+type UserTurn struct {
+	Name
+	// At is when the message was posted, and Asked what it says.
+	At    time.Time
+	Asked string
+
+	service *Service
+	ref     journal.Ref
+	after   int64
+	// reader hears what came of a command since before it was given; nil if Watch begins to hear.
+	reader *live.Reader
+	tree   *progress.Tree
+	// order and texts are what the orchestrator said and is on record; sent is what was told of what
+	// is not.
+	order []string
+	texts map[string]string
+	sent  map[string]string
+	turns map[int]string
+	last  time.Time
+	// quiet means that what is being written is not for the person.
+	quiet bool
+	// settled are the questions and approvals that a person has dealt with, though the agents may not
+	// have heard of it; stopping means that everything was asked to stop.
+	settled  map[string]bool
+	stopping bool
+}
+
+// State is how far a user turn has come.
+type State string
+
+// The states. In StateWaits nothing goes on until a person has decided or answered.
+const (
+	StateRuns      State = "running"
+	StateWaits     State = "waiting"
+	StateDone      State = "completed"
+	StateFailed    State = "failed"
+	StateCancelled State = "cancelled"
+)
+
+// News is something that happened in a user turn: text of the orchestrator, an event of those below
+// it, or nothing but that time has passed.
+type News struct {
+	// Message is the id of the orchestrator's message that Text goes on with.
+	Message string
+	Text    string
+	// Whole is the message as it is on record; it comes once, with the rest of its text.
+	Whole string
+	// Again means that the message was begun again: what was told of it before counts for nothing, and
+	// Text is all of it.
+	Again bool
+	Event *progress.Event
+	// Beat says that nothing happened for a while.
+	Beat bool
+}
+
+// Result is what a user turn has come to.
+type Result struct {
+	State State
+	// Texts are what the orchestrator said, in order.
+	Texts   []Text
+	Pending []progress.Pending
+	// Agents are those that were given work, with the orchestrator.
+	Agents []progress.Agent
+	Usage  chat.Usage
+	// Kind, Reason and Message say why it failed or was stopped; Cut means that the last reply reached
+	// the model's limit.
+	Kind    chat.ErrorKind
+	Reason  string
+	Message string
+	Cut     bool
+	At      time.Time
+	// Begun means that an agent has taken something in.
+	Begun bool
+}
+
+// Text is one message of the orchestrator.
+type Text struct{ ID, Text string }
+
+// Words are all that the orchestrator said.
+func (r Result) Words() string {
+	words := make([]string, len(r.Texts))
+	for i, t := range r.Texts {
+		words[i] = t.Text
+	}
+	return strings.Join(words, Between)
+}
+
+// Between stands between two messages of the orchestrator where they are one text.
+const Between = "\n\n"
+
+const (
+	// beatEvery is how often a quiet user turn shows that it is alive.
+	beatEvery = 15 * time.Second
+	// lookEvery is how often is looked whether time alone has ended a user turn.
+	lookEvery = time.Second
+	// pageSize is how many entries are read at a time.
+	pageSize = 500
+)
+
+// ErrClosing means that the server stops. Another one goes on with the user turn.
+var ErrClosing = errors.New("the server is stopping")
+
+// Watch tells what happens until the user turn has ended or waits for a person, and returns what it
+// has come to. When ctx ends first it still runs.
+func (x *UserTurn) Watch(ctx context.Context, tell func(News) error) (Result, error) {
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	x.sent = map[string]string{}
+	if r, err := x.catchUp(ctx, tell); err != nil || r.State != StateRuns {
+		return r, err
+	}
+	updates := progress.FollowEvery(run, x.service.Log, x.heard(), x.ref, x.after, x.service.Poll)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return x.result(StateRuns), ctx.Err()
+		case <-x.service.Server.Closing():
+			return x.result(StateRuns), ErrClosing
+		case <-look.C:
+		case <-beat.C:
+			err = tell(News{Beat: true})
+		case u, ok := <-updates:
+			if !ok {
+				return x.result(StateRuns), ctx.Err()
+			}
+			if err = x.update(u, tell); err == nil {
+				beat.Reset(beatEvery)
+			}
+		}
+		if err != nil {
+			return x.result(StateRuns), err
+		}
+		if r, over := x.over(); over {
+			return r, nil
+		}
+	}
+}
+
+// Look returns what the user turn has come to by now.
+func (x *UserTurn) Look(ctx context.Context) (Result, error) {
+	return x.catchUp(ctx, func(News) error { return nil })
+}
+
+// catchUp takes in all that is recorded, as far as the user turn goes.
+func (x *UserTurn) catchUp(ctx context.Context, tell func(News) error) (Result, error) {
+	for {
+		entries, err := x.service.Log.Entries(ctx, x.ref, x.after, pageSize)
+		if err != nil {
+			return Result{}, err
+		}
+		for _, e := range entries {
+			if err := x.apply(e, tell); err != nil {
+				return x.result(StateRuns), err
+			}
+			if r, over := x.ended(e.At); over {
+				return r, nil
+			}
+		}
+		if len(entries) == 0 {
+			break
+		}
+	}
+	if r, over := x.over(); over {
+		return r, nil
+	}
+	return x.result(StateRuns), nil
+}
+
+// over reports whether nothing more comes by itself, and what the user turn has come to.
+func (x *UserTurn) over() (Result, bool) {
+	if r, ended := x.ended(x.service.Now()); ended {
+		return r, true
+	}
+	if x.tree.Awaits() && !x.stopping && len(x.pending()) > 0 {
+		return x.result(StateWaits), true
+	}
+	return Result{}, false
+}
+
+// pending is what waits for a person who has not dealt with it yet.
+func (x *UserTurn) pending() []progress.Pending {
+	return slices.DeleteFunc(x.tree.Pending(), func(p progress.Pending) bool {
+		return x.settled[p.Question] || x.settled[api.ApprovalID(p.Agent, p.Call)]
+	})
+}
+
+func (x *UserTurn) ended(now time.Time) (Result, bool) {
+	end, ok := x.tree.Ended(now)
+	if !ok {
+		return Result{}, false
+	}
+	state := StateFailed
+	switch end.Status {
+	case chat.StatusCompleted:
+		state = StateDone
+	case chat.StatusCancelled:
+		state = StateCancelled
+	case chat.StatusFailed, chat.StatusTimedOut, chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting:
+	}
+	r := x.result(state)
+	r.Kind, r.Reason, r.Message, r.Cut = end.Kind, end.Reason, end.Message, end.Cut
+	return r, true
+}
+
+func (x *UserTurn) result(s State) Result {
+	r := Result{State: s, Usage: x.tree.Usage(), At: x.last, Begun: x.tree.Stirred()}
+	if s == StateWaits || s == StateRuns {
+		r.Pending = x.pending()
+	}
+	for _, a := range x.tree.Agents() {
+		if a.Depth == 0 || !a.Began.IsZero() { // others had their work before
+			r.Agents = append(r.Agents, a)
+		}
+	}
+	for _, id := range x.order {
+		r.Texts = append(r.Texts, Text{ID: id, Text: x.texts[id]})
+	}
+	return r
+}
+
+// update takes in what a follower found.
+func (x *UserTurn) update(u progress.Update, tell func(News) error) error {
+	if u.Message != "" {
+		return x.draft(u.Message, u.Draft, tell)
+	}
+	if u.Err != nil && chat.CodeOf(u.Err) == chat.CodeNotFound {
+		return u.Err // it was deleted
+	}
+	for _, e := range u.Entries {
+		if err := x.apply(e, tell); err != nil {
+			return err
+		}
+		if _, over := x.ended(e.At); over {
+			return nil
+		}
+	}
+	return nil // what could not be read now is read at the next look
+}
+
+// draft tells what is new of a message that is being written.
+func (x *UserTurn) draft(id, text string, tell func(News) error) error {
+	_, recorded := x.texts[id]
+	sent := x.sent[id]
+	if recorded || x.quiet || len(text) <= len(sent) || !strings.HasPrefix(text, sent) {
+		return nil // the row that follows says what is true
+	}
+	x.sent[id] = text
+	return tell(News{Message: id, Text: text[len(sent):]})
+}
+
+// apply folds one entry.
+func (x *UserTurn) apply(e journal.Entry, tell func(News) error) error {
+	x.after, x.last = e.Seq, e.At
+	events := x.tree.Apply(e)
+	x.note(e.Row)
+	if row, ok := e.Row.(journal.MessageAdded); ok && journal.Depth(row.Agent) == 0 && row.Message.Speaker == chat.Assistant {
+		if err := x.spoke(row, tell); err != nil {
+			return err
+		}
+	}
+	for i := range events {
+		if events[i].Type == progress.MessageCompleted && journal.Depth(events[i].Agent) == 0 {
+			continue // it was told as text
+		}
+		if err := tell(News{Event: &events[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note keeps in mind what a row means for what is told later.
+func (x *UserTurn) note(row journal.Row) {
+	switch r := row.(type) {
+	case journal.MessageReceived:
+		if r.InReplyTo != "" {
+			x.settled[r.InReplyTo] = true
+		}
+	case journal.ApprovalDecided:
+		x.settled[api.ApprovalID(r.Agent, r.Call)] = true
+	case journal.MailPosted:
+		if r.Stops() && r.Task == "" {
+			x.stopping = true
+		}
+	case journal.TurnEnded:
+		x.stopping = false
+	case journal.ModelCalled:
+		if journal.Depth(r.Agent) == 0 && r.Turn > 0 {
+			x.quiet = r.Type == journal.RequestCompaction
+		}
+		if x.quiet {
+			x.unhear() // the summary may be over before what was heard of it is told
+		}
+	case journal.ReplyVoided:
+		if journal.Depth(r.Agent) == 0 {
+			x.void(r)
+		}
+	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.MailDelivered, journal.TaskAssigned, journal.StatusChanged, journal.TaskEnded,
+		journal.PatchKept, journal.Stepped, journal.NoteAdded, journal.MessageAdded, journal.ModelReplied, journal.ToolStarted, journal.ToolReturned,
+		journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered, journal.ApprovalRequested, journal.ApprovalClosed, journal.Granted,
+		journal.EditProposed, journal.HostReached, journal.Tainted, journal.Newer:
+	}
+}
+
+// spoke tells the rest of a message that is on record now.
+func (x *UserTurn) spoke(row journal.MessageAdded, tell func(News) error) error {
+	id, text := row.Message.ID, journal.Words(row.Message.Parts)
+	sent := x.sent[id]
+	if text == "" && sent == "" {
+		return nil
+	}
+	if _, known := x.texts[id]; !known {
+		x.order = append(x.order, id)
+	}
+	x.texts[id], x.turns[row.Turn] = text, id
+	rest, ok := strings.CutPrefix(text, sent)
+	if !ok {
+		return tell(News{Message: id, Text: text, Whole: text, Again: true})
+	}
+	return tell(News{Message: id, Text: rest, Whole: text})
+}
+
+// void forgets a reply that counts for nothing.
+func (x *UserTurn) void(row journal.ReplyVoided) {
+	id := x.turns[row.Turn]
+	delete(x.texts, id)
+	x.order = slices.DeleteFunc(x.order, func(o string) bool { return o == id })
+}

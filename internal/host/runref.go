@@ -1,0 +1,24 @@
+package host
+
+import (
+	"github.com/retinue-dev/retinue/internal/journal"
+)
+
+// RunRef says which run of which agent is meant.
+type RunRef struct {
+	Ref   journal.Ref `json:"place"`
+	Agent string      `json:"agent"`
+	Task  string      `json:"task"`
+	// Workspace is where the agent works.
+	Workspace string `json:"workspace,omitempty"`
+	// Tree is the tree of it whose files a call is about, empty for the workspace itself. Plant means that
+	// it may have to be made first, as a copy of From.
+	Tree    string `json:"tree,omitempty"`
+	NewTree bool   `json:"plant,omitempty"`
+	From    string `json:"from,omitempty"`
+}
+
+// At is the workspace that the agent works in.
+func (w RunRef) At() Workspace { return Workspace{Tenant: w.Ref.Tenant, Name: w.Workspace} }
+
+func (w RunRef) In() journal.In { return journal.In{Agent: w.Agent, Task: w.Task} }
