@@ -12,7 +12,7 @@ type Choice struct {
 	Changed []string // files; only suites that guard one of them run. Nil is all suites
 }
 
-// Pick returns the suites of a tier that a choice leaves. Builds stay as long as any suite does.
+// Pick returns the suites of a tier that a choice leaves. Builds stay as long as any other suite does, since it needs them.
 func (t Table) Pick(tier Tier, by Choice) (Table, error) {
 	picked := t.In(tier)
 	only := strings.Fields(by.Only)
@@ -21,12 +21,13 @@ func (t Table) Pick(tier Tier, by Choice) (Table, error) {
 			return nil, err
 		}
 	}
+	suites := slices.ContainsFunc(picked, func(s Suite) bool { return !s.Build && slices.Contains(only, s.Name) })
 	begun := by.From == ""
 	picked = slices.DeleteFunc(picked, func(s Suite) bool {
 		begun = begun || s.Name == by.From
 		switch {
 		case len(only) > 0:
-			return !slices.Contains(only, s.Name)
+			return !slices.Contains(only, s.Name) && !(s.Build && suites)
 		case s.Build:
 			return false
 		default:

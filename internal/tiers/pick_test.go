@@ -85,7 +85,8 @@ func TestPickByName(t *testing.T) {
 		want []string
 	}{
 		"all":                 {Choice{}, []string{"build", "a", "b", "c"}},
-		"only":                {Choice{Only: "c a"}, []string{"a", "c"}},
+		"only":                {Choice{Only: "c a"}, []string{"build", "a", "c"}},
+		"only a build":        {Choice{Only: "build"}, []string{"build"}},
 		"from":                {Choice{From: "b"}, []string{"build", "b", "c"}},
 		"changed":             {Choice{Changed: []string{"y/1.go"}}, []string{"build", "b", "c"}},
 		"changed, from":       {Choice{Changed: []string{"y/1.go"}, From: "c"}, []string{"build", "c"}},

@@ -42,13 +42,17 @@ type Result struct {
 }
 
 // Run runs the suites and returns their results in the order in which they ended. The error says that
-// a suite could not be run or that the context ended; a suite that failed is in its result.
+// a suite could not be run or that the context ended; a suite that failed is in its result. After a build that failed nothing else
+// runs: the suites need it.
 func (r *Runner) Run(ctx context.Context, suites Table) ([]Result, error) {
 	run := &running{Runner: r}
 	for _, s := range suites {
 		if s.Build && !run.stopped() {
 			run.suite(ctx, s)
 		}
+	}
+	if run.failed {
+		return run.results, errors.Join(run.err, ctx.Err())
 	}
 	slots := make(chan struct{}, max(r.Jobs, 1))
 	var group sync.WaitGroup

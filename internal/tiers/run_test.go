@@ -83,6 +83,16 @@ func TestProveGoesOnAndMeasures(t *testing.T) {
 	}
 }
 
+// TestNothingRunsWithoutItsBuild has a build fail. Suites would fail without saying why, in prove too.
+func TestNothingRunsWithoutItsBuild(t *testing.T) {
+	var out bytes.Buffer
+	runner := Runner{Root: project(t), Tier: Prove, KeepGoing: true, Out: &out}
+	results, err := runner.Run(t.Context(), tableOf(t, "bad|-|-|+|.\n---\ngood|-|-|+|."))
+	if err != nil || len(results) != 1 || !results[0].Failed {
+		t.Errorf("%+v %v", results, err)
+	}
+}
+
 func TestTheGateDoesNotMeasure(t *testing.T) {
 	t.Setenv("TEST_RETINUE_MEASURE", "1")
 	if env := environment(os.Environ(), Gate); slices.Contains(env, "TEST_RETINUE_MEASURE=1") {

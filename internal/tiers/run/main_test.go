@@ -24,8 +24,8 @@ func tier(t *testing.T, args ...string) (string, error) {
 
 func TestMakeListsWhatItWouldRun(t *testing.T) {
 	for args, want := range map[string]string{
-		"prove LIST=1 ONLY=crash%streams":   "crash streams",
-		"gate LIST=1 ONLY=crash":            "crash",
+		"prove LIST=1 ONLY=crash%streams":   "tools engine lean crash streams",
+		"gate LIST=1 ONLY=crash":            "tools engine lean crash",
 		"prove LIST=1 FROM=report/binaries": "tools engine lean report/binaries sbom vulns gate/sabotage",
 	} {
 		var words []string
