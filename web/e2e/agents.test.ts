@@ -82,7 +82,7 @@ scenario('stop an agent with the one below it', async ({ server, visit }) => {
     .first()
     .waitFor();
   await expand(coder);
-  await button(coder, 'Stop it and 1 agent below').click();
+  await button(coder, 'Stop this agent and 1 sub-agent').click();
   await coder.getByText('Cancelled', { exact: true }).waitFor();
   const statusOf = async (role: string) =>
     (await server.snapshot(id)).tasks.find((each) => each.role === role)?.status;

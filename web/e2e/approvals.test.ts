@@ -56,7 +56,7 @@ scenario(
     const id = await server.open('Please write never.txt');
     const page = await (await visit()).tab(`/c/${id}`);
     await button(dock(page), /^Deny/).click();
-    const note = dock(page).getByLabel(/What should it do instead/);
+    const note = dock(page).getByLabel(/Tell the agent what to do instead/);
     await note.fill('the folder is read only');
     await shot(page, 'approval-deny');
     await button(dock(page), /^Deny/).click();

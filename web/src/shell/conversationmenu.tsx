@@ -125,9 +125,8 @@ export function ConversationMenu({ id }: { id: string }) {
             void navigate({ to: '/new' });
           }}
         >
-          Its agents are stopped first. Then nothing of it can be read any more, by nobody; files
-          that agents changed stay as they are. It cannot be undone. To keep a copy, export it
-          before.
+          This cannot be undone. Its agents are stopped, and nobody can read it any more. Files that
+          agents changed stay as they are. Export it first to keep a copy.
         </Confirm>
       )}
     </>

@@ -34,7 +34,7 @@ export function Confirm({
       <div className="p-4 text-sm">
         <p>{children}</p>
         <div className="mt-4 flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" disabled={busy} onClick={() => void go()}>
             {act}
           </Button>

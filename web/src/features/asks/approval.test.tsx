@@ -129,7 +129,7 @@ describe('an approval', () => {
   it('prints what always covers and its end, and has no always without a pattern', async () => {
     await shown({ pattern: 'go vet *\ngo test *' });
     expect(dock().textContent).toMatch(
-      /“Always” covers go vet \* and go test \*: for this task until it ends, for this conversation until it is closed/,
+      /“Always” covers go vet \* and go test \*: for this task until it ends, for this conversation until you archive it/,
     );
     cleanup();
     const { sent } = await shown({ pattern: undefined });
@@ -192,7 +192,7 @@ describe('an approval', () => {
     await settle(ARM);
     fireEvent.keyDown(dock(), { key: 'd' });
     await settle(20);
-    const note = screen.getByLabelText(/What should it do instead/);
+    const note = screen.getByLabelText(/Tell the agent what to do instead/);
     expect(document.activeElement).toBe(note);
     expect(sent).toEqual([]);
     fireEvent.change(note, { target: { value: 'use make' } });

@@ -123,7 +123,7 @@ function Covers({ covers }: { covers: readonly string[] }) {
   return (
     <p className="mt-2 text-fg-3 text-xs">
       “Always” covers <Patterns covers={covers} />: for this task until it ends, for this
-      conversation until it is closed.
+      conversation until you archive it.
     </p>
   );
 }

@@ -31,8 +31,7 @@ export function DenyNote({
   return (
     <div className="space-y-2">
       <label htmlFor={id} className="block text-sm">
-        What should it do instead?{' '}
-        <span className="text-fg-3">The agent is told. You may leave it out.</span>
+        Tell the agent what to do instead <span className="text-fg-3">(optional)</span>
       </label>
       <textarea
         ref={field}

@@ -142,10 +142,10 @@ function Text({ label, sign, children }: { label: string; sign?: string; childre
 }
 
 function headerOf({ whole, everywhere, before }: Replacement): string {
-  if (whole) return '@@ The whole file. What was in it before is replaced @@';
+  if (whole) return '@@ Replaces the whole file @@';
   const lines = plural(before.split('\n').length - (before.endsWith('\n') ? 1 : 0), 'line');
-  const where = everywhere ? 'everywhere in the file' : 'at the one place where it is found';
-  return `@@ A passage of ${lines}, ${where} @@`;
+  const where = everywhere ? 'everywhere in the file' : 'found once in the file';
+  return `@@ ${lines}, ${where} @@`;
 }
 
 function Change({

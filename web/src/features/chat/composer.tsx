@@ -22,7 +22,7 @@ export function Composer({ conversation }: { conversation: string }) {
   return (
     <MessageForm
       label="Message the orchestrator"
-      placeholder={busy ? 'Add something, or steer the work…' : 'What shall be done next?'}
+      placeholder={busy ? 'Add something, or steer the work…' : 'What’s next?'}
       draft={conversation}
       workspace={workspace}
       hint={<Hint armed={armed} busy={busy} stopping={stopping} />}
@@ -58,6 +58,8 @@ function Hint({ armed, busy, stopping }: { armed: boolean; busy: boolean; stoppi
     return <span className="ml-1 text-fg text-xs">Press Esc again to stop everything</span>;
   if (!busy) return null;
   return (
-    <span className="ml-1 hidden text-xs sm:inline">Read at the orchestrator’s next step</span>
+    <span className="ml-1 hidden text-xs sm:inline">
+      Will be read before the orchestrator’s next step
+    </span>
   );
 }

@@ -130,8 +130,8 @@ export function EndRow({ end }: { end: TurnRow }) {
       <p className={stopped ? 'text-fg-3' : 'st-fg'}>
         {stopped && `Stopped by ${by}. What was done until then was kept.`}
         {timed && 'The orchestrator reached its time limit. What was done until then was kept.'}
-        {!stopped && !timed && `The orchestrator could not go on. ${why} Nothing is lost.`}
-        {!stopped && ' Send a message to go on.'}
+        {!stopped && !timed && `Couldn’t continue. ${why} Nothing is lost.`}
+        {!stopped && ' Send a message to continue.'}
       </p>
     </div>
   );

@@ -12,7 +12,7 @@ export const correctionOf = (message: MessageRow): string =>
 
 const states = {
   received: 'Sent',
-  delivered: 'Read at the orchestrator’s next step',
+  delivered: 'Will be read before the orchestrator’s next step',
   read: 'Read',
 } as const;
 

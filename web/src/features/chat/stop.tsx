@@ -42,7 +42,7 @@ export function StopTask({
       className="touch inline-flex h-6 items-center gap-1 rounded-sm px-1.5 hover:bg-active hover:text-fg"
     >
       <Square className="size-3" aria-hidden="true" />
-      {below > 0 ? `Stop it and ${plural(below, 'agent')} below` : 'Stop'}
+      {below > 0 ? `Stop this agent and ${plural(below, 'sub-agent')}` : 'Stop'}
     </button>
   );
 }

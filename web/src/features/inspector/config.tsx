@@ -27,7 +27,7 @@ export function ConfigView({
     <div className="space-y-5 px-4 py-4">
       <p className="text-fg-2 text-sm">
         {config.current
-          ? `As ${detail.role} is today${config.source ? `, read from ${config.source}` : ''}.`
+          ? `Current definition of ${detail.role}${config.source ? ` (${config.source})` : ''}.`
           : `As ${detail.role} was when the agent began. The role’s files say something else by now, so where its values came from is not known.`}
       </p>
       <Section title="Values">

@@ -58,7 +58,7 @@ export function ResultView({
       {receipt && <Receipt receipt={receipt} />}
       {task.patch && <Patch conversation={conversation} task={task} />}
       {result !== undefined && result !== null && (
-        <Section title="As it was submitted">
+        <Section title="Raw result">
           <Json value={result} />
         </Section>
       )}
@@ -79,7 +79,7 @@ const looks: Record<Verdict, { icon: LucideIcon; tone: Tone }> = {
 function Receipt({ receipt }: { receipt: NonNullable<ReturnType<typeof receiptOf>> }) {
   const facts = factLines(receipt);
   return (
-    <Section title="What it claims, held against what it did">
+    <Section title="Claims vs. evidence">
       {receipt.claims.length === 0 && <p className="text-fg-3 text-sm">It claims nothing.</p>}
       {receipt.claims.length > 0 && (
         <ul className="divide-y rounded-lg border bg-surface">

@@ -79,7 +79,7 @@ function Details({ role }: { role: Role }) {
         <Part title="May delegate to">
           <Strip names={role.delegates} none="Does not delegate" />
         </Part>
-        <Part title="Is asked by">
+        <Part title="Called by">
           <Strip names={role.delegated_by} none="Nobody" />
         </Part>
         <Source role={role} />
@@ -139,7 +139,7 @@ function Model({ role }: { role: Role }) {
   return (
     <Part title="Model">
       <p className="break-all font-mono text-sm">{model}</p>
-      {via && <p className="text-fg-2 text-sm">by the tier “{via}”</p>}
+      {via && <p className="text-fg-2 text-sm">via tier “{via}”</p>}
       {role.origins?.model && <p className="break-all text-fg-3 text-xs">{role.origins.model}</p>}
     </Part>
   );
@@ -151,7 +151,7 @@ function LimitTable({ role }: { role: Role }) {
     ['max_duration_ms', 'Time', role.max_duration_ms, roundTime],
     ['max_cost_micro_usd', 'Cost', role.max_cost_micro_usd, money],
     ['max_tokens', 'Tokens', role.max_tokens, tokens],
-    ['max_agents', 'Agents below it', role.max_agents, String],
+    ['max_agents', 'Max sub-agents', role.max_agents, String],
     ['max_depth', 'Depth', role.max_depth, String],
   ];
   const rows = given.flatMap(([, name, value, write]) =>

@@ -5,7 +5,7 @@ import { Section } from './parts';
 const choices: readonly [ThemeChoice, string][] = [
   ['light', 'Light'],
   ['dark', 'Dark'],
-  ['system', 'As the system'],
+  ['system', 'System'],
 ];
 
 /** How the app looks. It is kept in this browser. */

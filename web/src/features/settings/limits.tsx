@@ -29,8 +29,8 @@ export function Limits({ settings }: { settings: Settings }) {
     <>
       <QuotaBars />
       <p className="mb-6 max-w-prose text-fg-2 text-sm">
-        The limits of each role stand with the role. These hold for the whole installation; they are
-        changed in its files or with --set.
+        Per-role limits are on the role’s page. These apply to the whole installation; change them
+        in its settings files or with --set.
       </p>
       {byPart(settings.items).map(([part, items]) => (
         <Section key={part} title={titles[part] ?? part}>

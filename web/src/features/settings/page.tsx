@@ -87,7 +87,7 @@ function Part({ name, settings }: { name: PartName; settings: ReadSettings }) {
       return (
         <Section
           title="Notifications"
-          lead="When something waits for you and you look elsewhere, the browser can tell you. It is off until you ask for it."
+          lead="Get a browser notification when something needs you and this tab is not visible."
         >
           <NotifySwitch />
         </Section>
@@ -106,7 +106,7 @@ function Part({ name, settings }: { name: PartName; settings: ReadSettings }) {
             value.mode === 'hosted' ? (
               <People name={name} />
             ) : (
-              <EmptyState title="This installation is one person’s">
+              <EmptyState title="Single-user installation">
                 It has no members and needs no keys.
               </EmptyState>
             )

@@ -3,7 +3,7 @@ import type { Settings } from '../../api/installation';
 import { Layer, Row, Rows, Section } from './parts';
 
 const modes: Record<Settings['mode'], string> = {
-  local: 'This installation is one person’s.',
+  local: 'Single-user installation.',
   hosted: 'Several people share this server.',
   demo: 'This is the demo: a scripted model answers, and no real one is asked.',
 };
@@ -39,7 +39,7 @@ export function Providers({ settings }: { settings: Settings }) {
                 )}
               </span>
               <span className={provider.has_key ? 'text-fg-2' : ''}>
-                {provider.has_key ? 'Key is there' : 'No key'}
+                {provider.has_key ? 'Key found' : 'No key'}
               </span>
               <span className="w-full sm:w-32 sm:text-right">
                 <Layer layer={provider.layer} />

@@ -15,11 +15,11 @@ export function ShortcutSettings() {
     <>
       <div className="mb-6 flex flex-wrap items-center gap-3">
         <p className="min-w-60 flex-1 text-fg-2 text-sm">
-          Kept in this browser. Letters hold only while their part of the page has the focus, and
-          never while you write.
+          Kept in this browser. Single-letter keys work only when their panel is focused, and never
+          while you write.
         </p>
         <Button onClick={resetKeys} disabled={Object.keys(own).length === 0}>
-          Give all back
+          Reset all
         </Button>
       </div>
       {byRegion.map(({ region, ids }) => (
@@ -82,10 +82,10 @@ function Shortcut({ id }: { id: ActionId }) {
             <Button
               size="small"
               look="ghost"
-              aria-label={`Give back the key of ${label}`}
+              aria-label={`Reset the key of ${label}`}
               onClick={() => remap(id, undefined)}
             >
-              Give back
+              Reset
             </Button>
           )}
           <Button

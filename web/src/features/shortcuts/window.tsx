@@ -55,7 +55,7 @@ export function ShortcutWindow({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p className="border-t px-5 py-3 text-fg-2 text-sm">
-        Letters hold only while their part of the page has the focus.{' '}
+        Single-letter keys work only when their panel is focused.{' '}
         <Link
           to="/settings/$part"
           params={{ part: 'shortcuts' }}

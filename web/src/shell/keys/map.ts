@@ -27,7 +27,7 @@ const table = {
   'shortcuts.open': { region: 'global', label: 'These shortcuts', chord: 'mod+/' },
   'layer.close': {
     region: 'global',
-    label: 'Close what is on top; twice to stop everything',
+    label: 'Close the dialog; press twice to stop all agents',
     chord: 'escape',
     fixed: true,
   },
