@@ -28,7 +28,7 @@ func TestDemoAddsAFeature(t *testing.T) {
 		}
 	}
 	tty.end("go test -v ./...", "✓ verified",
-		"The shop can give a discount. Held against what was done, the claims of those who did it are verified.")
+		"The shop can give a discount. The claims were compared with the record: verified.")
 	if strings.Contains(tty.seen, "contradicted") || strings.Contains(tty.seen, "unverified") {
 		t.Errorf("claims do not hold:\n%s", tty.seen)
 	}

@@ -348,7 +348,7 @@ const demoAnswer = `Here is how apples, pears and plums compare, from what the t
 - plums: Plums are picked ripe, keep for days, and dry into prunes.
 `
 
-const demoLines = `DEMO: scripted model, no real model is asked
+const demoLines = `DEMO: scripted model, no real model is called
 main: I will have all three looked at, side by side.
 main calls spawn_agents
 main/1.0.0 researcher is asked: Research apples: read apples.md and say what matters.
@@ -365,7 +365,7 @@ main/1.0.1 researcher is done: pears: Pears ripen off the tree, from the inside 
 main/1.0.2 researcher is done: plums: Plums are picked ripe, keep for days, and dry into prunes.
 main: Here is how apples, pears and plums compare, from what the three researchers found: - apples: Apples keep for months in…
 completed in 1.0s, 3 sub-agents, N tokens, price not known; conversation ID
-DEMO: scripted model, no real model is asked
+DEMO: scripted model, no real model is called
 `
 
 func TestApprovalsAreDeniedWhenNobodyIsThere(t *testing.T) {

@@ -53,7 +53,7 @@ func TestCommandsGoThroughTheServer(t *testing.T) {
 	if begun == nil || !onServer(begun[1]) {
 		t.Errorf("conversation %q was not begun by the server", begun)
 	}
-	if got := output(t, w.retinue("inbox")); got != "Nothing waits for you.\n" {
+	if got := output(t, w.retinue("inbox")); got != "Nothing needs you.\n" {
 		t.Errorf("the inbox:\n%s", got)
 	}
 }

@@ -117,7 +117,7 @@ func TestInboxAllows(t *testing.T) {
 	tty := onTerminal(t, w.retinue("run", "--set", "permissions.ask=read_file", "Read the note"))
 	tty.until("[y]es, [a]lways read_file(note.md) in this conversation, [n]o: ")
 	list := output(t, w.retinue("inbox"))
-	if !strings.Contains(list, "  wants to call read_file {\"path\":\"note.md\"}\n  a wider scope would cover: read_file(note.md)\n") {
+	if !strings.Contains(list, "  wants to call read_file {\"path\":\"note.md\"}\n  \"always\" would cover: read_file(note.md)\n") {
 		t.Errorf("the inbox:\n%s", list)
 	}
 	if got := finish(t, w.retinue("inbox", "allow", inboxID.FindString(list), "--scope", "conversation")); got.Code != 0 {
@@ -127,7 +127,7 @@ func TestInboxAllows(t *testing.T) {
 	if n := strings.Count(tty.seen, "[y]es, [a]lways"); n != 1 {
 		t.Errorf("asked %d times:\n%s", n, tty.seen)
 	}
-	if got := output(t, w.retinue("inbox")); got != "Nothing waits for you.\n" {
+	if got := output(t, w.retinue("inbox")); got != "Nothing needs you.\n" {
 		t.Errorf("the inbox:\n%s", got)
 	}
 }

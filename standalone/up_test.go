@@ -40,7 +40,7 @@ func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
 	}
 	end := rest()
 	if end.Code != exitDone || end.Stderr != "" || !strings.Contains(end.Stdout, "stopped in 1.0s") ||
-		!strings.Contains(end.Stdout, "DEMO: scripted model, no real model is asked") {
+		!strings.Contains(end.Stdout, "DEMO: scripted model, no real model is called") {
 		t.Errorf("after SIGTERM: %+v", end)
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, "data", "demo", "engine.json")); !os.IsNotExist(err) {

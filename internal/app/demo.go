@@ -13,7 +13,7 @@ import (
 )
 
 // DemoLabel is shown wherever the demo is.
-const DemoLabel = "DEMO: scripted model, no real model is asked"
+const DemoLabel = "DEMO: scripted model, no real model is called"
 
 // demoFlag is where the demo's settings come from.
 const demoFlag = "--demo"

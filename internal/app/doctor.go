@@ -143,7 +143,7 @@ func (d *doctor) checkProviders(ctx context.Context) {
 		if _, err := p.Key.Reveal(d.lookup); err != nil {
 			d.say(LevelFail, check, "key "+p.Key.Reference()+": "+err.Error(), "set it, or change providers."+name+".key")
 		} else if !p.Key.IsZero() {
-			d.say(LevelOK, check, "key "+p.Key.Reference()+" is there", "")
+			d.say(LevelOK, check, "key "+p.Key.Reference()+" found", "")
 		}
 		d.reach(ctx, check, p.BaseURL, "check providers."+name+".base_url and the network")
 	}
@@ -277,7 +277,7 @@ func (d *doctor) reach(ctx context.Context, check, address, advice string) bool 
 		return false
 	}
 	_ = conn.Close() // that it opened is all we wanted to know
-	d.say(LevelOK, check, at+" accepts connections", "")
+	d.say(LevelOK, check, at+" is reachable", "")
 	return true
 }
 
@@ -337,7 +337,7 @@ func (d *doctor) checkWeb() {
 	}
 	d.say(LevelOK, "web", "pages can be read from "+strings.Join(slices.Concat(s.Hosts, s.Local), ", "), "")
 	if key, err := s.Search.Key.Reveal(d.lookup); err == nil && key != "" {
-		d.say(LevelOK, "web search", "key "+s.Search.Key.Reference()+" is there", "")
+		d.say(LevelOK, "web search", "key "+s.Search.Key.Reference()+" found", "")
 		return
 	}
 	level := LevelOK // nobody asked for it
@@ -366,7 +366,7 @@ func (d *doctor) checkDataDir() {
 		d.say(LevelFail, "data folder", err.Error(), "look at the file system")
 		return
 	}
-	d.say(LevelOK, "data folder", dir+" can be written", "")
+	d.say(LevelOK, "data folder", dir+" is writable", "")
 }
 
 // checkPrograms looks for the programs that tools use.
@@ -395,6 +395,6 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	case warning != "":
 		d.say(LevelWarn, check, warning, "set sandbox.tier, or run as an ordinary user")
 	default:
-		d.say(LevelOK, check, string(e.options.Tier)+" holds what it promises", "")
+		d.say(LevelOK, check, string(e.options.Tier)+" works (its self-test passed)", "")
 	}
 }

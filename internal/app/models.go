@@ -55,7 +55,7 @@ func Models(s config.Settings, lookup func(string) (string, bool)) (*model.Route
 	for name := range s.Fallbacks {
 		named, err := model.ParseRoute(name)
 		if err != nil {
-			continue // A tier: its stand-ins are in its list.
+			continue // A tier: its fallbacks are in its list.
 		}
 		targets, err := s.Targets(name)
 		if err != nil {

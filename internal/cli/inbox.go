@@ -134,7 +134,7 @@ func (b *inbox) list(cmd *cobra.Command, s *site) error {
 		return listJSON(out, items)
 	}
 	if len(items) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing waits for you.")
+		_, err := fmt.Fprintln(out, "Nothing needs you.")
 		return err
 	}
 	for i, item := range items {
@@ -166,7 +166,7 @@ func describe(item app.InboxItem, now time.Time) string {
 		fmt.Fprintf(&b, "  %s\n", why)
 	}
 	if item.Pattern != "" {
-		fmt.Fprintf(&b, "  a wider scope would cover: %s(%s)\n", item.Tool, progress.Short(item.Pattern, 500))
+		fmt.Fprintf(&b, "  \"always\" would cover: %s(%s)\n", item.Tool, progress.Short(item.Pattern, 500))
 	}
 	return b.String()
 }

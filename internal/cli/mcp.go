@@ -13,7 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 )
 
-const mcpLong = `Look after MCP servers, whose tools agents may use.
+const mcpLong = `Manage MCP servers, whose tools agents may use.
 
 Servers are described in mcp.json beside your settings and in .mcp.json of the project, in the form that
 other programs use too. A project's servers are used when the project is trusted (the setting trust).
@@ -23,12 +23,12 @@ and nothing else.
 Agents are offered a server's tools as you approved them. When the server describes one in another way,
 that tool is out of use until you approve it again.`
 
-// mcpCommand looks after MCP servers.
+// mcpCommand manages MCP servers.
 func mcpCommand(start app.EngineStarter) *cobra.Command {
 	m := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Look after MCP servers, or be one",
+		Short: "Manage MCP servers, or run as one",
 		Long:  mcpLong,
 		Example: "  retinue mcp add files -- npx @modelcontextprotocol/server-filesystem .\n" +
 			"  retinue mcp add issues --url https://mcp.example.com/mcp --header 'Authorization=Bearer {env:ISSUES_TOKEN}'\n" +
@@ -230,7 +230,7 @@ func (m *mcpFlags) list(cmd *cobra.Command, servers []app.ListedServer) error {
 	}
 	out := newScreen(cmd.OutOrStdout())
 	if len(servers) == 0 {
-		out.line("There is no server. Add one: retinue mcp add NAME -- COMMAND")
+		out.line("No MCP servers configured. Add one: retinue mcp add NAME -- COMMAND")
 		return nil
 	}
 	for i, s := range servers {

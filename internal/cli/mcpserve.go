@@ -15,7 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-const serveLong = `Be an MCP server on the standard input and output, so that another program's model can start tasks,
+const serveLong = `Run as an MCP server over stdio, so that another program's model can start tasks,
 follow them, answer questions and cancel.
 
 Calls that need an approval wait for a person: 'retinue inbox' lists and decides them. A model cannot
@@ -28,7 +28,7 @@ const byMCP = " (mcp)"
 func mcpServeCommand(start app.EngineStarter) *cobra.Command {
 	flags := &siteFlags{}
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Be an MCP server: other programs' models start and follow tasks", Long: serveLong,
+		Use: "serve", Short: "Run as an MCP server: other programs' models start and follow tasks", Long: serveLong,
 		Example: "  {\"mcpServers\": {\"retinue\": {\"command\": \"retinue\", \"args\": [\"mcp\", \"serve\"]}}}",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serveMCP(cmd, flags, start) },

@@ -63,7 +63,7 @@ reached (time, cost, turns), 130 cancelled.`
 func oneTask(_ *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
-		return errors.New("say what to do, in quotes; - reads it from the input")
+		return errors.New("missing prompt: retinue run \"…\", or - to read it from stdin")
 	case 1:
 		return nil
 	}
@@ -98,7 +98,7 @@ func runCommand(start app.EngineStarter) *cobra.Command {
 	flags.StringVar(&f.workspace, "workspace", "",
 		"the folder that agents work in (default: nearest folder with .retinue or .git);\non an engine elsewhere, the name that its workers know it by, or NAME=DIR")
 	flags.StringVar(&f.goOn, "continue", "", "go on with this conversation")
-	flags.BoolVar(&f.headless, "headless", false, "nobody is there to answer or to approve (default when stdin is no terminal)")
+	flags.BoolVar(&f.headless, "headless", false, "non-interactive: questions are declined, approvals denied (default when stdin is no terminal)")
 	flags.BoolVar(&f.worker, "worker", false, "carry the agents on in this process (default when everything is on this machine)")
 	return cmd
 }

@@ -13,8 +13,8 @@ func scriptedCommand() *cobra.Command {
 	var strict, check, faults bool
 	cmd := &cobra.Command{
 		Use:   "scripted",
-		Short: "Serve a model whose answers are written down",
-		Long: "Serve a model that plays a script over the wires of Anthropic and OpenAI, for demos, tests\n" +
+		Short: "Run a scripted model server",
+		Long: "Run a model server that plays a script over the APIs of Anthropic and OpenAI, for demos, tests\n" +
 			"and experiments without a provider. It answers by rule and knows nothing.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -13,14 +13,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// serveCommand lets people and programs in.
+// serveCommand serves the HTTP API.
 func serveCommand() *cobra.Command {
 	flags := &siteFlags{}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Let people and programs in: the HTTP API",
-		Long: "Serve the HTTP API until it is told to end. It needs the engine and the journal that the settings\n" +
-			"name, and workers that carry agents on ('retinue worker'). It keeps nothing: start as many as you\n" +
+		Short: "Serve the HTTP API and the web app",
+		Long: "Serve the HTTP API until stopped (Ctrl-C or SIGTERM). It needs the engine and the journal that the\n" +
+			"settings name, and workers that run the agents ('retinue worker'). It keeps nothing: start as many as you\n" +
 			"like behind a plain load balancer.",
 		Example: "  retinue serve --set serve.address=127.0.0.1:8080 --set serve.health=127.0.0.1:8081",
 		Args:    cobra.NoArgs,

@@ -33,7 +33,7 @@ func (f *siteFlags) addDemo(cmd *cobra.Command) {
 }
 
 func (f *siteFlags) addVerbose(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "write what the parts log to the error stream")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print debug logs to stderr")
 }
 
 // addBuild adds the flags that name a build of the workers.

@@ -22,7 +22,7 @@ func upCommand(start app.EngineStarter) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run everything that agents need, in this one process",
-		Long: "Run the workflow engine, the journal, a worker and the HTTP API in this process, until it is told to end.\n" +
+		Long: "Run the workflow engine, the journal, a worker and the HTTP API in this process, until stopped.\n" +
 			"Nothing else needs to be installed. 'retinue run' finds it by the data folder.\n\n" +
 			"Everything is kept in the data folder (data_dir, see 'retinue config'). Whatever was under way\n" +
 			"when it ended, or was killed, goes on when it is started again.",

@@ -14,20 +14,20 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// workerCommand carries agents on for conversations that others began.
+// workerCommand runs agents of conversations that others began.
 func workerCommand() *cobra.Command {
 	flags := &siteFlags{}
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Carry agents on: ask models, run tools",
-		Long: "Carry agents on until it is told to end. A worker needs the engine and the journal that the\n" +
+		Short: "Run a worker: model calls and tools",
+		Long: "Run agents until stopped (Ctrl-C or SIGTERM). A worker needs the engine and the journal that the\n" +
 			"settings name. Start as many as you like, on as many machines: they share the work.\n\n" +
-			"Agents that work in a workspace are carried on by workers that have it. A workspace belongs to one\n" +
+			"Workers that have a workspace run the agents that work in it. A workspace belongs to one\n" +
 			"tenant, whose id GET /v1/me shows: conversations of another cannot name it, and a worker refuses\n" +
 			"their work. Give the same name to the same files on every machine.\n\n" +
 			"With --build an agent's run stays with the workers of the build it began on, and new ones begin\n" +
 			"on the build that 'retinue promote' named last: nothing begins before the first promote.\n\n" +
-			"On SIGTERM or Ctrl-C it takes on nothing new, lets model calls and tools come to their end and\n" +
+			"When stopped, it takes on nothing new, lets model calls and tools finish and\n" +
 			"hands the agents over to other workers, or to the next one that starts.",
 		Example: "  retinue worker --workspace t4kq2/shop=/srv/shop --workspace t4kq2/docs=/srv/docs\n" +
 			"  retinue worker --workspace shop=/srv/shop   # where nobody logs in",

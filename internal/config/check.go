@@ -55,7 +55,7 @@ func (s Settings) Target(model string) (Target, error) {
 	case TierFast, TierBalanced, TierStrong:
 		tiers := map[string]string{TierFast: s.Tiers.Fast, TierBalanced: s.Tiers.Balanced, TierStrong: s.Tiers.Strong}
 		if tiers[model] == "" {
-			return Target{}, fmt.Errorf("tiers.%s names no model: set it to provider/model", model)
+			return Target{}, fmt.Errorf("no model is configured for the tier %[1]s: set tiers.%[1]s to provider/model", model)
 		}
 		model = tiers[model]
 	case Inherit, "":

@@ -288,7 +288,7 @@ fallbacks: {balanced: [openai/small, fast]}
 	if got, err := s.Target("plain-id"); err != nil || got.String() != "anthropic/plain-id" {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := s.Target(TierStrong); err == nil || !strings.Contains(err.Error(), "tiers.strong names no model") {
+	if _, err := s.Target(TierStrong); err == nil || !strings.Contains(err.Error(), "no model is configured for the tier strong") {
 		t.Errorf("got %v", err)
 	}
 }

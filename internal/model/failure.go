@@ -55,7 +55,7 @@ var advice = map[chat.ErrorKind]string{
 	chat.KindAuth:             "the provider refused the key or account: check the key and the credit",
 	chat.KindRateLimit:        "the provider limits how much may be asked: wait and try again",
 	chat.KindServerError:      "the provider could not answer: try again later",
-	chat.KindInvalidRequest:   "the provider does not take the request: check the model and settings",
+	chat.KindInvalidRequest:   "the provider rejected the request: check the model and settings",
 	chat.KindContentFilter:    "the provider's filter stopped the request: reword it",
 	chat.KindContextExhausted: "the request is longer than the model takes: shorten it",
 }

@@ -57,23 +57,23 @@ func (r Route) String() string { return r.Provider + "/" + r.Model }
 type RouterOptions struct {
 	// Clients are the providers, by name.
 	Clients map[string]Client
-	// Tiers are what the tiers stand for: the first of a list, then its stand-ins in order.
+	// Tiers are what the tiers stand for: the first of a list, then its fallbacks in order.
 	Tiers map[Tier][]Route
-	// Fallbacks are what to ask when a model that was named cannot answer, in order. The stand-ins
-	// of a stand-in are not looked up.
+	// Fallbacks are what to ask when a model that was named cannot answer, in order. The fallbacks
+	// of a fallback are not looked up.
 	Fallbacks map[Route][]Route
 	// TextOnly are the models that take no images. They are told that there was one.
 	TextOnly map[Route]bool
 }
 
 // Router is a Client whose requests name a tier or provider/model, and go to the provider that has
-// it. Where there are stand-ins it asks the next one after an error that says nothing about the
+// it. Where there are fallbacks it asks the next one after an error that says nothing about the
 // request: rate_limit, once the rate limiter has given up, server_error and network. Other errors would
 // be the same elsewhere, or must be seen: with a key that is refused, asking somebody else would
 // hide the fault and bill another account. When context_exhausted the core makes the transcript
 // shorter.
 //
-// A stand-in may begin after something of a reply was told. Its deltas then have a higher Take.
+// A fallback may begin after something of a reply was told. Its deltas then have a higher Take.
 // Reply.Name says who answered, Reply.Tries who did not.
 type Router struct {
 	options RouterOptions
@@ -209,7 +209,7 @@ func (f failures) before(reply Reply, route Route) Reply {
 }
 
 // end is the error of a call that nobody answered. It is the first one's, since a retry begins
-// there again: a stand-in with a bad key does not end a run whose own model was only busy. The wait
+// there again: a fallback with a bad key does not end a run whose own model was only busy. The wait
 // is the shortest after which anybody may answer. A caller that gave up on the way is told just that.
 func (f failures) end() *Error {
 	end := *f[0].failure

@@ -72,8 +72,8 @@ func TestRouterSettings(t *testing.T) {
 	for name, options := range map[string]model.RouterOptions{
 		"tier of a provider that is not there": {Tiers: map[model.Tier][]model.Route{model.TierFast: {gpt, claude}}},
 		"tier without a model":                 {Tiers: map[model.Tier][]model.Route{model.TierFast: {}}},
-		"stand-in that is not there":           {Fallbacks: map[model.Route][]model.Route{gpt: {claude}}},
-		"stand-in for nobody":                  {Fallbacks: map[model.Route][]model.Route{claude: {gpt}}},
+		"fallback that is not there":           {Fallbacks: map[model.Route][]model.Route{gpt: {claude}}},
+		"fallback for nobody":                  {Fallbacks: map[model.Route][]model.Route{claude: {gpt}}},
 		"route without a model":                {Fallbacks: map[model.Route][]model.Route{gpt: {{Provider: "openai"}}}},
 	} {
 		options.Clients = clients
@@ -91,7 +91,7 @@ func TestInherited(t *testing.T) {
 	}
 }
 
-// Which failures are answered by a stand-in, what is told of that, and who answered in the end.
+// Which failures are answered by a fallback, what is told of that, and who answered in the end.
 func TestFallbacks(t *testing.T) {
 	text := func(text string, take int) model.Delta {
 		return model.Delta{Kind: chat.PartText, Text: text, Attempt: take}
@@ -142,7 +142,7 @@ func TestFallbacks(t *testing.T) {
 			tries: []model.Try{{Name: gpt.String(), Kind: chat.KindServerError}},
 		},
 		{
-			name: "the stand-in's key is refused", first: []string{"503"}, then: []string{"auth"},
+			name: "the fallback's key is refused", first: []string{"503"}, then: []string{"auth"},
 			kind: chat.KindServerError, after: 9 * time.Second,
 			tries: []model.Try{{Name: gpt.String(), Kind: chat.KindAuth}},
 		},
@@ -220,7 +220,7 @@ func TestChainWaits(t *testing.T) {
 		then []string
 		who  string
 	}{
-		{"the stand-in answers at its second try", []string{"rate_limit", "end"}, gpt.String()},
+		{"the fallback answers at its second try", []string{"rate_limit", "end"}, gpt.String()},
 		{"nobody answers", []string{"rate_limit", "rate_limit"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

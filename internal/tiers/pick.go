@@ -27,7 +27,7 @@ func (t Table) Pick(tier Tier, by Choice) (Table, error) {
 		begun = begun || s.Name == by.From
 		switch {
 		case len(only) > 0:
-			return !slices.Contains(only, s.Name) && !(s.Build && suites)
+			return !slices.Contains(only, s.Name) && (!s.Build || !suites)
 		case s.Build:
 			return false
 		default:

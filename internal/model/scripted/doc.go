@@ -1,4 +1,4 @@
-// Package scripted is a model whose answers are written down: an HTTP server that speaks the wires
+// Package scripted is a model that plays a script: an HTTP server that speaks the APIs
 // of Anthropic and OpenAI and plays a script. It serves the demo, the tests, the benchmarks and the
 // chaos suite, so that the real adapters and the providers' own SDKs are what is exercised.
 //
