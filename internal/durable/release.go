@@ -136,13 +136,13 @@ func (c *Client) absent(ctx context.Context, worker string) (bool, error) {
 }
 
 // releaseAbsent releases the legs that may hold up a post, if their workers are not there: the engine has told an agent of it, and
-// nobody reads.
+// nobody reads. A deletion, which is for no agent, waits for the orchestrator's run.
 func (c *Client) releaseAbsent(ctx context.Context, p journal.Post) error {
-	if p.To == "" || journal.Imported(p.Conversation) {
+	if journal.Imported(p.Conversation) {
 		return nil
 	}
 	runs := []string{host.RunID(p.Ref, host.Root)}
-	if p.To != host.Root {
+	if p.To != host.Root && p.To != "" {
 		runs = append(runs, host.RunID(p.Ref, p.To))
 	}
 	for _, run := range runs {

@@ -162,6 +162,28 @@ func TestMailForALegOfALostWorker(t *testing.T) {
 	}
 }
 
+// TestADeletionBehindTheLegOfALostWorker deletes a conversation whose run has not ended, because the worker of its last leg died. The
+// sweeper releases the leg, so that the run can end.
+func TestADeletionBehindTheLegOfALostWorker(t *testing.T) {
+	t.Parallel()
+	for worker, want := range map[string]int{"lost": 1, "there": 0} {
+		log := journaltest.NewMemory()
+		engine := &legEngine{of: map[string]string{"t/c/main": worker}, present: []string{"there"}}
+		c := &Client{Log: log, Engine: engine, Logger: slog.New(slog.DiscardHandler)}
+		_, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: "c"}, time.Now(), journal.Opened{By: "ann"},
+			journal.MailPosted{ID: journal.Erasure, Topic: leg.TopicErase})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := (&Sweeper{Client: c, Age: -time.Second}).Pass(t.Context()); n != 0 || err != nil {
+			t.Errorf("%s: %d posts were carried out although it still runs: %v", worker, n, err)
+		}
+		if len(engine.released) != want {
+			t.Errorf("%s: released %q, want %d", worker, engine.released, want)
+		}
+	}
+}
+
 func (*legEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error { return nil }
 
 // TestReleaseIsToldOfALostWorker has a worker release the legs of another that is lost.

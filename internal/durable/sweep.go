@@ -112,6 +112,7 @@ func (c *Client) redeliver(ctx context.Context, posts []journal.Post) (done []jo
 		}
 		err := c.deliver(ctx, p)
 		if errors.Is(err, errRunning) {
+			failures = errors.Join(failures, c.releaseAbsent(ctx, p))
 			continue // the next look may find that it has stopped
 		}
 		if err != nil && chat.CodeOf(err) != chat.CodeConflict {
