@@ -35,8 +35,11 @@ func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 
 func isStep(r journal.Row) bool { return r.Kind() == journal.KindStepped }
 
-// fenced reports whether a step of the rows was recorded by somebody else before.
+// fenced reports whether a model call or a step of the rows was recorded by somebody else before.
 func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.Written, doubt bool) error {
+	if l.calledElsewhere(rows, written, doubt) {
+		return errBehind
+	}
 	i := slices.IndexFunc(rows, isStep)
 	if i < 0 || !written[i].Existed {
 		return nil
@@ -60,6 +63,21 @@ func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.
 		steps = steps[1:]
 	}
 	return nil
+}
+
+// calledElsewhere reports whether another leg recorded one of the model calls first. A leg that recorded it twice itself, because the
+// first answer was lost, wrote the row that was there, unless it found the call in doubt: then nobody knows.
+func (l *leg) calledElsewhere(rows []journal.Row, written []journal.Written, twice bool) bool {
+	for i, row := range rows {
+		called, ok := row.(journal.ModelCalled)
+		if !ok || called.Turn == 0 || !written[i].Existed {
+			continue
+		}
+		if !twice || l.doubtful[agent.CallModel{Turn: called.Turn, Attempt: called.Attempt}.Key()] {
+			return true
+		}
+	}
+	return false
 }
 
 // sameEvent reports whether two steps tell of the same.

@@ -103,6 +103,62 @@ func TestAStepThatMayBeWritten(t *testing.T) {
 	}
 }
 
+// TestACallThatMayBeMade has a leg in doubt come to a model call that another leg left to it. If that leg has recorded the request, the
+// call gets another name. If it has not, nobody made the call. If it records the request at the same moment, one of the two leaves.
+func TestACallThatMayBeMade(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		recorded, meanwhile, unheard bool
+		// calls are the names of the requests, and end is how the leg in doubt ends.
+		calls []string
+		end   error
+	}{
+		"not recorded":          {calls: []string{"1.1"}},
+		"recorded":              {recorded: true, calls: []string{"1.1", "1.1~leg.2"}},
+		"recorded meanwhile":    {meanwhile: true, calls: []string{"1.1"}, end: errBehind},
+		"recorded, answer lost": {unheard: true, calls: []string{"1.1"}, end: errBehind},
+	} {
+		s := newStage(t, short, nil)
+		s.opened("hello")
+		detour := s.orchestrator(s.carrier)
+		detour.yield = true
+		s.must(detour.carry(t.Context()))
+		other := func() {
+			s.record(journal.ModelCalled{In: journal.In{Agent: host.Root, Task: host.Root}, Call: "1.1", Turn: 1, Attempt: 1})
+		}
+		if c.recorded {
+			other()
+		}
+		options := s.carrier.Options
+		switch {
+		case c.meanwhile:
+			options.Host.Fault = func(p host.Point, _ journal.Ref, _ string) {
+				if p == host.PointLegAppend && len(rowsOf[journal.ModelCalled](s)) == 0 {
+					other()
+				}
+			}
+		case c.unheard:
+			options.Host.Log = &doubtful{Log: s.log}
+		}
+		l := s.orchestrator(New(options))
+		l.family.again, l.family.watch.Name = true, "leg.2"
+		if err := l.carry(t.Context()); !errors.Is(err, c.end) {
+			t.Errorf("%s: the leg ended with %v, want %v", name, err, c.end)
+		}
+		var calls []string
+		for _, row := range rowsOf[journal.ModelCalled](s) {
+			calls = append(calls, row.Call)
+		}
+		want := 1
+		if c.end != nil {
+			want = 0
+		}
+		if n := s.model.Meter().Requests; !slices.Equal(calls, c.calls) || n != want {
+			t.Errorf("%s: the requests %q are on record and %d were made, want %q and %d", name, calls, n, c.calls, want)
+		}
+	}
+}
+
 // TestACourseHasWhatIsLeftToDo has a leg save its course when a model call is left to do, and another take it up.
 func TestACourseHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()

@@ -136,13 +136,19 @@ func (l *leg) end(effect agent.Effect, event agent.Event) func() {
 	}
 }
 
-// callName names a model call. One that is made again because its first maker was lost has a name
-// of its own: nobody knows what that one used.
-func (l *leg) callName(e agent.CallModel) string {
+// callName names a model call. One that an earlier leg may have made gets another name: nobody knows what that call used. The earlier
+// leg recorded the request before it sent it, so a call without a row was never made.
+func (l *leg) callName(ctx context.Context, e agent.CallModel) (string, error) {
+	first := callOf(e)
 	if !l.doubtful[e.Key()] {
-		return callOf(e)
+		return first, nil
 	}
-	return callOf(e) + "~" + l.family.watch.Name
+	key := journal.ModelCalled{In: l.in.In(), Call: first}.Key()
+	rows, err := l.cache.look(ctx, key)
+	if err != nil || rows[key] == nil {
+		return first, err
+	}
+	return first + "~" + l.family.watch.Name, nil
 }
 
 // callOf names a model call when it is made first.
@@ -162,8 +168,12 @@ func (l *leg) prepareModel(ctx context.Context, e agent.CallModel) ([]journal.Ro
 	if err != nil {
 		return nil, nil, err
 	}
+	name, err := l.callName(ctx, e)
+	if err != nil {
+		return nil, nil, err
+	}
 	row := journal.ModelCalled{
-		In: l.in.In(), Call: l.callName(e), Type: l.requestType(e.Kind),
+		In: l.in.In(), Call: name, Type: l.requestType(e.Kind),
 		Turn: e.Turn, Attempt: e.Attempt, Model: req.Model, Prompt: prompt, ContextTokens: l.position.State.Context,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,
 	}
