@@ -127,7 +127,7 @@ func (m *machine) askPerson(open *OpenCall, pattern string) {
 const grantMark = "@"
 
 // granted lets a call queue whose pattern a person has approved for the task. A grant that does not
-// name its call is none for a call that is bound: whoever runs that one would find no approval.
+// name its call is none for a call that is bound: the leg that runs that one would find no approval.
 func (m *machine) granted(open *OpenCall) bool {
 	for _, grant := range m.s.Grants {
 		pattern, call, _ := strings.Cut(grant, grantMark)

@@ -23,7 +23,7 @@ type Facts struct {
 	Permitted bool
 	Policy    Policy
 	Barred    bool
-	// Began and Ended are on record. Probed means that the tool says the call has not happened, whoever began it.
+	// Began and Ended are on record. Probed means that the tool says the call has not happened, no matter who began it.
 	Began, Ended, Probed bool
 	// Approval is of the call, or of the one whose approval covers it. Without one on record it is empty.
 	Approval Approval

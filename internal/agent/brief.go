@@ -143,7 +143,7 @@ type Limits struct {
 	Time   int64 `json:"time,omitempty"`
 	Tokens int64 `json:"tokens,omitempty"`
 	Cost   int64 `json:"cost,omitempty"`
-	// Retries is how often one model request is tried.
+	// Retries is the most attempts at one model request.
 	Retries int `json:"retries,omitempty"`
 	// Questions is how many questions one task may ask.
 	Questions    int   `json:"questions,omitempty"`

@@ -93,7 +93,7 @@ func TestChildTakesAfterItsRole(t *testing.T) {
 			if diff := cmp.Diff([]agent.Brief{d.brief}, enlisted); diff != "" {
 				t.Errorf("enlisted (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]agent.Child{d.child}, children); diff != "" {
+			if diff := cmp.Diff([]*agent.Child{&d.child}, children); diff != "" {
 				t.Errorf("open children (-want +got):\n%s", diff)
 			}
 		})
@@ -101,7 +101,7 @@ func TestChildTakesAfterItsRole(t *testing.T) {
 }
 
 // play lets the parent spawn the child.
-func (d delegation) play(t *testing.T) (enlisted []agent.Brief, children []agent.Child) {
+func (d delegation) play(t *testing.T) (enlisted []agent.Brief, children []*agent.Child) {
 	t.Helper()
 	reply := replyWith(1, agent.Call{Tool: agent.ToolSpawn, Kind: agent.CallSpawn, Items: []agent.Item{d.item}})
 	reply.Roles = []agent.RoleSpec{d.role}

@@ -53,28 +53,51 @@ func (c *Child) started() bool { return c.State != ChildQueued }
 
 // Runs reports whether a task is that of a child which is known to run.
 func (s *State) Runs(task string) bool {
-	return slices.ContainsFunc(s.Children, func(c Child) bool { return c.State == ChildRunning && s.taskID(c.ID) == task })
+	short, ok := strings.CutPrefix(task, s.Brief.Agent+"/")
+	c := s.child(short)
+	return ok && c != nil && c.State == ChildRunning
+}
+
+// Running is the tasks of the children that are known to run.
+func (s *State) Running() map[string]bool {
+	out := map[string]bool{}
+	for i := range s.Children {
+		if c := s.Children[i]; c.State == ChildRunning {
+			out[s.taskID(c.ID)] = true
+		}
+	}
+	return out
 }
 
 // Open is the tasks of children that have been started and have not ended, with the agents that do them.
 func (s *State) Open() map[string]string {
 	out := map[string]string{}
 	for i := range s.Children {
-		if c := &s.Children[i]; c.started() {
+		if c := s.Children[i]; c.started() {
 			out[s.taskID(c.ID)] = s.childAgent(c)
 		}
 	}
 	return out
 }
 
-// child finds an open child by its short id.
+// child finds an open child by its short id. It is not to be changed.
 func (s *State) child(short string) *Child {
-	for i := range s.Children {
-		if s.Children[i].ID == short {
-			return &s.Children[i]
-		}
+	if i := s.place(short); i >= 0 {
+		return s.Children[i]
 	}
 	return nil
+}
+
+// place is where an open child stands in the list, less than zero if it is none.
+func (s *State) place(short string) int {
+	return slices.IndexFunc(s.Children, func(c *Child) bool { return c.ID == short })
+}
+
+// edit puts a copy in the place of a child, which the step may change.
+func (m *machine) edit(i int) *Child {
+	c := *m.s.Children[i]
+	m.s.Children[i] = &c
+	return &c
 }
 
 func (s *State) childAgent(c *Child) string {
@@ -84,17 +107,17 @@ func (s *State) childAgent(c *Child) string {
 	return s.taskID(c.ID)
 }
 
-// awaited finds the open child that an event is about.
+// awaited finds the open child that an event is about, for the step to change.
 func (m *machine) awaited(task string) (*Child, error) {
 	short, ok := strings.CutPrefix(task, m.s.Brief.Agent+"/")
 	if !ok {
 		return nil, m.refuse(Unknown, "task %s is not of this agent", task)
 	}
-	c := m.s.child(short)
-	if c == nil {
+	i := m.s.place(short)
+	if i < 0 {
 		return nil, m.notAwaited(short)
 	}
-	return c, nil
+	return m.edit(i), nil
 }
 
 // launch hands queued children to the engine, oldest first, while there are places. Children whose
@@ -106,7 +129,7 @@ func (m *machine) launch() {
 	}
 	waiting := 0
 	for i := range s.Children {
-		if m.launchable(&s.Children[i]) {
+		if m.launchable(s.Children[i]) {
 			waiting++
 		}
 	}
@@ -115,10 +138,10 @@ func (m *machine) launch() {
 	}
 	free := s.places()
 	for i := range s.Children {
-		c := &s.Children[i]
-		if free <= 0 || !m.launchable(c) {
+		if free <= 0 || !m.launchable(s.Children[i]) {
 			continue
 		}
+		c := m.edit(i)
 		c.Width = 1
 		if c.Delegates {
 			c.Width = max(1, free/waiting)
@@ -152,7 +175,7 @@ func callOf(short string) string { return short[:max(0, strings.LastIndexByte(sh
 func (s *State) places() int {
 	free := s.Brief.Limits.Width
 	for i := range s.Children {
-		if c := &s.Children[i]; c.started() && c.Waiting == "" {
+		if c := s.Children[i]; c.started() && c.Waiting == "" {
 			free -= c.Width
 		}
 	}
@@ -233,7 +256,7 @@ type settlement struct {
 // and the calls that waited for it may go on.
 func (m *machine) settleChild(c Child, end settlement) {
 	s := m.s
-	s.Children = emptyToNil(slices.DeleteFunc(s.Children, func(o Child) bool { return o.ID == c.ID }))
+	s.Children = emptyToNil(slices.DeleteFunc(s.Children, func(o *Child) bool { return o.ID == c.ID }))
 	s.Settled++
 	s.Agents.settle(1+c.Agents, end.agents)
 	s.Tokens.settle(c.Tokens, end.tokens)
@@ -279,7 +302,7 @@ func without(list []string, gone string) []string {
 	return out
 }
 
-// stopChild tells a started child to stop, as soon as it runs.
+// stopChild tells a started child, which the step may change, to stop as soon as it runs.
 func (m *machine) stopChild(c *Child, reason CancelReason, by string) {
 	if c.Stop != "" {
 		return

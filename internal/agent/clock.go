@@ -46,7 +46,7 @@ func (s *State) toolRunning() bool {
 // childAtWork looks only at children that the open round waits for.
 func (s *State) childAtWork() bool {
 	for i := range s.Children {
-		c := &s.Children[i]
+		c := s.Children[i]
 		if c.Waiters > 0 && c.started() && c.Waiting == "" {
 			return true
 		}
@@ -141,7 +141,7 @@ func (m *machine) ticked() error {
 func (m *machine) overdue() []string {
 	var out []string
 	for i := range m.s.Children {
-		if c := &m.s.Children[i]; c.Until != 0 && c.Until <= m.now {
+		if c := m.s.Children[i]; c.Until != 0 && c.Until <= m.now {
 			out = append(out, c.ID)
 		}
 	}

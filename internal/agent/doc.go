@@ -15,7 +15,7 @@
 //     delivered again, except a message refused as Gap or Full.
 //  2. Facts first. An event is delivered only after the fact it tells of is recorded: a reply, a
 //     tool result, a child's outcome, a person's message or decision. What is recorded under an id
-//     is recorded once: the first record wins, and whoever comes later is given that one. A reply
+//     is recorded once: the first record wins, and a later writer is given that one. A reply
 //     is recorded under its turn, not under its attempt.
 //  3. Effects in order. The effects of a step are carried out in the order they are returned,
 //     records before everything else, and nothing but records before all records of the step are

@@ -407,5 +407,5 @@ func (e RunTool) Local() bool  { return e.Class.Repeatable() }
 func (AbortTool) effect()      {}
 func (AbortTool) Record() bool { return false }
 
-// Local implements Effect: whoever runs the call aborts it.
+// Local implements Effect: the leg that runs the call aborts it.
 func (e AbortTool) Local() bool { return e.Class.Repeatable() }

@@ -116,7 +116,7 @@ func (m *machine) resolveNext() {
 // agent or one of its ancestors.
 func (m *machine) goesOn(agent string) bool {
 	for i := range m.s.Children {
-		if c := &m.s.Children[i]; c.Stop == "" && below(agent, m.s.childAgent(c)) {
+		if c := m.s.Children[i]; c.Stop == "" && below(agent, m.s.childAgent(c)) {
 			return true
 		}
 	}

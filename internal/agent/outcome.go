@@ -37,7 +37,7 @@ type Outcome struct {
 	Tokens int64 `json:"tokens,omitempty"`
 	Cost   int64 `json:"cost,omitempty"`
 	// Taint is what the run has read. Typed means that its result holds only data that fits its role's
-	// closed schema, no free text: such a report does not taint whoever reads it.
+	// closed schema, no free text: such a report does not taint its reader.
 	Taint Taint `json:"taint,omitempty"`
 	Typed bool  `json:"typed,omitempty"`
 }

@@ -67,7 +67,7 @@ func (m *machine) admitAll(e Replied) {
 	}
 }
 
-// admit refuses a call, hands it to whoever decides about its kind, or lets it queue.
+// admit refuses a call, hands it to the code that decides about its kind, or lets it queue.
 func (m *machine) admit(open *OpenCall, c Call, roles []RoleSpec) {
 	if open.Status.Settled() || m.s.Phase != Working {
 		return

@@ -64,8 +64,8 @@ func (m *machine) spawn(open *OpenCall, c Call, roles []RoleSpec) {
 			next++
 		}
 		open.Tasks = append(open.Tasks, task)
-		if child := m.s.child(task); child != nil && !it.Background {
-			child.Waiters++
+		if i := m.s.place(task); i >= 0 && !it.Background {
+			m.edit(i).Waiters++
 			open.Wait = append(open.Wait, task)
 		}
 	}
@@ -141,7 +141,7 @@ func (m *machine) itemProblem(it Item, spec *RoleSpec) string {
 
 func (m *machine) busyAgent(agent string) bool {
 	for i := range m.s.Children {
-		if m.s.childAgent(&m.s.Children[i]) == agent {
+		if m.s.childAgent(m.s.Children[i]) == agent {
 			return true
 		}
 	}
@@ -188,7 +188,7 @@ func (m *machine) enlist(open *OpenCall, item int, it Item, spec *RoleSpec, shar
 	s.Agents.hold(1 + child.Agents)
 	s.Tokens.hold(child.Tokens)
 	s.Cost.hold(child.Cost)
-	s.Children = append(s.Children, child)
+	s.Children = append(s.Children, &child)
 	s.Spawned++
 	if len(s.Recent) >= recentKept {
 		s.Recent = slices.Delete(s.Recent, 0, 1)

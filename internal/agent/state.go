@@ -45,7 +45,8 @@ type State struct {
 	Model  *ModelCall `json:"model,omitempty"`
 	Round  *Round     `json:"round,omitempty"`
 
-	Children []Child `json:"children,omitempty"`
+	// Children are shared between states: a step that changes one puts a copy in its place (edit).
+	Children []*Child `json:"children,omitempty"`
 	// Spawned counts the children so far and Settled those that have ended; the rest are in
 	// Children.
 	Spawned int      `json:"spawned,omitempty"`
@@ -233,7 +234,7 @@ func (s *State) waitReason() chat.WaitReason {
 		}
 	}
 	for i := range s.Children {
-		switch c := &s.Children[i]; {
+		switch c := s.Children[i]; {
 		case c.Waiters == 0:
 		case c.Waiting == chat.WaitApproval:
 			return chat.WaitApproval

@@ -182,7 +182,7 @@ const (
 	Early RefusalKind = "early"
 )
 
-// The other refusals are told to whoever sent the event.
+// The sender of the event is told of the other refusals.
 const (
 	// Conflict does not fit what the agent is doing: the sender looks again.
 	Conflict RefusalKind = "conflict"

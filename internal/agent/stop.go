@@ -139,11 +139,11 @@ func (m *machine) stopChildren(by string) {
 	s := m.s
 	var queued []Child
 	for i := range s.Children {
-		c := &s.Children[i]
+		c := s.Children[i]
 		switch {
 		case !s.inScope(c):
 		case c.started():
-			m.stopChild(c, CancelParent, by)
+			m.stopChild(m.edit(i), CancelParent, by)
 		default:
 			queued = append(queued, *c)
 		}
@@ -160,7 +160,7 @@ func (m *machine) quiet() bool {
 		return false
 	}
 	for i := range s.Children {
-		if s.inScope(&s.Children[i]) {
+		if s.inScope(s.Children[i]) {
 			return false
 		}
 	}
@@ -184,7 +184,7 @@ func (m *machine) force() {
 	}
 	var lost []string
 	for i := range s.Children {
-		if s.inScope(&s.Children[i]) {
+		if s.inScope(s.Children[i]) {
 			lost = append(lost, s.Children[i].ID)
 		}
 	}
@@ -214,8 +214,8 @@ func (m *machine) conclude() {
 // unwait settles a spawn call that waits only for background children, which go on without it.
 func (m *machine) unwait(call *OpenCall) {
 	for _, short := range call.Wait {
-		if c := m.s.child(short); c != nil {
-			c.Waiters--
+		if i := m.s.place(short); i >= 0 {
+			m.edit(i).Waiters--
 		}
 	}
 	call.Wait = nil

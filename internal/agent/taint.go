@@ -8,7 +8,7 @@ import (
 
 // Taint is where an agent has read something that a stranger may have written: sorted, each source once,
 // and SourceMore last. It only grows. Compaction, a new message and a new task on the same agent leave it as it is; a child
-// begins with its parent's, and what a tainted agent says in its own words taints whoever reads it.
+// begins with its parent's, and what a tainted agent says in its own words taints its reader.
 //
 // A tainted agent's calls that write or reach the network are decided by a person each time: no rule, no
 // earlier approval and no permission of its role allows them. What a rule denies stays denied.

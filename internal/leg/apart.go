@@ -37,7 +37,7 @@ func (l *leg) startApart(ctx context.Context) error {
 func (l *leg) ensureApart(ctx context.Context) {
 	s := &l.position.State
 	for i := range s.Children {
-		if c := &s.Children[i]; c.State == agent.ChildRunning && c.Apart {
+		if c := s.Children[i]; c.State == agent.ChildRunning && c.Apart {
 			l.orderRun(ctx, l.startOf(c))
 		}
 	}

@@ -23,7 +23,7 @@ type family struct {
 	began time.Time
 
 	mu sync.Mutex
-	// working counts those that have something under way. When nobody has, quiet is closed, and all leave: whoever they wait for may
+	// working counts those that have something under way. When nobody has, quiet is closed, and all leave: the people that they wait for may
 	// take long.
 	working int
 	still   bool
@@ -139,7 +139,7 @@ func (l *leg) mayCarry(e agent.StartChild) bool {
 func (l *leg) carried() (out []agent.StartChild) {
 	s := &l.position.State
 	for i := range s.Children {
-		if c := &s.Children[i]; c.State == agent.ChildRunning && !c.Apart {
+		if c := s.Children[i]; c.State == agent.ChildRunning && !c.Apart {
 			out = append(out, l.startOf(c))
 		}
 	}

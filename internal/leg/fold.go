@@ -69,9 +69,10 @@ func (l *leg) outstanding() []agent.Effect {
 	for _, e := range l.apart {
 		out = append(out, e)
 	}
+	runs := l.position.State.Running()
 	for _, f := range l.running {
 		child, ok := f.effect.(agent.StartChild)
-		if f.effect != nil && (!ok || !l.position.State.Runs(child.Task)) {
+		if f.effect != nil && (!ok || !runs[child.Task]) {
 			out = append(out, f.effect)
 		}
 	}

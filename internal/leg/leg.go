@@ -156,7 +156,7 @@ func (l *leg) carry(ctx context.Context) error {
 			return err
 		}
 	}
-	// Whoever has gone further than this one knew of may have begun what comes next.
+	// A leg that has gone further than this one knew of may have begun what comes next.
 	doubt := l.family.again || l.position.N > known
 	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // what is ordered from here on, nobody has begun
 	for _, e := range l.todo {
@@ -540,11 +540,11 @@ func (l *leg) result() Result {
 		out.Next = NextIdle
 	}
 	for i := range s.Children {
-		if c := &s.Children[i]; c.Apart && !c.Background && c.Waiting == "" {
+		if c := s.Children[i]; c.Apart && !c.Background && c.Waiting == "" {
 			out.Await++
 		}
 	}
-	if slices.ContainsFunc(s.Children, func(c agent.Child) bool { return c.State == agent.ChildQueued }) {
+	if slices.ContainsFunc(s.Children, func(c *agent.Child) bool { return c.State == agent.ChildQueued }) {
 		out.Await = min(out.Await, 1) // each that ends makes room for another
 	}
 	l.merge(&out)

@@ -12,7 +12,7 @@ type Mutant struct {
 var List = []Mutant{
 	{
 		Name: "duplicate result of a child counts twice", File: "child.go",
-		Old: "s.Children = emptyToNil(slices.DeleteFunc(s.Children, func(o Child) bool { return o.ID == c.ID }))",
+		Old: "s.Children = emptyToNil(slices.DeleteFunc(s.Children, func(o *Child) bool { return o.ID == c.ID }))",
 		New: "_ = c.ID",
 	},
 	{

@@ -245,7 +245,7 @@ func boundedByChild(s agent.State) bool {
 func stranded(s agent.State) bool {
 	free, ready := s.Brief.Limits.Width, false
 	for i := range s.Children {
-		c := &s.Children[i]
+		c := s.Children[i]
 		if c.State == agent.ChildQueued {
 			ready = ready || reached(s, c)
 		} else if c.Waiting == "" {
@@ -288,7 +288,7 @@ func leases(_, after agent.State, _ []agent.Effect) error {
 		cost += d.HoldCost
 	}
 	for i := range after.Children {
-		c := &after.Children[i]
+		c := after.Children[i]
 		tokens += c.Tokens
 		cost += c.Cost
 		agents += 1 + c.Agents

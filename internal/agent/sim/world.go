@@ -27,7 +27,7 @@ type world struct {
 	ran       map[string]int
 	approvals []approval
 	relayed   []string
-	// inherited is what tasks begin with, and told what was read by whoever answered a question.
+	// inherited is what tasks begin with, and told what was read by the agent that answered a question.
 	inherited, told map[string]reading
 	said            int64
 	requests        int
