@@ -32,7 +32,7 @@ type Client struct {
 	Now       func() time.Time
 	// LegEffects is how many local effects a leg of new runs may carry out; zero means any number.
 	LegEffects int
-	// Local means that whoever serves a workspace runs its agents' workflows too, as on one machine.
+	// Local means that the worker of a workspace runs its agents' workflows too, as on one machine.
 	Local bool
 	// Fault is told of the points at which tests let a client die; nil outside tests.
 	Fault host.Fault
@@ -276,6 +276,9 @@ func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
 	if task, err := leg.TaskOf(ctx, c.Log, p.Ref, p.To); err != nil || task != "" {
 		return err
 	}
+	if taken, err := c.taken(ctx, p); taken || err != nil {
+		return err
+	}
 	posted, err := c.posted(ctx, p.Ref, p.ID)
 	if err != nil {
 		return err
@@ -288,6 +291,16 @@ func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
 		err = c.tell(ctx, p.Ref, host.Root)
 	}
 	return errors.Join(leg.ErrGone, err)
+}
+
+// taken reports whether the agent took the mail in before it finished.
+func (c *Client) taken(ctx context.Context, p journal.Post) (bool, error) {
+	entries, err := c.Log.Find(ctx, p.Ref, journal.MailDelivered{ID: p.ID}.Key())
+	if err != nil || len(entries) == 0 {
+		return false, err
+	}
+	delivered, _ := entries[0].Row.(journal.MailDelivered) // nothing else has this key
+	return !delivered.Back, nil
 }
 
 // posted reads a post.

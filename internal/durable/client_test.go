@@ -77,7 +77,7 @@ func TestDeletion(t *testing.T) {
 }
 
 // TestMailForNobody has a person's correction reach a helper that has finished. It goes back to the lead, who reads it. A decision for
-// a helper that has finished is refused.
+// a helper that has finished is refused, unless the helper took it in before.
 func TestMailForNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, `
@@ -100,6 +100,14 @@ rules:
 		if chat.CodeOf(err) != chat.CodeConflict {
 			t.Errorf("a decision for nobody: %v, want a conflict", err)
 		}
+		// A leg reads this one before the engine is told of it, and the helper finishes.
+		s.client.Fault = func(p host.Point, ref journal.Ref, _ string) {
+			if p == host.PointPosted {
+				_, err := s.log.Append(t.Context(), ref, s.env.Now(), journal.MailDelivered{ID: leg.TopicDecided + ":main/1.0.0#8.8"})
+				s.must(err)
+			}
+		}
+		s.must(s.client.Decide(t.Context(), s.ref, journal.ApprovalDecided{In: journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}, Call: "8.8", By: "ann"}))
 	}})
 	var back []string
 	for _, p := range rowsOf[journal.MailPosted](s) {

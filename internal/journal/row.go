@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Row is a fact. Its key is deterministic: whoever writes the same fact again gives it the same
+// Row is a fact. Its key is deterministic: a writer that writes the same fact again gives it the same
 // key. The interface is sealed.
 //
 //sumtype:decl
@@ -102,6 +102,8 @@ type (
 	MailDelivered struct {
 		nowhere
 		ID string `json:"id"`
+		// Back means that nobody was there to take it in.
+		Back bool `json:"back,omitempty"`
 	}
 )
 
@@ -317,7 +319,7 @@ type (
 
 	// Tainted says that an agent has read something that a stranger may have written. The first one of an agent
 	// stands, and nothing takes it back: from then on a person decides about what the agent writes and sends.
-	// Whoever writes such a text into the agent's transcript writes this beside it.
+	// The worker that writes such a text into the agent's transcript writes this beside it.
 	Tainted struct {
 		In
 		// Call is the call whose result it was, if it was one.
@@ -412,7 +414,7 @@ type (
 		// the core is told of the call with them.
 		Args   string          `json:"args,omitempty"`
 		Edited json.RawMessage `json:"edited,omitempty"`
-		// Audit is the key of the entry on the audit trail that says so. Whoever audits the journal sets it.
+		// Audit is the key of the entry on the audit trail that says so. The audited journal sets it.
 		Audit string `json:"audit,omitempty"`
 	}
 

@@ -47,7 +47,7 @@ func (l *leg) post(by agent.Effect, to string, e agent.Event, number int64) ([]j
 	}}, err
 }
 
-// finishing is the end of the task, and tells whoever must know of it.
+// finishing is the end of the task, and tells the agents that must know of it.
 func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, error) {
 	rows, tokens, err := l.finished(ctx, e)
 	if err != nil {
@@ -74,7 +74,7 @@ func undelivered(from string, number int64, at agent.At) journal.Row {
 
 // TakenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back to the orchestrator.
 func TakenBack(p journal.MailPosted, at agent.At) []journal.Row {
-	rows := []journal.Row{journal.MailDelivered{ID: p.ID}}
+	rows := []journal.Row{journal.MailDelivered{ID: p.ID, Back: true}}
 	if p.Number != 0 && p.To != host.Root {
 		rows = append(rows, undelivered(p.To, p.Number, at))
 	}

@@ -87,7 +87,7 @@ func (s *story) conversation() journal.Row {
 		return journal.MailPosted{ID: id, Topic: "said", To: rapid.SampledFrom([]string{"", "root", "root/1.0.0"}).Draw(s.t, "to")}
 	case 2:
 		if len(s.posts) > 0 {
-			return journal.MailDelivered{ID: rapid.SampledFrom(s.posts).Draw(s.t, "post")}
+			return journal.MailDelivered{ID: rapid.SampledFrom(s.posts).Draw(s.t, "post"), Back: rapid.Bool().Draw(s.t, "back")}
 		}
 	case 3:
 		return journal.Shared{By: "ann"}
