@@ -20,7 +20,7 @@ const (
 	// silence is how long a worker may be silent, and grace how long it then has to say that it is there after all: an engine that was
 	// away, or slow, takes a worker for lost that is not.
 	silence = 1250 * time.Millisecond
-	grace   = 2 * time.Second
+	grace   = 1500 * time.Millisecond
 	// presentBeat is the time between two heartbeats of a worker, and presentMost how many of them may wait for an answer: an engine
 	// that is slow to answer has heard all the same.
 	presentBeat, presentMost = 300 * time.Millisecond, 8
@@ -109,6 +109,7 @@ type presence struct {
 func (p *presence) show(ctx context.Context) error {
 	for {
 		p.mu.Lock()
+		p.idle = time.Time{} // a leg is about to begin: its worker must not end its presence now
 		on, showing := p.on, p.showing
 		if !on && showing == nil {
 			p.showing = make(chan struct{})

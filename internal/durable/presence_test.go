@@ -158,6 +158,10 @@ func TestAnIdleWorkerIsNotPresent(t *testing.T) {
 			t.Errorf("after %v without legs it is present: %t", after, over)
 		}
 	}
+	show(1)
+	if p.over(now.Add(2 * presenceIdle)) {
+		t.Error("it is not present when a leg is about to begin")
+	}
 	p.beats.running.Store(1)
 	if p.over(now.Add(2*presenceIdle)) || p.over(now.Add(3*presenceIdle)) {
 		t.Error("it is not present while a leg runs")
