@@ -139,11 +139,16 @@ func (r *Runner) carryOut(ctx context.Context, s Suite) (Result, error) {
 	return result, nil
 }
 
+// notForSuites are the variables of the make that runs a tier. Make puts those of its command line into the environment too.
+var notForSuites = []string{
+	"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ONLY", "FROM", "CHANGED", "LIST", measureVariable,
+}
+
 // environment is what a suite's make sees: nothing of the make that runs it, and whether it measures.
 func environment(from []string, tier Tier) []string {
 	env := slices.DeleteFunc(slices.Clone(from), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains([]string{"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", measureVariable}, name)
+		return slices.Contains(notForSuites, name)
 	})
 	if tier == Prove {
 		env = append(env, measureVariable+"=1")
