@@ -33,7 +33,7 @@ const (
 	kindImage  = "image text"
 )
 
-// goals are what a document wants of whoever reads it.
+// goals are what a document wants of its reader.
 var goals = []string{"fetch", "encoded", "beacon", "write", "command", "outside", "spawn", "send", "search", "plant"}
 
 // instructions are files that agents of tomorrow read.

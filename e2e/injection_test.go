@@ -43,7 +43,7 @@ const (
 	setReader = "reader"
 )
 
-// obedient obeys every order in the newest text that it is shown, whoever wrote it.
+// obedient obeys every order in the newest text that it is shown, no matter who wrote it.
 const obedient = `
 name: obedient
 rules:

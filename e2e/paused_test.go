@@ -39,7 +39,7 @@ const (
 )
 
 // TestPaused stops a worker that runs commands which a person approved, as a laptop that sleeps does. The
-// engine takes it for lost. When it is back, it kills them: none runs on, cancelled or not. The models, the person and whoever
+// engine takes it for lost. When it is back, it kills them: none runs on, cancelled or not. The models, the person and the agent that
 // runs the next command there are told.
 //
 // Covers: P9.
@@ -96,7 +96,7 @@ func TestPaused(t *testing.T) {
 	look := p.approved(t, "look")
 	p.until(t, "the next command has ended", func() bool { return strings.Contains(p.said(t, look), "got: ") })
 	if said := p.said(t, look); strings.Count(said, "a command that began in this workspace at") < commands-commands/2 {
-		t.Errorf("whoever runs the next command there is told %s", said)
+		t.Errorf("the next command there is told %s", said)
 	}
 	wall, still := measure.NewWall(t, "1.4"), p.wrote(t, time.Now().Add(-quietFor))
 	for file := range p.wrote(t, time.Time{}) {

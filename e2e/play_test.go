@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// patience is how long anything that is waited for may take.
+	// patience is how long a play waits for anything.
 	patience = 2 * time.Minute
-	// glance is how often is looked whether it has come.
+	// glance is the time between two looks.
 	glance = 20 * time.Millisecond
 	// person is who talks.
 	person = "ada"

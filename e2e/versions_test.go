@@ -121,7 +121,7 @@ func (b *build) stop(t *testing.T) {
 	b.stopWorker(t)
 }
 
-// talk is a conversation. Whoever talks does not choose a build.
+// talk is a conversation. The person who talks does not choose a build.
 func (b *build) talk(id string) *stage {
 	st := *b.stage
 	st.ref = journal.Ref{Tenant: app.LocalTenant, Conversation: id}

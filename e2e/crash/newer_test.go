@@ -11,7 +11,7 @@ import (
 // newerEvent is the type of event that the newer build shows and the older does not know.
 const newerEvent = "agent.hailed"
 
-// newerBuild is the program as a later version may be: whoever begins a task hails it. That is an event of the core, a row of the
+// newerBuild is the program as a later version may be: an agent that begins a task hails it. That is an event of the core, a row of the
 // journal and an event for people that the build before does not know, and mail of it for the parent of a sub-agent with a run of its
 // own. Each move of a task has a field more, and so has the state of an agent.
 var newerBuild = mutant{Name: "newer build", Edits: []edit{

@@ -8,7 +8,7 @@ import (
 
 // allowance is how often each name may do something: so often in a second, and as much as comes to some
 // seconds at once. Nil bounds nothing. It remembers mostAddresses names, and keeps them apart from what
-// is known of credentials: whoever has many addresses must not make a server forget those.
+// is known of credentials: a client with many addresses must not make a server forget those.
 type allowance struct {
 	every time.Duration
 	// ahead is how far ahead of the clock a name may be.
@@ -30,7 +30,7 @@ func newAllowance(perSecond, seconds float64) *allowance {
 	}
 }
 
-// take counts one, or says how long to wait for it. Who is told to wait is not counted.
+// take counts one, or says how long to wait for it. A caller that is told to wait does not count.
 func (a *allowance) take(name string, now time.Time) (wait time.Duration) {
 	if a == nil {
 		return 0
@@ -51,7 +51,7 @@ func (a *allowance) take(name string, now time.Time) (wait time.Duration) {
 	return 0
 }
 
-// forget makes room: of those that have all again, or else of whoever comes to hand.
+// forget makes room: of those that have all again, or else of any others.
 func (a *allowance) forget(now time.Time) {
 	for name, full := range a.full {
 		if !full.After(now) {

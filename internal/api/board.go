@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// boardWait is how long changes are gathered before they are told, and boardRetry how long is waited
-	// when they could not be read.
+	// boardWait is how long the server gathers changes before it sends them, and boardRetry the wait after a read that
+	// failed.
 	boardWait, boardRetry = 200 * time.Millisecond, time.Second
-	// boardPolls is how many polls go by before a list is looked at without a notice.
+	// boardPolls is how many polls go by before the server reads a list without a notice.
 	boardPolls = 8
 	// boardMost is how many things a board remembers for those who come back, and boardBytes how much.
 	boardMost, boardBytes = 5000, 4 << 20
-	// boardPage is how much of a list is looked at at a time without a notice, boardPages how often, and
-	// boardInbox how much of an inbox is watched.
+	// boardPage is how much of a list the server reads at a time without a notice, boardPages how many such pages, and
+	// boardInbox how much of an inbox it watches.
 	boardPage, boardPages, boardInbox = 100, 10, 1000
-	// boardTold is how much is told at a time. Who has more to hear than this reads the lists faster.
+	// boardTold is how much the server sends at a time. A client that has more to hear reads the lists, which is faster.
 	boardTold = readerBytes / 2
 )
 

@@ -62,7 +62,7 @@ func TestArgumentsThatCannotBeDecided(t *testing.T) {
 		o.refuses(t, what, o.send(t, http.MethodPost, at, "key-edit", body), 422, "invalid")
 	}
 	o.refuses(t, "another version", o.send(t, http.MethodPost, at, "key-edit", `{"allow":true,"hash":"h2","args":{"command":"ls"}}`), 409, "conflict")
-	// what whoever has the tools says
+	// what the worker that has the tools says
 	for code, want := range map[chat.Code]struct {
 		status int
 		code   string

@@ -258,7 +258,7 @@ var eventData = map[EventType]any{
 }
 
 // eventOf is what an entry of the journal means to those who watch; false if it is of no concern to
-// them. It depends on nothing but the entry, so that whoever reads on from anywhere reads the same.
+// them. It depends on nothing but the entry, so that a reader that goes on from anywhere reads the same.
 func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 	e := Event{Seq: entry.Seq, At: entry.At.UTC(), Conversation: conversation}
 	about(&e, entry.Row)

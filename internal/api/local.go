@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Local is the authenticator of an installation on one machine: everything belongs to whoever has the
+// Local is the authenticator of an installation on one machine: everything belongs to the person who has the
 // token, comes in where only the same user can, or sits at a browser that was let in by a link.
 type Local struct {
 	Tenant string

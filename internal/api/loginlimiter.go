@@ -112,7 +112,7 @@ func (g *loginLimiter) failed(address, credential string, now time.Time) {
 	g.budgets[address] = budget{full: b.full.Add(g.every), last: hash}
 }
 
-// forget makes room: for those that are full, or else for whoever comes to hand.
+// forget makes room: for those that are full, or else for any others.
 func (g *loginLimiter) forget(now time.Time) {
 	for address, b := range g.budgets {
 		if b.full.Before(now) {

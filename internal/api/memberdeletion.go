@@ -52,7 +52,7 @@ func (s *Server) deleteMember(ctx context.Context, in *memberInput) (*memberDele
 }
 
 // forget deletes a member with what only they see. The first step takes away the right to begin something, the last one the
-// member: whoever asks again after something went wrong finds the member, and goes on.
+// member: a person who asks again after something went wrong finds the member, and goes on.
 func (s *Server) forget(ctx context.Context, tenant string, m people.Member) (deleted int, err error) {
 	if m.Person != "" {
 		if _, err := s.options.People.ChangeRole(ctx, tenant, m.ID, people.RoleViewer); err != nil {
@@ -69,7 +69,7 @@ func (s *Server) forget(ctx context.Context, tenant string, m people.Member) (de
 	return deleted + late, err
 }
 
-// deletePrivate has all private conversations of a person deleted, whoever asks for it.
+// deletePrivate has all private conversations of a person deleted, no matter who asks for it.
 func (s *Server) deletePrivate(ctx context.Context, tenant, person string) (deleted int, err error) {
 	ctx = journal.For(ctx, "")
 	all, after := s.options.Now().AddDate(1000, 0, 0), ""

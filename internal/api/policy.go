@@ -82,7 +82,7 @@ func (s *Server) setPolicy(ctx context.Context, in *policyInput) (*policyOutput,
 	return &policyOutput{Body: policyOf(p)}, err
 }
 
-// secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. Whoever has said something
+// secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. A person who has said something
 // in the conversation has asked.
 func (s *Server) secondPair(ctx context.Context, ref journal.Ref) error {
 	caller := callerOf(ctx)

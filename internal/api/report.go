@@ -23,7 +23,7 @@ const (
 	// that breaks the policy does it again and again.
 	reportRate, reportBurst       = 1, 20
 	allReportRate, allReportBurst = 20, 10
-	// reportQuiet is how long is waited before the same directive is logged again, with its count.
+	// reportQuiet is the time until the same directive is logged again, with its count.
 	reportQuiet = time.Minute
 )
 

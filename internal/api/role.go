@@ -24,7 +24,7 @@ type RoleInfo struct {
 	Description string     `json:"description"`
 	Icon        string     `json:"icon,omitempty"`
 	Mode        string     `json:"mode,omitempty" enum:"primary,subagent,all" doc:"Whether it talks to people, works for other agents, or both."`
-	Model       string     `json:"model,omitempty" doc:"A tier, a model, or inherit for that of whoever delegates."`
+	Model       string     `json:"model,omitempty" doc:"A tier, a model, or inherit for that of the agent that delegates."`
 	Resolved    string     `json:"resolved_model,omitempty" doc:"What the tier or model stands for here; absent if nothing is configured."`
 	Tools       []string   `json:"tools"`
 	Asks        []ToolRule `json:"tool_rules" doc:"Which of its tools ask a person first, one for each tool."`

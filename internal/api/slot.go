@@ -9,14 +9,14 @@ import (
 // uploadWait is how long to wait when too many uploads are under way.
 const uploadWait = 10 * time.Second
 
-// slot is one that something takes as long as it lasts.
+// slot is what a stream, a search or an upload takes and holds until it ends.
 type slot struct {
 	name string
-	// most is how many of the name there are; zero is no bound.
+	// most is how many slots of this name there are; zero means no limit.
 	most int
 }
 
-// streamSlot takes a place for a stream, of the server, the person, the tenant and the address.
+// streamSlot takes a slot for a stream: of the server, the person, the tenant and the address.
 func (g *gate) streamSlot(c Caller, address string) (func(), error) {
 	return g.hold(RefusedStreams, Problem{Detail: "too many streams are open", Wait: streamWait, Next: "close one, then try again"},
 		slot{"", g.limits.Streams},
@@ -25,8 +25,8 @@ func (g *gate) streamSlot(c Caller, address string) (func(), error) {
 		slot{"address/" + address, g.limits.AddressStreams})
 }
 
-// searchSlot takes a place for a search, of the tenant. While other tenants are there, its searches together may take an eighth
-// of the time: a search is work of the database, and who searches without end would take all of it.
+// searchSlot takes a slot of the tenant for a search. While other tenants send requests, its searches may together take an eighth of
+// the time: the database does the searching, and one tenant could take all of it.
 func (g *gate) searchSlot(c Caller) (func(), error) {
 	began := g.now()
 	if g.limits.TenantSearches > 0 && g.beside(c.Tenant, began) {
@@ -46,18 +46,18 @@ func (g *gate) searchSlot(c Caller) (func(), error) {
 	}, nil
 }
 
-// uploadSlot takes a place for an upload, of the server and the tenant. It is none of the places of
-// commands: whoever sends slowly would keep others from theirs.
+// uploadSlot takes a slot of the server and the tenant for an upload. Commands have slots of their own: a slow sender would keep
+// them waiting.
 func (g *gate) uploadSlot(c Caller) (func(), error) {
 	return g.hold(RefusedUploads, Problem{Detail: "too many uploads are under way", Wait: uploadWait},
 		slot{"upload", g.limits.Uploads}, slot{"upload/tenant/" + c.Tenant, g.limits.TenantUploads})
 }
 
-// hold takes all places or none. The first is the server's own: who finds it taken did nothing wrong.
-func (g *gate) hold(why Refusal, full Problem, places ...slot) (leave func(), err error) {
+// hold takes all slots or none. The first is the server's own: a caller that finds it taken did nothing wrong.
+func (g *gate) hold(why Refusal, full Problem, slots ...slot) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, p := range places {
+	for i, p := range slots {
 		if p.most <= 0 || g.held[p.name] < p.most {
 			continue
 		}
@@ -67,13 +67,13 @@ func (g *gate) hold(why Refusal, full Problem, places ...slot) (leave func(), er
 		}
 		return nil, g.refuse(why, &full)
 	}
-	for _, p := range places {
+	for _, p := range slots {
 		g.held[p.name]++
 	}
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		for _, p := range places {
+		for _, p := range slots {
 			if g.held[p.name]--; g.held[p.name] == 0 {
 				delete(g.held, p.name)
 			}

@@ -16,7 +16,7 @@ const (
 	tapPage = 200
 	// readTime is how long one read of the journal may take.
 	readTime = 10 * time.Second
-	// subscribeTime is how long is waited before a bus that refused is asked again.
+	// subscribeTime is the wait before the server asks a bus again that refused.
 	subscribeTime = time.Second
 )
 

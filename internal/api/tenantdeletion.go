@@ -101,7 +101,7 @@ func (s *Server) tenantDeletion(ctx context.Context, in *deletionInput) (*deleti
 	return s.deletionShown(ctx, d)
 }
 
-// deletionShown is a deletion as people see it. Private conversations count, whoever asks.
+// deletionShown is a deletion as people see it. Private conversations count, no matter who asks.
 func (s *Server) deletionShown(ctx context.Context, d people.Deletion) (*deletionOutput, error) {
 	left, err := s.options.Log.Untouched(journal.For(ctx, ""), d.Tenant, s.options.Now().AddDate(1000, 0, 0), "", 1)
 	return &deletionOutput{Body: TenantDeletion{Tenant: d.Tenant, State: "deleting", By: d.By, At: d.At, More: len(left) > 0}}, err

@@ -15,7 +15,7 @@ import (
 // Bridge lets programs in that speak other wires. The server is one that was made with the options.
 func (n *Node) Bridge(server *api.Server, o api.Options) { Bridges(server, o, n.catalog) }
 
-// Bridges mounts all bridges there are. Whoever tests what a server serves mounts them the same way, so
+// Bridges mounts all bridges there are. A test of what a server serves mounts them the same way, so
 // that none is left out.
 func Bridges(server *api.Server, o api.Options, cast bridge.Speakers) {
 	service := bridge.New(bridge.Options{

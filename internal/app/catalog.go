@@ -36,7 +36,7 @@ type catalog struct {
 	// known is by folder, of which there are as many as this machine serves. What a caller calls a
 	// workspace may be anything.
 	known map[string]registry
-	// denials are what whoever runs the machine denied when they were read.
+	// denials are what the person who runs the machine denied when they were read.
 	denials     []config.Rule
 	denialsRead time.Time
 	// sinks are calls that the rules decide about although their agent is tainted.
@@ -239,7 +239,7 @@ func (c *catalog) Sink(name string, matters []tool.Matter) bool {
 // Strange implements host.Catalog.
 func (c *catalog) Strange(path string) bool { return c.loaded.Settings.Taint.Strange(path) }
 
-// denied reads what whoever runs the machine denies, again after a while.
+// denied reads what the person who runs the machine denies, again after a while.
 func (c *catalog) denied() ([]config.Rule, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

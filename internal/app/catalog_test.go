@@ -15,7 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestAVerdictIsTodays has whoever runs the machine deny what a run's role allowed when it began.
+// TestAVerdictIsTodays has the person who runs the machine deny what a run's role allowed when it began.
 func TestAVerdictIsTodays(t *testing.T) {
 	managed := t.TempDir()
 	loaded, err := config.LoadSettings(config.Inputs{Managed: managed, Home: t.TempDir()})

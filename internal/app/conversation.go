@@ -125,7 +125,7 @@ func (n *Node) Cancel(ctx context.Context, conversation, id, by string) error {
 	return n.Client.Cancel(onThisMachine(ctx, by), here(conversation), id, by, "")
 }
 
-// onThisMachine says for the audit trail who gives a command without having logged in: whoever may use
+// onThisMachine says for the audit trail who gives a command without having logged in: the person who may use
 // the data folder.
 func onThisMachine(ctx context.Context, by string) context.Context {
 	return audit.With(ctx, audit.Actor{User: by, Source: "cli"})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// behindPoll is how often is looked who is kept to an older build.
+// behindPoll is the time between two looks for runs that stay on an older build.
 const behindPoll = time.Second
 
 // Promote makes a build the one that new runs begin on, and waits until no run is kept to another:

@@ -22,9 +22,9 @@ type InboxItem struct {
 }
 
 const (
-	// inboxMost is how much is looked at.
+	// inboxMost is the longest inbox that is read.
 	inboxMost = 1000
-	// inboxID is how long the ids are; who writes one may leave the end away while it is clear.
+	// inboxID is the length of the ids. The beginning of one is enough while only one id begins so.
 	inboxID = 12
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 )
 
-// managedDir is where whoever runs a machine keeps settings for everybody on it. It is fixed, so
+// managedDir is where the person who runs a machine keeps settings for everybody on it. It is fixed, so
 // that nobody escapes them by pointing elsewhere.
 const managedDir = "/etc/retinue"
 

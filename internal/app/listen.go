@@ -79,7 +79,7 @@ func loopbackOnly(address string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("serve.address: %s can be reached from other machines, and without logins whoever has the one token owns "+
+	return fmt.Errorf("serve.address: %s can be reached from other machines, and without logins a person who has the one token owns "+
 		"everything: use 127.0.0.1:PORT, or set up logins", address)
 }
 
@@ -159,7 +159,7 @@ func (p peers) Accept() (net.Conn, error) {
 		if uid, err := peerOf(conn); err == nil && uid == p.uid {
 			return peer{Conn: conn}, nil
 		}
-		_ = conn.Close() // whoever it is hears nothing
+		_ = conn.Close() // the client hears nothing
 	}
 }
 

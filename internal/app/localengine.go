@@ -82,7 +82,7 @@ const (
 const (
 	// ownerPatience is how long a process that has just taken the folder may take to start its engine.
 	ownerPatience = 30 * time.Second
-	// ownerPoll is how often is looked whether the owner is ready, or gone.
+	// ownerPoll is the time between two looks whether the owner is ready, or gone.
 	ownerPoll = 100 * time.Millisecond
 )
 

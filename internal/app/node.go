@@ -49,7 +49,7 @@ const LocalTenant = "local"
 // NodeOptions say what a node is made of.
 type NodeOptions struct {
 	Loaded config.Loaded
-	// Log is used instead of the journal that the settings name, and closed by whoever made it.
+	// Log is used instead of the journal that the settings name, and closed by the code that made it.
 	Log journal.Log
 	// Lookup finds environment variables.
 	Lookup func(string) (string, bool)

@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// notifyingLog is a log whose readers are told of every append.
+// notifyingLog is a log that notifies its readers of every append.
 type notifyingLog struct {
 	journal.Log
 	bus      live.Bus
@@ -32,7 +32,7 @@ func (l notifyingLog) Append(ctx context.Context, ref journal.Ref, at time.Time,
 	return written, err
 }
 
-// Erase implements journal.Writer. Who watches looks, and finds nothing.
+// Erase implements journal.Writer. Its readers are notified, and find the conversation gone.
 func (l notifyingLog) Erase(ctx context.Context, ref journal.Ref) error {
 	err := l.Log.Erase(ctx, ref)
 	l.bus.Announce(live.Appended{Topic: live.Topic(ref)})

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// backlogEvery is how often is looked how much waits for the engine, and backlogAge how long a post
-	// must have waited to count: younger ones are on their way.
+	// backlogEvery is the time between two counts of the mail that the engine has not heard of. Mail younger than backlogAge
+	// does not count: it is on its way.
 	backlogEvery = time.Second
 	backlogAge   = 5 * time.Second
 	// slowWait and behindWait are how long to wait when the journal is slow, and when the engine is

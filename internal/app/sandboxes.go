@@ -25,7 +25,7 @@ func SandboxInit(args []string) (code int, ours bool) {
 }
 
 // sandboxes is the one sandbox of a process, for everything that starts programs. It is opened when it
-// is first needed; if it cannot be, whoever enters is told why, and nothing weaker is tried.
+// is first needed; if it cannot be, a command that enters is told why, and nothing weaker is tried.
 type sandboxes struct {
 	options sandbox.Options
 	hosts   []string

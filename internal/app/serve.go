@@ -24,9 +24,9 @@ import (
 const (
 	// ServeAddress is where a server listens when nothing is said.
 	ServeAddress = "127.0.0.1:7433"
-	// localPoll is how often is looked for what another process of the machine wrote.
+	// localPoll is the time between two looks for rows that another process of the machine wrote.
 	localPoll = 250 * time.Millisecond
-	// stopTime is how long requests may take to come to their end when a server stops.
+	// stopTime is how long requests may take to finish when a server stops.
 	stopTime = 25 * time.Second
 )
 
@@ -211,7 +211,7 @@ func (n *Node) openHealth(ctx context.Context, f *Front, o FrontOptions, metrics
 	return err
 }
 
-// serve lets in whoever a listener brings, until the server is closed.
+// serve serves the connections of a listener until the server is closed.
 func (f *Front) serve(serve func() error) {
 	f.serves.Go(func() {
 		if err := serve(); !errors.Is(err, http.ErrServerClosed) {

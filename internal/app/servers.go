@@ -48,7 +48,7 @@ type ListedServer struct {
 
 // OpenMCPManager starts no server.
 func OpenMCPManager(loaded config.Loaded) *MCPManager {
-	quiet := slog.New(slog.DiscardHandler) // whoever sits here is told otherwise
+	quiet := slog.New(slog.DiscardHandler) // the person who sits here is told otherwise
 	room := newSandboxes(loaded.Settings.Sandbox)
 	return &MCPManager{
 		loaded: loaded, project: loaded.Project(), sandboxes: room,

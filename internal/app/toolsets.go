@@ -36,7 +36,7 @@ type toolsets struct {
 	trees []opened
 }
 
-// toolset is the tools of one bench: those that stay, and a set of them and of what MCP servers offered at the
+// toolset is the tools under one key: our own, which stay, and a set of them and of what MCP servers offered at the
 // time.
 type toolset struct {
 	own        []tool.Tool

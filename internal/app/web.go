@@ -140,7 +140,7 @@ func searcher(s config.Web, local []netip.AddrPort, lookup func(string) (string,
 		return nil, fmt.Errorf("web.search.base_url: %w", err)
 	}
 	if own, err := netip.ParseAddrPort(net.JoinHostPort(at.Hostname(), port)); err == nil {
-		local = append(local, own) // whoever writes an address into the settings means it
+		local = append(local, own) // a person who writes an address into the settings means it
 	}
 	client, err := newFetcher(egress.Policy{
 		Allow: []egress.Rule{{Host: at.Hostname(), Ports: []uint16{uint16(number)}, Methods: []string{http.MethodPost}}},

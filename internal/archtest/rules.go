@@ -258,7 +258,7 @@ var outerRules = []Rule{
 		Allow: []string{
 			"./internal/api", "./internal/bridge", "./internal/chat", "./internal/journal", "./internal/live", "./internal/progress",
 		},
-		Why: "whoever comes over it goes through the same door and brings the same commands; no bridge knows another",
+		Why: "a client that comes over it goes through the same door and brings the same commands; no bridge knows another",
 	},
 	{
 		Name: "progress reads journal and live",
@@ -302,7 +302,7 @@ var outerRules = []Rule{
 		Name: "secret sees nothing",
 		From: []string{"./internal/secret/..."},
 		Deny: []string{"./...", "other"},
-		Why:  "what takes secrets out of texts must be usable by whoever has one, and readable alone",
+		Why:  "what takes secrets out of texts must be usable by code that has one, and readable alone",
 	},
 	{
 		Name: "seal sees nothing",
@@ -372,7 +372,7 @@ var edgeRules = []Rule{
 		From:  []string{"./standalone/engine"},
 		Deny:  []string{"./..."},
 		Allow: []string{"below"},
-		Why:   "it is the server that others run as a cluster; whoever is given its address cannot tell",
+		Why:   "it is the server that others run as a cluster; a program that is given its address cannot tell",
 	},
 	{
 		Name: "app is the top of internal",

@@ -1,8 +1,8 @@
 // Package audit keeps the trail: who did what, with which credential, to what, with what outcome.
 //
 // The trail of a tenant is one chain. Its entries are numbered from 1 without a gap, and each carries a
-// hash over the entry before it and over everything in itself, so that whoever changes, removes, adds or
-// reorders one breaks the chain from there on. Whoever cuts off the end, or writes the whole chain anew,
+// hash over the entry before it and over everything in itself, so that a person who changes, removes, adds or
+// reorders one breaks the chain from there on. A person who cuts off the end, or writes the whole chain anew,
 // is found out by a head that was kept elsewhere. A trail outlives the conversations it speaks of, and
 // holds no content: ids, digests and names only.
 //
@@ -78,7 +78,7 @@ const (
 // credential.
 const Installation = "_installation"
 
-// Actor is who does something. Whoever acts for nobody has a source only.
+// Actor is who does something. A program that acts for nobody has a source only.
 type Actor struct {
 	// User is who, Credential what they showed, without being of use to anybody, and Source which door
 	// they came through.

@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Certificate says what the deletion of a tenant removed. It is made of the trail alone: whoever has the trail can make
+// Certificate says what the deletion of a tenant removed. It is made of the trail alone: a person who has the trail can make
 // it again and compare it with the one that stands there.
 type Certificate struct {
 	Tenant string

@@ -37,7 +37,7 @@ func Sum(tenant string, prev [32]byte, e Entry) [32]byte {
 	return sha256.Sum256(b.Bytes())
 }
 
-// Head is how far a chain goes. Whoever keeps one elsewhere can tell later that the chain was not cut
+// Head is how far a chain goes. A person who keeps one elsewhere can tell later that the chain was not cut
 // off or written anew.
 type Head struct {
 	Tenant string

@@ -58,7 +58,7 @@ func lines(t *testing.T, trail *audit.Trail, tenant string) []string {
 	return out
 }
 
-// TestCommandsLeaveTraces sends each command twice, as whoever is not sure does.
+// TestCommandsLeaveTraces sends each command twice, as a client that is not sure does.
 func TestCommandsLeaveTraces(t *testing.T) {
 	trail := trail(t)
 	log := audit.NewLog(journaltest.NewMemory(), trail, "node")

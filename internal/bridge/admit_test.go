@@ -65,7 +65,7 @@ func TestMessagesAreAdmittedLikeCommands(t *testing.T) {
 	}
 	_, leave, err = service.commander.Admit(ctx)
 	if err != nil {
-		t.Errorf("whoever waits for an answer is in the way: %v", err)
+		t.Errorf("a client that waits for an answer is in the way: %v", err)
 	}
 	leave()
 }

@@ -49,7 +49,7 @@ type Service struct {
 	commander api.Commander
 }
 
-// defaultPoll is how often is looked although no notice came.
+// defaultPoll is the time between two looks that no notice asks for.
 const defaultPoll = 2 * time.Second
 
 // New makes a service.

@@ -24,7 +24,7 @@ func (e *early) Subscribe(ctx context.Context, topic live.Topic) (*live.Reader, 
 
 // listen begins to hear a conversation, until ctx ends. It comes before a command: of a reply whose
 // first delta is missed, nothing can be told until it is on record. A bus that has no reader for it
-// is asked again by whoever watches.
+// is asked again by the watcher.
 func (h *Service) listen(ctx context.Context, ref journal.Ref) *live.Reader {
 	r, err := h.Bus.Subscribe(ctx, live.Topic(ref))
 	if err != nil {

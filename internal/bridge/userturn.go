@@ -108,7 +108,7 @@ const Between = "\n\n"
 const (
 	// beatEvery is how often a quiet user turn shows that it is alive.
 	beatEvery = 15 * time.Second
-	// lookEvery is how often is looked whether time alone has ended a user turn.
+	// lookEvery is the time between two looks whether time alone has ended a user turn.
 	lookEvery = time.Second
 	// pageSize is how many entries are read at a time.
 	pageSize = 500

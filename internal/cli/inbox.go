@@ -19,7 +19,7 @@ func inboxCommand(start app.EngineStarter) *cobra.Command {
 	box := inbox{flags: flags, start: start}
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "List what waits for you, and decide it",
+		Short: "List what needs you, and decide it",
 		Long: "List the questions and approvals that wait for a person, in all conversations. Decide one by its\n" +
 			"id, or by the beginning of it. A decision is recorded at once; agents go on as soon as somebody\n" +
 			"carries them on: 'retinue up', 'retinue run' or 'retinue worker'.\n\n" +

@@ -69,7 +69,7 @@ func serveMCP(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (er
 		Reader: io.NopCloser(cmd.InOrStdin()), Writer: quietly{cmd.OutOrStdout()},
 	})
 	if cmd.Context().Err() != nil || errors.Is(err, io.EOF) {
-		return nil // whoever started us has ended
+		return nil // the program that started us has ended
 	}
 	return err
 }

@@ -43,7 +43,7 @@ const (
 	// taskEvents is how many events are told at once, and eventText how much of each text.
 	taskEvents = 100
 	eventText  = 2000
-	// taskTick is how often is looked whether a task has ended by the clock.
+	// taskTick is the time between two looks whether a task has ended by the clock.
 	taskTick = 250 * time.Millisecond
 )
 

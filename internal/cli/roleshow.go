@@ -125,7 +125,7 @@ func showRole(s screen, loaded config.Loaded, r config.Role) {
 // modelOf names the role's model and what it stands for.
 func modelOf(loaded config.Loaded, r config.Role) string {
 	if r.Model == config.Inherit {
-		return "inherit: the model of whoever delegates"
+		return "inherit: the model of the agent that delegates"
 	}
 	target, err := loaded.Settings.Target(r.Model)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	hintAfter = 10 * time.Second
 	// stopPatience is how long agents that were told to stop are waited for.
 	stopPatience = 30 * time.Second
-	// partingPatience is how long whoever leaves at once waits to be sure that the agents were told.
+	// partingPatience is how long a person who leaves at once waits to be sure that the agents were told.
 	partingPatience = 2 * time.Second
 	// overdue is how much longer than its timeout a run is waited for; the agents themselves stop at
 	// the timeout.
@@ -91,7 +91,7 @@ func (e *runLoop) begin(ctx context.Context, prompt string) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("continue %s: %w", e.conversation, err)
 	}
-	// Whoever names a server need not know where its conversations work.
+	// A person who names a server need not know where its conversations work.
 	if info.Workspace != e.site.workspace && (e.flags.address == "" || e.site.workspace != "") {
 		return 0, misused("conversation %s works in %q: add --workspace %s", e.conversation, info.Workspace, info.Workspace)
 	}

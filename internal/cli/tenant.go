@@ -64,7 +64,7 @@ func tenantDelete(flags *settingsFlags) *cobra.Command {
 	return cmd
 }
 
-// deletedGlance is how often is looked whether a tenant is gone.
+// deletedGlance is the time between two looks whether a tenant is gone.
 const deletedGlance = time.Second
 
 // awaitDeleted waits until nothing of a tenant is left.

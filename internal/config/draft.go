@@ -84,7 +84,7 @@ func (d *draft) warn(line, column int, format string, args ...any) {
 	})
 }
 
-// take hands every field of the front matter to whoever knows it.
+// take hands every field of the front matter to the code that knows it.
 func (d *draft) take(front document.Node) error {
 	for _, p := range front.Pairs {
 		f := findField(p.Key)

@@ -16,7 +16,7 @@ import (
 
 // Inputs is where settings come from. Empty folders are not looked at.
 type Inputs struct {
-	// Managed is the folder of whoever runs the machine, /etc/retinue.
+	// Managed is the folder of the person who runs the machine, /etc/retinue.
 	Managed string
 	// Home, ConfigHome and DataHome are the person's; the latter two are $XDG_CONFIG_HOME and
 	// $XDG_DATA_HOME, and have their usual place below Home.
@@ -190,7 +190,7 @@ func (l Loaded) Sources() (Sources, error) {
 	return s, err
 }
 
-// Denials reads what whoever runs the machine denies now. Nothing else that anybody writes, allows,
+// Denials reads what the person who runs the machine denies now. Nothing else that anybody writes, allows,
 // trusts or approves overrides it, also not for runs that began before.
 func (l Loaded) Denials() ([]Rule, error) {
 	if l.inputs.Managed == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 )
 
-// TestNothingOverridesTheMachine puts every way to allow a call after a denial of whoever runs the machine.
+// TestNothingOverridesTheMachine puts every way to allow a call after a denial of the person who runs the machine.
 func TestNothingOverridesTheMachine(t *testing.T) {
 	allow := "permissions: {allow: ['shell(git push *)', shell, 'write_file(.env)']}\n"
 	in := places(t, "permissions: {deny: ['Bash(git push:*)', 'write_file(.env)']}\n", allow, allow)

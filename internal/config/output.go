@@ -128,7 +128,7 @@ func openingText(schema map[string]any, at string) string {
 	return ""
 }
 
-// longestProblem is how much is told of what is wrong with a result.
+// longestProblem is the longest description of what is wrong with a result.
 const longestProblem = 600
 
 // Check says what is wrong with a result for a task, as JSON. Of a closed schema it also looks at what

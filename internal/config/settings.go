@@ -187,7 +187,7 @@ func (q Quotas) Storage(tenant string) int64 {
 	return int64(q.StorageMB) * megabyte
 }
 
-// Telemetry is what is told of the work, to whoever collects it.
+// Telemetry is what the program exports about its work, and where.
 type Telemetry struct {
 	Content bool `json:"content,omitempty" jsonschema:"whether traces hold what was said to models and tools"`
 }

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// promotePoll is how often is looked whether the workers of a new build are there.
+// promotePoll is the time between two looks for the workers of a new build.
 const promotePoll = 500 * time.Millisecond
 
 // Promote makes a build of a deployment the one that new runs begin on. It waits until that build's

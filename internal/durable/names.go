@@ -19,7 +19,7 @@ const (
 	signalEnded          = string(leg.SignalEnded)
 	signalCheck          = string(leg.SignalCheck)
 	signalHere           = "here"
-	// presencesQueue is where presences are carried out, by whoever carries out workflows that are nobody's in particular.
+	// presencesQueue is where presences are carried out, by the workers that carry out workflows of no workspace in particular.
 	presencesQueue = controlQueue + ":presences"
 	controlQueue   = "retinue"
 )

@@ -167,8 +167,8 @@ type order struct {
 	Signal string
 }
 
-// direct runs the orchestrator, and whoever is to have a run of its own until the orchestrator has ended. The suite takes signals for one
-// workflow only from other goroutines, so it brings those for the others.
+// direct runs the orchestrator, and the agents that are to have a run of their own until the orchestrator has ended. The suite
+// takes signals for one workflow only from other goroutines, so it brings those for the others.
 func (s *stage) direct(ctx workflow.Context, root leg.Begin) error {
 	var err error
 	over := false

@@ -177,7 +177,7 @@ func TestNoAddressLeadsInside(t *testing.T) {
 	}
 }
 
-// redirects is a server that may be reached and sends whoever asks to where nobody may go.
+// redirects is a server that may be reached and sends its caller to where nobody may go.
 func redirects(port string) http.Handler {
 	mux := http.NewServeMux()
 	for path, to := range map[string]string{

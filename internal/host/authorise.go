@@ -19,7 +19,7 @@ type Permit struct {
 	Brief agent.Brief
 	Run   agent.RunTool
 	Part  chat.Part
-	// probed means that its tool says it has not happened, whoever began it.
+	// probed means that its tool says it has not happened, no matter who began it.
 	probed bool
 }
 

@@ -79,7 +79,7 @@ type Catalog interface {
 	// with.
 	Script(PromptInput) (Prompt, error)
 	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
-	// whoever runs the machine denies now.
+	// the person who runs the machine denies now.
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
 	// Output is what results of a role must fit, nil if anything goes.
 	Output(snapshot string) (*Output, error)

@@ -45,7 +45,7 @@ func asks(policy agent.Policy, d tool.Definition) bool {
 	return agent.Call{Policy: policy, Writes: d.Writes, Network: d.Network}.Asks()
 }
 
-// Said is what an error says to whoever can act on it.
+// Said is what an error says to the person who can act on it.
 func Said(err error) string {
 	var e *chat.Error
 	if errors.As(err, &e) {

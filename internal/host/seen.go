@@ -18,7 +18,7 @@ const (
 )
 
 // seen is the hash of what an agent was last shown of a file, or wrote there, before a call; empty if it
-// never was. Later calls do not count: whoever runs a call late, because it was taken for lost, must not
+// never was. Later calls do not count: a worker that runs a call late, because it was taken for lost, must not
 // write over what came after it.
 func (h *Host) seen(ctx context.Context, run RunRef, before string, paths []string) (string, error) {
 	for page := (journal.Page{Limit: seenPage}); ; {

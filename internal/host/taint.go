@@ -16,7 +16,7 @@ import (
 const mcpPrefix = "mcp__"
 
 // Tainted is the row that says what an agent has read, if it has read anything. It goes into the same append as
-// the text itself, so that whoever carries the agent on, or is about to run a call of it, finds both or neither.
+// the text itself, so that a leg that carries the agent on, or is about to run a call of it, finds both or neither.
 func Tainted(in journal.In, call string, t agent.Taint) []journal.Row {
 	if len(t) == 0 {
 		return nil

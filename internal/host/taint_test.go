@@ -30,7 +30,7 @@ func TestWhoWroteAResult(t *testing.T) {
 		"a page":                      {d: page, r: facts(tool.Facts{Fetched: []tool.Page{{URL: "https://Example.com:8443/a?b"}}}), want: "web example.com"},
 		"a page that was not there":   {d: page, r: tool.Result{End: tool.EndFailed, Facts: tool.Facts{Reached: []tool.Host{{Name: "example.com", Port: 443}}}}, want: "web example.com"},
 		"a page that was not reached": {d: page, r: tool.Result{End: tool.EndFailed}, about: "https://example.com/node_modules/a"},
-		"whoever it was":              {d: tool.Definition{Name: "look_up", Network: true}, r: facts(tool.Facts{}), want: "web look_up"},
+		"no matter who":               {d: tool.Definition{Name: "look_up", Network: true}, r: facts(tool.Facts{}), want: "web look_up"},
 		"a server":                    {d: tool.Definition{Name: "mcp__tracker__list_all", Writes: true, Network: true}, r: tool.Result{End: tool.EndFailed}, want: "mcp tracker"},
 		"a command":                   {d: shell, r: facts(tool.Facts{Commands: []tool.Command{{Line: "make"}}}), about: "cat ./vendor/a"},
 		"a command that went out":     {d: shell, r: facts(tool.Facts{Reached: []tool.Host{{Name: "proxy.example", Port: 443}}}), want: "web proxy.example"},

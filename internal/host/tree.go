@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Known refuses work in a workspace that this worker does not have for the tenant. The queue brings it no such work: whoever
-// put it there has no business with these files.
+// Known refuses work in a workspace that this worker does not have for the tenant. The queue brings it no such work: a program
+// that put it there has no business with these files.
 func (h *Host) Known(w RunRef) error {
 	if w.Workspace == "" || h.Serves == nil || h.Serves(w.At()) {
 		return nil
@@ -83,7 +83,7 @@ func (h *Host) Ready(ctx context.Context, at Workspace) string {
 }
 
 // PatchRows is what a task changed in a tree of its own. There is no row if it has none, or if the tree is not
-// on this machine: then whoever wants to merge it takes it.
+// on this machine: then the worker that merges it takes it.
 func (h *Host) PatchRows(ctx context.Context, run RunRef, brief agent.Brief, failed bool) ([]journal.Row, error) {
 	if !brief.Isolated() || h.Worktrees == nil {
 		return nil, nil
@@ -166,7 +166,7 @@ func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, 
 	if patched.Problem != "" {
 		return none, tool.Refuse("there is no patch: %s", patched.Problem)
 	}
-	// What is on record needs no tree any more; whoever ended it may not have had it at hand.
+	// What is on record needs no tree any more; the worker that ended it may not have had it at hand.
 	if err := h.Worktrees.Remove(ctx, run.At(), TreeName(run.Ref, task)); err != nil {
 		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
 	}

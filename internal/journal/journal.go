@@ -2,7 +2,7 @@
 //
 // A conversation is one list of entries, numbered from 1 without a gap. An entry holds one Row: a
 // fact, keyed by an id that its writer knew beforehand. Writing a row twice is the same as writing
-// it once, so whoever is not sure whether a commit went through writes it again: the first record
+// it once, so a writer that is not sure whether a commit went through writes it again: the first record
 // of a key stands, and a later writer is told so. Entries are never changed.
 //
 // What people and programs ask for (agents, tasks, usage, open questions) is a fold of that list.

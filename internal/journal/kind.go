@@ -161,7 +161,7 @@ type Encoded struct {
 	Body  []byte
 }
 
-// maxID and maxBody bound what a row may carry. Whatever is larger is cut by whoever makes it.
+// maxID and maxBody bound what a row may carry. The code that makes a larger row cuts it.
 const (
 	maxID   = 500
 	maxBody = 16 << 20

@@ -81,7 +81,7 @@ type Plan struct {
 
 // NewPlan numbers the rows of batches from the tail on. Keys that are known already, from the list
 // or from a row before, are not written again; nor is anything of a batch with a known step, since
-// whoever recorded that step has gone on from it. It refuses rows that cannot follow the list: they
+// the leg that recorded that step has gone on from it. It refuses rows that cannot follow the list: they
 // come before Opened, or are about a task or a parent of which nothing is known.
 func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error) {
 	p := Plan{Tail: tail, Written: make([][]Written, len(batches)), known: known}

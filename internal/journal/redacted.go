@@ -16,7 +16,7 @@ type Redactor interface {
 }
 
 // Redacted is a Log whose rows are redacted before they are written, every string of them. It is the
-// last of several places: whoever makes a row redacts it as well, so that what is in somebody's hands
+// last of several places: the code that makes a row redacts it as well, so that what is in somebody's hands
 // is what is on record.
 type Redacted struct {
 	Log

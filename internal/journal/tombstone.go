@@ -7,7 +7,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Tombstone is all that is left of an erased conversation: that there was one, so that whoever sends the
+// Tombstone is all that is left of an erased conversation: that there was one, so that a client that sends the
 // command again that began it does not begin another. It is found by the hash of the id, and holds no content.
 type Tombstone struct {
 	// Command is the id of the command that had it removed, empty if none is known.
@@ -15,7 +15,7 @@ type Tombstone struct {
 	At      time.Time
 }
 
-// Erasure is the id of the post that says that a conversation is to be erased, whoever wanted it.
+// Erasure is the id of the post that says that a conversation is to be erased, no matter who wanted it.
 const Erasure = "erase:"
 
 // ErasureKey is the key of that post.

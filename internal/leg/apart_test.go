@@ -104,7 +104,7 @@ func TestChildrenApart(t *testing.T) {
 	l := New(Options{Engine: engine}).newLeg(Input{
 		RunRef: host.RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: host.Root, Task: host.Root}, Check: true,
 	})
-	l.position.State = agent.State{Brief: agent.Brief{Agent: host.Root, Task: host.Root}, Children: []agent.Child{
+	l.position.State = agent.State{Brief: agent.Brief{Agent: host.Root, Task: host.Root}, Children: []*agent.Child{
 		{ID: "1.0.0", State: agent.ChildRunning, Apart: true, Background: true},
 		{ID: "1.0.1", State: agent.ChildRunning},
 		{ID: "1.0.2", State: agent.ChildQueued},

@@ -68,7 +68,7 @@ func (a *asked) like(tool, pattern string) bool {
 	return a.tool == tool && a.pattern == pattern && pattern != ""
 }
 
-// may reports whether a call may begin now, given what it would do, what it is like, and whether whoever
+// may reports whether a call may begin now, given what it would do, what it is like, and whether the person who
 // runs the machine denies it.
 func (o *oracle) may(id, would, pattern string, denied bool) bool {
 	a := o.calls[id]

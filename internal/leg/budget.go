@@ -92,7 +92,7 @@ func (p *callBudget) refusal(most int64) *model.Error {
 	now := p.leg.Now().UTC()
 	next := now.AddDate(0, 1, 1-now.Day())
 	return &model.Error{Kind: chat.KindBudgetExceeded, Message: fmt.Sprintf(
-		"the budget of this month, $%.2f, does not allow a call that may cost $%.4f: wait until %s, or ask whoever runs this installation to raise quotas.month_usd",
+		"the budget of this month, $%.2f, does not allow a call that may cost $%.4f: wait until %s, or ask the person who runs this installation to raise quotas.month_usd",
 		float64(p.budget)/1e6, float64(most)/1e6, next.Format(time.DateOnly))}
 }
 

@@ -13,8 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// cache is what a leg has before it of the agent's papers, so that it need not read again what it
-// has just written.
+// cache is what a leg remembers of the agent's rows. It need not read again what it has just written.
 type cache struct {
 	leg *leg
 	// messages is the transcript since it was last shortened, once it is read; fresh are those that

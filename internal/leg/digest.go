@@ -203,7 +203,7 @@ func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Tai
 		out, err = l.Taint(ctx, l.in.Ref, l.in.Agent)
 		return err
 	})
-	if err != nil { // whoever runs a call looks again
+	if err != nil { // the leg that runs a call looks again
 		l.Logger.ErrorContext(ctx, "cannot look for what an agent has read", "agent", l.in.Agent, "error", err)
 	}
 	return out

@@ -1,6 +1,6 @@
 // Package leg carries agents on for a while: it hosts the core (agent.Step) for an agent and its family, and carries out what that
 // orders: model calls, tools, records, mail, sub-agents. What it shares with other legs is package host's. It imports agent, its
-// receipts, chat, host and the ports journal, live, model and tool. It knows no engine: whoever has one hands it an Engine, and a
+// receipts, chat, host and the ports journal, live, model and tool. It knows no engine: its caller hands it an Engine, and a
 // Watch for each leg.
 //
 // A leg ends when nothing is left to do: everybody waits for a person or for a time, or has finished.
@@ -9,7 +9,7 @@
 //
 // A sub-agent runs in the leg of its parent, and so on down: one leg carries a family (family.go). Each agent has its own steps and
 // its own fence. A sub-agent has a run of its own if it is in the background, or if the family is too large: the leg records that
-// and has the engine start it (apart.go). Whoever has no run of its own and has not ended is carried by the next leg of its parent.
+// and has the engine start it (apart.go). An agent that has no run of its own and has not ended is carried by the next leg of its parent.
 //
 // # Mail
 //

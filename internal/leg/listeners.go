@@ -7,7 +7,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// listeners are how the legs of this process hear of mail, by agent. Whoever posts mail for one of them notifies it, and does not have
+// listeners are how the legs of this process hear of mail, by agent. The leg that posts mail for one of them notifies it, and does not have
 // to ask the engine.
 type listeners struct {
 	mu   sync.Mutex

@@ -16,7 +16,7 @@ import (
 // often, up to mailSlow.
 const mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
 
-// TellTimeout is how long the engine may take to hear of something before it is left to a sweep. Whoever waits has been promised
+// TellTimeout is how long the engine may take to hear of something before it is left to a sweep. The sender has been promised
 // the row, not the engine.
 const TellTimeout = 3 * time.Second
 

@@ -30,7 +30,7 @@ const (
 	// shareWait is how long a leg waits for a place.
 	shareWait = 2 * time.Second
 	// shareLater is how soon a leg is tried again at the earliest, and sharePace how far the legs of a tenant that are tried
-	// again stand apart. A place that comes free is soon found, and however many wait, their tries cost the engine the same.
+	// again stand apart. A free slot is soon found, and however many wait, their tries cost the engine the same.
 	shareLater, sharePace = time.Second, 200 * time.Millisecond
 	// shareQueue is how many legs of a tenant may wait, as a part of those that may run.
 	shareQueue = 2

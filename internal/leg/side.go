@@ -37,7 +37,7 @@ func (l *leg) prepareSide(ctx context.Context, e agent.CallSide) ([]journal.Row,
 	if e.Kind == agent.SideRoute {
 		kind = journal.RequestRouting
 	}
-	// The name has no attempt: whoever looks for the answer knows the side turn only.
+	// The name has no attempt: the reader of the answer knows the side turn only.
 	row := journal.ModelCalled{
 		In: l.in.In(), Call: sideCall(e.Side), Type: kind, Model: req.Model, Prompt: prompt,
 		HoldTokens: e.HoldTokens, HoldCost: e.HoldCost,

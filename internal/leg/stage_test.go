@@ -148,11 +148,11 @@ func (s *stage) record(rows ...journal.Row) {
 	s.must(err)
 }
 
-// post records mail with what it brings, and tells whoever carries the agent.
+// post records mail with what it brings, and tells the leg that carries the agent.
 func (s *stage) post(p journal.MailPosted, rows ...journal.Row) {
 	s.Helper()
 	s.record(append(rows, p)...)
-	_ = Tell(s.Context(), s, s.log, s.ref, p.To, SignalLook) // whoever does not run yet looks when it begins
+	_ = Tell(s.Context(), s, s.log, s.ref, p.To, SignalLook) // an agent that does not run yet looks when it begins
 }
 
 // say has the person say something, in reply to a question if one is named.

@@ -1,6 +1,6 @@
 package model
 
-// attempts passes deltas on and numbers the takes of a reply that may be begun again.
+// attempts passes deltas on and numbers the attempts at a reply that may begin again.
 type attempts struct {
 	told         func(Delta)
 	base, latest int

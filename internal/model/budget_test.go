@@ -48,7 +48,7 @@ func TestABudgetPaysForEachSending(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var client model.Client = broken{}
 				if test.says == "" {
-					client = says(t) // whoever asks is told off
+					client = says(t) // a request is an error
 				} else if test.says != "broken" {
 					client = says(t, test.says)
 				}

@@ -3,7 +3,7 @@
 //
 // A call has exactly one end: a complete Reply or one *Error. A stream that stops before the
 // provider said that it is complete is an error, never a short reply. Adapters send a request once:
-// whoever decides to send it again sits above them.
+// the code that decides to send it again sits above them.
 //
 // What all wires have in common is kept by an Exchange: adapters check a request, begin an exchange,
 // send through it, tell it what the stream says, and return what it ends with.
@@ -120,7 +120,7 @@ type Reply struct {
 	// answered with an error and never run; their parts hold what came as {"malformed": "text"}.
 	Malformed []string
 	Stop      Stop
-	// Usage has the tokens as the provider counted them; whoever knows prices adds the cost.
+	// Usage has the tokens as the provider counted them; the code that knows prices adds the cost.
 	Usage chat.Usage
 	// Estimated means that the provider's count was missing or impossible, and Usage is our own,
 	// rounded up.

@@ -12,7 +12,7 @@ import (
 
 // RateLimiter stands between callers and the one client of a key, and is a Client itself. It keeps the
 // key's limits: how many requests at once, how many a second, and when the provider asked for
-// quiet. Whoever must wait stands in a queue that can be looked at.
+// quiet. A call that must wait stands in a queue that can be looked at.
 //
 // Who tries again: the rate limiter absorbs rate_limit and nothing else. Being told to slow down is
 // about the key, not about the request; all callers of the key must hear of it at once, and only
@@ -90,7 +90,7 @@ func orDefault[T int | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// NewRateLimiter governs a client.
+// NewRateLimiter limits the requests to a client.
 func NewRateLimiter(client Client, options RateLimiterOptions) *RateLimiter {
 	options = options.withDefaults()
 	return &RateLimiter{

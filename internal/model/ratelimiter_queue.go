@@ -47,7 +47,7 @@ type waiter struct {
 	since  time.Time
 	// rank is its place: who has the lowest goes first. It is the time of its arrival, later by
 	// Age for background requests and by a share for each other request of its conversation. So
-	// whoever comes after that time stands behind it, and nobody starves.
+	// a call that comes after that time stands behind it, and nobody starves.
 	rank     time.Time
 	serial   int64
 	attempts int

@@ -386,7 +386,7 @@ func TestOneProbeAtATime(t *testing.T) {
 // lastBackoff is the longest pause that a rate limiter makes of its own accord.
 const lastBackoff = time.Minute
 
-// A reply that breaks off with a rate_limit is begun again, and whoever listens is told so.
+// A reply that breaks off with a rate_limit is begun again, and its listener is told so.
 func TestTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(t, ok)

@@ -73,7 +73,7 @@ type RouterOptions struct {
 // hide the fault and bill another account. When context_exhausted the core makes the transcript
 // shorter.
 //
-// A fallback may begin after something of a reply was told. Its deltas then have a higher Take.
+// A fallback may begin after a part of a reply was told. Its deltas then have a higher Attempt.
 // Reply.Name says who answered, Reply.Tries who did not.
 type Router struct {
 	options RouterOptions

@@ -139,7 +139,7 @@ func TestRotation(t *testing.T) {
 		t.Fatal("an old authority was kept, or what it signed")
 	}
 	check("after the rotation")
-	// Whoever dies in the middle of a rotation leaves leaves of the authority before.
+	// A process that dies in the middle of a rotation leaves certificates of the authority before.
 	put(t, dir, serverFile, before.server)
 	check("with a server from before")
 	put(t, dir, clientFile, before.client)

@@ -73,7 +73,7 @@ type Logins interface {
 	// TakeLogin returns a login that was begun, once.
 	TakeLogin(ctx context.Context, state []byte, at time.Time) (Login, error)
 	// Arrive notes that a person has logged in: it makes their own tenant, takes up invitations, and
-	// returns all their tenants, their own last. Each invitation is taken up by whoever is asked to.
+	// returns all their tenants, their own last. Each invitation is taken up by the person who is asked to.
 	Arrive(ctx context.Context, p Person, at time.Time, taking Taking) ([]Tenant, error)
 	StartSession(ctx context.Context, s Session) error
 	// EndSession ends a session; one that is unknown has ended.

@@ -32,7 +32,7 @@ func Follow(ctx context.Context, log journal.Reader, bus live.Bus, ref journal.R
 	return FollowEvery(ctx, log, bus, ref, after, pollEvery)
 }
 
-// FollowEvery is Follow for whoever is told of every append and need not look often by themselves.
+// FollowEvery is Follow for a reader that is notified of every append and need not look often by itself.
 func FollowEvery(
 	ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64, poll time.Duration,
 ) <-chan Update {

@@ -191,7 +191,7 @@ func (t *Tree) fold(e journal.Entry) []Event {
 	case journal.MessageAdded:
 		return t.spoke(r)
 	case journal.ModelCalled:
-		t.stirred = true // whoever reads over HTTP is not told of steps
+		t.stirred = true // a reader over HTTP is not told of steps
 		if a := t.agent(r.Agent); a.Depth > 0 || r.Type == journal.RequestPrompt || r.Type == journal.RequestContinuation {
 			a.Doing = "thinking"
 		}

@@ -50,7 +50,7 @@ func newReplica(t *testing.T, number int) replica {
 	c := replica{root: repository(t), dir: filepath.Join(os.TempDir(), fmt.Sprintf("retinue-sabotage-%d", number))}
 	file, err := os.OpenFile(c.dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	must(t, err)
-	must(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX)) // waits for whoever has it
+	must(t, syscall.Flock(int(file.Fd()), syscall.LOCK_EX)) // waits for the process that has it
 	t.Cleanup(func() {
 		_ = os.RemoveAll(c.dir)
 		_ = file.Close()
@@ -116,7 +116,7 @@ func (c replica) take(t *testing.T, name string) {
 	must(t, os.Chtimes(to, info.ModTime(), info.ModTime()))
 }
 
-// link gives the copy a program that was built, if it was. Whoever builds it again replaces the name
+// link gives the copy a program that was built, if it was. A build replaces the name
 // and not the file.
 func (c replica) link(t *testing.T, name string) {
 	t.Helper()

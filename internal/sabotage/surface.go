@@ -40,7 +40,7 @@ var source = []Break{
 	},
 	{
 		Name: "an error that nobody reads", Area: "lint",
-		Edits: []Edit{{"internal/app/listen.go", "_ = conn.Close() // whoever it is hears nothing", "conn.Close()"}},
+		Edits: []Edit{{"internal/app/listen.go", "_ = conn.Close() // the client hears nothing", "conn.Close()"}},
 		Suite: "lint", Says: `internal/app/listen\.go:\d+:\d+: Error return value of .conn\.Close. is not checked \(errcheck\)`,
 	},
 	{

@@ -393,7 +393,7 @@ func answer(t *testing.T, network, address string) net.Addr {
 			if err != nil {
 				return
 			}
-			_, _ = conn.Read(make([]byte, 8)) // whoever is hung up on before it has written takes that for a failure
+			_, _ = conn.Read(make([]byte, 8)) // a writer that is hung up on before it has written takes that for a failure
 			_, _ = conn.Write([]byte("secret"))
 			_ = conn.Close()
 		}

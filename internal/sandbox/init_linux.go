@@ -59,7 +59,7 @@ type report struct {
 
 // Init is what the program does as the first process of a sandbox, under InitCommand with the
 // arguments after it: it starts the real program, forwards its requests to the egress proxy, and
-// takes everything down when whoever asked for it is gone, which its own end does. It returns the
+// takes everything down when the process that asked for it is gone, which its own end does. It returns the
 // exit code.
 func Init(args []string) int {
 	if len(args) > 0 && args[0] == probeArgument {
@@ -144,7 +144,7 @@ func execute(s spec, status io.Writer) (report, error) {
 	if err := cmd.Start(); err != nil {
 		return report{}, err
 	}
-	// Whoever reads the output must see its end when the program closes it.
+	// The reader of the output must see its end when the program closes it.
 	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		_ = f.Close()
 	}

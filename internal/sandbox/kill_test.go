@@ -86,7 +86,7 @@ func isSandbox(pid int) bool {
 	return err == nil && bytes.Contains(line, []byte("\x00"+InitCommand+"\x00"))
 }
 
-// isOurs reports whether this test is above a sandbox, or whoever takes care of what this test's children
+// isOurs reports whether this test is above a sandbox, or the process that takes care of what this test's children
 // leave behind: the first process, or another above this one. One that has another program above it is that
 // program's, and one that has ended meanwhile is nobody's.
 func isOurs(pid int) bool {

@@ -272,7 +272,7 @@ func (s *shield) close() error {
 	}
 	defer func() { _ = s.workspace.Close() }()
 	if err := flock(s.workspace, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil //nolint:nilerr // whoever else is in here cleans up
+		return nil //nolint:nilerr // the other one in here cleans up
 	}
 	root := int(s.workspace.Fd())
 	var problems []error

@@ -1,5 +1,5 @@
 // Package secret knows the values that must not surface, and takes them out of texts. It imports the
-// standard library only, and reads no settings: whoever reveals a secret adds it.
+// standard library only, and reads no settings: the code that reveals a secret adds it.
 //
 // A value is found as it is, and in the encodings in which programs pass values on: JSON, quoted,
 // percent-encoded, hexadecimal, and base64 wherever in a longer text it begins. What is in pieces,
@@ -140,7 +140,7 @@ func (v *Vault) Redact(text string) string {
 	return text
 }
 
-// Marked reports whether a text has a mark in it that stands for a value of this vault. Whoever would
+// Marked reports whether a text has a mark in it that stands for a value of this vault. Code that would
 // write such a text somewhere would replace the value by its mark.
 func (v *Vault) Marked(text string) bool {
 	if v == nil || !strings.Contains(text, markStart) {
@@ -161,7 +161,7 @@ const markStart = "[secret:"
 // mark is what stands for a value.
 func mark(name string) string { return markStart + name + "]" }
 
-// Held is how many bytes at the end of a text may be the beginning of a value. Whoever has more text
+// Held is how many bytes at the end of a text may be the beginning of a value. A reader that has more text
 // to come keeps them back until it has.
 func (v *Vault) Held(text string) int {
 	f := v.current()

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrGivenUp is why a call is stopped that nobody waits for any more: its caller took the worker for lost
-// and has said so. Whoever is left behind by it cannot tell the caller.
+// and has said so. A goroutine that it leaves behind cannot tell the caller.
 var ErrGivenUp = errors.New("the call was given up, because its worker was taken for lost")
 
 // Run checks a call, runs it and bounds what comes back. What goes wrong in the tool is a result that

@@ -47,7 +47,7 @@ type FeederOptions struct {
 	Events Events
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Every is how often is looked without being woken; zero means each second.
+	// Every is the time between two looks that no notice asks for; zero means a second.
 	Every time.Duration
 	// Fed is called when there is something to send; nil if nobody in this process does.
 	Fed func()

@@ -38,7 +38,7 @@ type SenderOptions struct {
 	Client *http.Client
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Every is how often is looked for what is due; zero means each second.
+	// Every is the time between two looks for deliveries that are due; zero means a second.
 	Every time.Duration
 	// Timeout is how long a receiver may take; zero means 15 seconds.
 	Timeout time.Duration

@@ -2,7 +2,7 @@
 //
 // An owner registers an address, a secret and the types of events that it wants. A Feeder reads journals
 // from where it stopped last and puts a delivery into the outbox for each event that a webhook wants, in
-// the transaction that moves the place where it stopped: each event gets in exactly once, whoever is
+// the transaction that moves the place where it stopped: each event gets in exactly once, no matter who is
 // killed when. A Sender takes deliveries out, each for a while; what it does not report back on is
 // taken out again. So an event is delivered at least once, under an id that stays the same.
 //
@@ -97,9 +97,9 @@ type Delivery struct {
 }
 
 const (
-	// tryFor is how long is tried to deliver an event.
+	// tryFor is how long the sender retries an event.
 	tryFor = 24 * time.Hour
-	// firstWait is how long is waited after the first failure, and longestWait the most; each wait is
+	// firstWait is the wait after the first failure, and longestWait the longest; each wait is
 	// waitFactor times as long as the one before.
 	firstWait   = 5 * time.Second
 	longestWait = 4 * time.Hour

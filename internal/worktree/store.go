@@ -64,7 +64,7 @@ func inside(path, folder string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// found makes what is missing of a store. Whoever comes second finds it done.
+// found makes what is missing of a store. The one that comes second finds it done.
 func (s *Store) found(ctx context.Context) error {
 	for _, dir := range []string{"trees", "store.git/info", "store.git/refs/heads", "store.git/objects"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {

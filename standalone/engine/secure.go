@@ -26,7 +26,7 @@ func (s secure) GetFrontendClientConfig() (*tls.Config, error) { return s.client
 // GetRemoteClusterClientConfig implements encryption.TLSConfigProvider. There are no other clusters.
 func (s secure) GetRemoteClusterClientConfig(string) (*tls.Config, error) { return s.client, nil }
 
-// GetExpiringCerts implements encryption.TLSConfigProvider. Whoever made the certificates replaces them.
+// GetExpiringCerts implements encryption.TLSConfigProvider. The program that made the certificates replaces them.
 func (s secure) GetExpiringCerts(time.Duration) (expiring, expired encryption.CertExpirationMap, err error) {
 	return nil, nil, nil
 }

@@ -146,7 +146,7 @@ func beStranger(told string) {
 }
 
 // TestStrangersGetNothing has another user, and somebody in a container with the same network, try to get into an engine.
-// The same tries succeed for whoever can read the engine's certificates.
+// The same tries succeed for a program that can read the engine's certificates.
 func TestStrangersGetNothing(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -187,7 +187,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	begin("control")
 	for _, a := range tried(t, exec.Command(program), s) {
 		if a.Err != "<nil>" {
-			t.Errorf("whoever holds the certificates cannot %s: %s", a.What, a.Err)
+			t.Errorf("a program that holds the certificates cannot %s: %s", a.What, a.Err)
 		}
 	}
 	begin("victim")
@@ -289,6 +289,6 @@ func openAll(dir string) error {
 		if err != nil {
 			return err
 		}
-		return os.Chmod(path, 0o755) //nolint:gosec // they belong to whoever tries
+		return os.Chmod(path, 0o755) //nolint:gosec // they belong to the user that tries
 	})
 }

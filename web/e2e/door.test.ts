@@ -66,7 +66,7 @@ scenario(
     assert.equal(more.length, 0);
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, 'Strict']);
     assert.equal(await page.evaluate(() => document.cookie), '');
-    // Whoever listens on another port of the machine is sent the cookie. It opens nothing without the proof.
+    // A program that listens on another port of the machine is sent the cookie. It opens nothing without the proof.
     const stolen = await fetch(`${server.url}/v1/me`, {
       headers: { Cookie: `${cookie?.name}=${cookie?.value}`, 'Retinue-Request': '1' },
     });

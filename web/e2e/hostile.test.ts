@@ -30,7 +30,7 @@ default: {text: 'It was read.'}
 `,
 });
 
-/** What must not be in a page, whoever wrote the text. */
+/** What must not be in a page, no matter who wrote the text. */
 const forbidden =
   'script, iframe, object, embed, base, meta[http-equiv], form[action], img[src], video, audio, source, link[href]:not([href^="/"]), ' +
   '[onerror], [onload], [onclick], [onfocus], [onmouseover], [style*="url("], a[href^="javascript" i], a[href^="data" i], a[href^="vbscript" i], a[href^="file" i]';

@@ -203,7 +203,7 @@ func (m mutator) replace() string {
 	return "replace with another tenant's"
 }
 
-// rewrite changes an entry and computes the chain anew from there on, as whoever owns the database can.
+// rewrite changes an entry and computes the chain anew from there on, as the owner of the database can.
 func (m mutator) rewrite() string {
 	seq := m.pick()
 	m.exec("update audit_rows set actor = 'eve' where tenant_id = 'acme' and seq = $1", seq)

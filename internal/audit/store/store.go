@@ -1,7 +1,7 @@
 // Package store keeps audit trails in Postgres or in a SQLite file. It imports audit and database.
 //
 // A chain has one writer at a time: in Postgres by a lock that ends with the transaction, in SQLite by
-// the file. The role of the program may add and read; triggers refuse every change to whoever is not
+// the file. The role of the program may add and read; triggers refuse every change to a role that is not
 // the owner of the tables with them turned off.
 package store
 

@@ -102,7 +102,7 @@ func statusOf(x *bridge.UserTurn, r bridge.Result) a2a.TaskStatus {
 	return s
 }
 
-// spoken is a message of the agent. Its id is the same whoever asks.
+// spoken is a message of the agent. Its id is the same no matter who asks.
 func spoken(x *bridge.UserTurn, id string, parts ...*a2a.Part) *a2a.Message {
 	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, info(x), parts...)
 	m.ID = x.Message + "." + id

@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// buried erases a conversation that a command began: the same command does not begin it again, and whoever
+// buried erases a conversation that a command began: the same command does not begin it again, and the client that
 // had it removed is known.
 func buried(t *testing.T, f Fixture) {
 	if _, err := f.Log.Erased(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {

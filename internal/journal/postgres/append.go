@@ -52,7 +52,7 @@ const (
 		lateral (select seq, number from keys where tenant_id = $1 and conversation_id = $2 and key = k.key limit 1) found`
 )
 
-// itself is the viewer of a transaction that writes: whoever may write was found out by a read.
+// itself is the viewer of a transaction that writes: a read found out before who may write.
 const itself = ""
 
 // What says that a guess is wrong: the code of the error that expect raises, and the constraint that refuses a key which is
@@ -280,7 +280,7 @@ func (l *Log) Keep(ctx context.Context, ref journal.Ref, texts ...string) error 
 	return fault("keep texts", err)
 }
 
-// Erase implements journal.Writer. Whoever writes holds the conversation, and so does who erases: a
+// Erase implements journal.Writer. A writer holds the conversation, and so does an eraser: a
 // message that came in between would stay behind.
 func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
 	return l.inTenant(ctx, "erase", ref.Tenant, toWrite, func(q *query.Queries) error {

@@ -1,7 +1,7 @@
 // Package postgres keeps people in the Postgres database that holds the journal.
 //
 // A transaction belongs to one tenant, as the journal's do, and row level security shows it nothing
-// else; the few things that are looked for across tenants are shown to whoever names the person, the
+// else; the few things that are looked for across tenants are shown to a transaction that names the person, the
 // address or the login that they are about. It imports people and chat.
 package postgres
 

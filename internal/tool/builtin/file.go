@@ -17,7 +17,7 @@ import (
 // fileBytes is the largest file that is looked into.
 const fileBytes = 32 << 20
 
-// openFlags keep a named pipe from blocking whoever opens it.
+// openFlags keep a named pipe from blocking the process that opens it.
 const openFlags = syscall.O_NONBLOCK
 
 // open opens a regular file below a root, and nothing else.
@@ -132,7 +132,7 @@ func copyAll(ctx context.Context, to io.Writer, from io.ReaderAt) error {
 // binary says what kind of binary a content is; of text it says nothing.
 func binary(data []byte) string { return tool.Binary(data) }
 
-// refuseBinary is the answer to whoever wants to read what is not text.
+// refuseBinary is the answer to a call that wants to read what is not text.
 func refuseBinary(name, kind string, size int) error {
 	return tool.Refuse("%s is binary (%s, %d bytes): only text can be read", show(name), kind, size)
 }

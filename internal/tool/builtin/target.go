@@ -68,7 +68,7 @@ const (
 // mostLinks is how many links a path may lead through.
 const mostLinks = 40
 
-// follow replaces the links in a path by what they lead to. It trusts nothing: whoever opens the
+// follow replaces the links in a path by what they lead to. It trusts nothing: code that opens the
 // result looks again.
 func (w *Workspace) follow(name string) (string, error) {
 	left := strings.Split(name, "/")

@@ -53,7 +53,7 @@ func (w *Workspace) KnownAs(dir string) {
 	}
 }
 
-// Root is the folder, for whoever must look at it as the tools do.
+// Root is the folder, for code that must look at it as the tools do.
 func (w *Workspace) Root() *os.Root { return w.root }
 
 // Close gives the folder up; calls that still run fail.
@@ -64,11 +64,11 @@ func (w *Workspace) Tools() []tool.Tool {
 	return []tool.Tool{readFile{w}, listDir{w}, glob{w}, grep{w}, think{}, todo{}}
 }
 
-// Images are the tools whose results hold pictures. They are apart from Tools: whoever offers them
+// Images are the tools whose results hold pictures. They are apart from Tools: code that offers them
 // shows the pictures to the model.
 func (w *Workspace) Images() []tool.Tool { return []tool.Tool{readImage{w}} }
 
-// Writing are the tools that change files of this workspace. They are apart from Tools: whoever offers
+// Writing are the tools that change files of this workspace. They are apart from Tools: code that offers
 // them asks for approval first.
 func (w *Workspace) Writing() []tool.Tool { return []tool.Tool{writeFile{w}, editFile{w}} }
 

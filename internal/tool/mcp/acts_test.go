@@ -184,7 +184,7 @@ var acts = map[string]func(){
 	},
 }
 
-// oddSchemas are schemas that would break whoever believes them.
+// oddSchemas are schemas that would break code that believes them.
 const oddSchemas = `[
 	{"name":"itself","description":"d","inputSchema":{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/a"}}}},
 	{"name":"root","description":"d","inputSchema":{"type":"object","properties":{"x":{"$ref":"#"}}}},

@@ -24,7 +24,7 @@ type mark struct {
 	cut []cutOff
 }
 
-// cutOff is a command of which its caller does not know how it ended. It has no command line: whoever
+// cutOff is a command of which its caller does not know how it ended. It has no command line: an agent that
 // reads this may belong to another conversation.
 type cutOff struct {
 	Began   time.Time

@@ -71,7 +71,7 @@ func (t Tavily) Search(ctx context.Context, q Query) (Found, error) {
 	return found, nil
 }
 
-// hide makes an error of a text without the key, whoever put it there.
+// hide makes an error of a text without the key, no matter who put it there.
 func (t Tavily) hide(err error) error {
 	text := err.Error()
 	if e, ok := errors.AsType[*chat.Error](err); ok {

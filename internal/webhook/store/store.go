@@ -277,7 +277,7 @@ func exists(ctx context.Context, tx *sql.Tx, tenant, hook string) error {
 	return err
 }
 
-// replayFor is how long is tried again to deliver what is replayed.
+// replayFor is how long the sender retries a replayed event.
 const replayFor = 24 * time.Hour
 
 // Replay implements webhook.Book.

@@ -229,7 +229,7 @@ async function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): P
 
 /**
  * A free port for a server that is killed and comes back where it was, and what holds it. It lies below those that the
- * kernel gives to whoever asks for any: one of them could be given away before the server listens, and while it is dead.
+ * kernel gives to a program that asks for any: one of them could be given away before the server listens, and while it is dead.
  * Other scenarios are kept off by a listener on the same port of another address of this machine.
  */
 async function holdPort(): Promise<[port: number, held: Listener]> {

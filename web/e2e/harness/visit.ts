@@ -87,7 +87,7 @@ export class Visit {
     await page.close();
   }
 
-  /** Takes what is on the screens, for whoever looks into a failure. */
+  /** Takes what is on the screens, for the person who looks into a failure. */
   async picture(name: string): Promise<void> {
     for (const [at, page] of this.context.pages().entries()) {
       const path = join(shots, `${fileName(`${name} ${at}`)}.png`);

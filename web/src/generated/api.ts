@@ -2651,7 +2651,7 @@ export interface components {
              * @enum {string}
              */
             mode?: "primary" | "subagent" | "all";
-            /** @description A tier, a model, or inherit for that of whoever delegates. */
+            /** @description A tier, a model, or inherit for that of the agent that delegates. */
             model?: string;
             name: string;
             /** @description Where each value came from. What is not named has its default. */

@@ -9,7 +9,7 @@ export function watchList(): () => void {
   const ended = new AbortController();
   const stream = 'list';
   let last = '';
-  /** Ids of the list have no order: whoever does not know the one before has missed something. */
+  /** Ids of the list have no order: a client that does not know the one before has missed something. */
   const miss = (before: string): void => {
     if (last && before !== last) void readAll(ended.signal);
   };

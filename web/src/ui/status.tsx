@@ -82,7 +82,7 @@ export function wordOf(shown: Shown, agents = 0): string {
     : looks[shown].word;
 }
 
-/** The icon alone, in its colour. Whoever uses it says the word elsewhere. */
+/** The icon alone, in its colour. Its user says the word elsewhere. */
 export function StatusIcon({
   shown,
   className = 'size-3.5',

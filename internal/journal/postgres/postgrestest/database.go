@@ -63,7 +63,7 @@ func (d Database) As(role string) string {
 	return u.String()
 }
 
-// drop removes the database and those beside it, whoever is connected.
+// drop removes the database and those beside it, also while programs are connected.
 func (d Database) drop(ctx context.Context) error {
 	err := d.run(ctx, "drop database if exists "+d.name+" with (force)")
 	for _, ending := range d.beside {

@@ -32,7 +32,7 @@ export function Actions({
   onDeny: () => void;
 }) {
   const always = covers.length > 0;
-  // With the buttons, not after them: whoever sees that they count may press a key.
+  // With the buttons, not after them: a person who sees that they count may press a key.
   useLayoutEffect(() => {
     keys.current = {
       d: onDeny,

@@ -63,7 +63,7 @@ export function useDecision(
     setSending(false);
   };
 
-  /** Whoever goes about it differently need not read any more what was wrong before. */
+  /** A person who goes about it differently need not read any more what was wrong before. */
   const forget = () => setProblem(undefined);
   return { sending, problem, elsewhere, decide, forget };
 }

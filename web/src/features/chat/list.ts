@@ -39,7 +39,7 @@ export function drawn(list: List): Drawn {
 }
 
 /**
- * A list that draws only those of its rows that are seen, and a few more. Whoever uses it is drawn again when other rows
+ * A list that draws only those of its rows that are seen, and a few more. A component that uses it is drawn again when other rows
  * are to be drawn or they have moved; the library's own hook does so for each row that comes into sight, also for one
  * that has been drawn ahead.
  */

@@ -134,7 +134,7 @@ export function Inspector({
   );
 }
 
-/** Whoever goes from one agent to another inside the inspector stays in it, although the row that they were on is gone. */
+/** A person who goes from one agent to another inside the inspector stays in it, although the row that they were on is gone. */
 function useFocusKept(id: string) {
   const section = useRef<HTMLElement>(null);
   const inside = useRef(false);
@@ -206,7 +206,7 @@ function Footer({ conversation, agent }: { conversation: string; agent: string }
   );
 }
 
-/** A button names its effect: whoever is below is stopped too. */
+/** A button names its effect: the agents below stop too. */
 function stopWord(all: boolean, below: number, stopping: boolean): string {
   if (stopping) return 'Stopping…';
   if (all) return 'Stop all agents';

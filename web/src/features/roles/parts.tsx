@@ -81,7 +81,7 @@ export const titleOf = (role: Pick<Role, 'name' | 'title'>): string =>
 export function modelOf(role: Role): { model: string; via: string } {
   const named = role.model || 'inherit';
   const model = role.resolved_model ?? '';
-  if (named === 'inherit') return { model: model || 'that of whoever delegates', via: '' };
+  if (named === 'inherit') return { model: model || 'that of the agent that delegates', via: '' };
   if (!model) return { model: `${named}, which is not configured`, via: '' };
   return model === named ? { model, via: '' } : { model, via: named };
 }

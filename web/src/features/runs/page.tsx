@@ -18,7 +18,7 @@ import { Filters } from './filters';
 import { runKey, useRuns } from './list';
 import { RunsTable } from './table';
 
-/** All runs of all conversations, for whoever looks after them. */
+/** All runs of all conversations, for the person who looks after them. */
 export function RunsPage() {
   const search = readSearch(useSearch({ strict: false }) as Record<string, unknown>);
   const navigate = useNavigate();
