@@ -29,8 +29,13 @@ var (
 	only = flag.String("only", "", "only points, or mutants, whose name contains this")
 )
 
-// killWithin is how long a run may take whose process dies once.
-const killWithin = 40 * time.Second
+const (
+	// killWithin is how long a run whose process dies once should take at most.
+	killWithin = 40 * time.Second
+	// killPatience is how long a test waits for such a run. It is longer than the engine waits for a leg that nobody releases: that run
+	// takes too long, and still has to end the same.
+	killPatience = 3 * time.Minute
+)
 
 // TestPoints lets a process die once at every named point of a run of depth 2 that asks a question
 // and uses tools, and compares what was said in the end with a run that nothing disturbed.
@@ -65,7 +70,7 @@ func testPoints(t *testing.T, o worldOptions) {
 	if again := l.tree(t, "again"); again != want {
 		t.Fatalf("two undisturbed runs differ, so nothing can be compared:\n%s", cmp.Diff(want, again))
 	}
-	chance, died, missed := rand.New(rand.NewPCG(*seed, 7)), 0, 0
+	chance, died, missed, longest := rand.New(rand.NewPCG(*seed, 7)), 0, 0, time.Duration(0)
 	for _, point := range slices.Sorted(keys(times)) {
 		if !strings.Contains(string(point), *only) {
 			continue
@@ -77,6 +82,7 @@ func testPoints(t *testing.T, o worldOptions) {
 			if !dead && n == 1 { // the last of the play before may have come to it first
 				got, dead = l.kill(t, name+".again", point, n)
 			}
+			longest = max(longest, time.Since(began))
 			switch {
 			case !dead && n == 1:
 				t.Errorf("%s was not reached, and was by the run that nothing disturbed", point)
@@ -84,7 +90,9 @@ func testPoints(t *testing.T, o worldOptions) {
 				missed++
 				t.Logf("%-28s was not reached %d times", point, n)
 			case got != want:
-				t.Errorf("%s, time %d: after the kill it ended otherwise:\n%s", point, n, cmp.Diff(want, got))
+				diff := cmp.Diff(want, got)
+				t.Errorf("%s, time %d: after the kill it ended otherwise:\n%s", point, n, diff)
+				measure.Figure(t, "crash/points: %s, time %d: %s", point, n, changed(diff))
 			default:
 				died++
 				t.Logf("%-28s time %2d of %2d: the same after %v", point, n, times[point], time.Since(began).Round(100*time.Millisecond))
@@ -100,9 +108,20 @@ func testPoints(t *testing.T, o worldOptions) {
 		t.Errorf("the model refused %d requests: %v", len(why), why)
 	}
 	measure.Figure(t, "crash/points: %d points, %d kills with the same end, %d not reached; seed %d", len(times), died, missed, *seed)
+	measure.Most(t, "crash/points: the longest run with a kill", longest.Round(100*time.Millisecond), killWithin)
 	if died == 0 {
 		t.Error("nothing died, so nothing is shown")
 	}
+}
+
+// changed is the first line of a difference, for a summary: what the run came to that it should not have.
+func changed(diff string) string {
+	for line := range strings.Lines(diff) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "+") {
+			return line[:min(len(line), 300)]
+		}
+	}
+	return "something is missing"
 }
 
 func keys[K comparable, V any](m map[K]V) func(func(K) bool) {
@@ -177,17 +196,40 @@ func (l *load) tree(t *testing.T, conv string) string {
 // turn says something in a new conversation and returns what was said in it in the end.
 func (l *load) turn(t *testing.T, conv, text string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), killWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), killPatience)
 	defer cancel()
 	l.do(ctx, 0, job{ID: conv + "o", Do: "open", Conv: conv})
 	l.do(ctx, 0, job{ID: conv + "m", Do: "say", Conv: conv, Text: text})
+	within, stop := context.WithTimeout(ctx, killWithin)
+	defer stop()
+	if !l.quiet(within, conv) {
+		measure.Figure(t, "%s takes more than %v: %v; legs %v", conv, killWithin, l.unrest(ctx, conv), l.legs(ctx, conv))
+	}
 	if !l.quiet(ctx, conv) {
-		return fmt.Sprintf("not over after %s: %v", killWithin, l.unrest(t.Context(), conv))
+		return fmt.Sprintf("not over after %s: %v", killPatience, l.unrest(t.Context(), conv))
 	}
 	if err := journal.Verify(ctx, l.node.Log, placeOf(conv)); err != nil {
 		return err.Error()
 	}
 	return l.said(t, conv)
+}
+
+// legs are what the engine says about the legs of a conversation, to find out why one takes long.
+func (l *load) legs(ctx context.Context, conv string) (out []string) {
+	s, err := l.node.Log.Snapshot(ctx, placeOf(conv))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, task := range s.Tasks {
+		run, err := l.node.Client.Engine.DescribeWorkflowExecution(ctx, host.RunID(placeOf(conv), task.ID), "")
+		if err != nil {
+			continue // it is carried by another, or has ended
+		}
+		for _, a := range run.GetPendingActivities() {
+			out = append(out, fmt.Sprintf("%s is %s at %s, attempt %d", task.ID, a.GetState(), a.GetLastWorkerIdentity(), a.GetAttempt()))
+		}
+	}
+	return out
 }
 
 // facts are what differs from run to run: times, and what is counted from texts with times in them.
