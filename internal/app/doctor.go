@@ -213,7 +213,7 @@ func (d *doctor) checkEngine(ctx context.Context) {
 	case err != nil:
 		d.say(LevelFail, "engine", said(err), "correct engine.tls and engine.api_key; see docs/operating.md")
 	case secure == nil && !onThisHost(at.Temporal):
-		d.say(LevelWarn, "engine", "is reached over the network without TLS: a program that can reach it too can stop and misuse every run",
+		d.say(LevelWarn, "engine", "is reached over the network without TLS: any program that can reach it can stop and misuse every run",
 			"set engine.tls, or engine.api_key")
 	case secure == nil:
 		d.say(LevelWarn, "engine", "asks for no credential: every program on this machine can use it", "set up TLS there, then engine.tls")

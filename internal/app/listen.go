@@ -79,7 +79,7 @@ func loopbackOnly(address string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("serve.address: %s can be reached from other machines, and without logins a person who has the one token owns "+
+	return fmt.Errorf("serve.address: %s can be reached from other machines, and without logins anyone who has the one token owns "+
 		"everything: use 127.0.0.1:PORT, or set up logins", address)
 }
 

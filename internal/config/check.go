@@ -59,7 +59,7 @@ func (s Settings) Target(model string) (Target, error) {
 		}
 		model = tiers[model]
 	case Inherit, "":
-		return Target{}, fmt.Errorf("%q is the model of the agent that delegates", Inherit)
+		return Target{}, fmt.Errorf("%q means the model of the agent that delegates, and nobody delegates here: name a tier or provider/model", Inherit)
 	}
 	provider, name, ok := strings.Cut(model, "/")
 	if _, known := s.Providers[provider]; ok && known && name != "" {
