@@ -117,7 +117,7 @@ type Part struct {
 }
 
 // Message is one message of a chat or of an agent's transcript. State says how far one that a
-// person posted has come: received, delivered or read. Letters are the numbers of those that an
+// person posted has come: received, delivered or read. Reads are the numbers of those that an
 // agent reads with it.
 type Message struct {
 	ID      string    `json:"id"`
@@ -130,7 +130,7 @@ type Message struct {
 	Turn    int       `json:"turn,omitempty"`
 	Parts   []Part    `json:"parts"`
 	State   string    `json:"state,omitempty"`
-	Letters []int64   `json:"letters,omitempty"`
+	Reads   []int64   `json:"reads,omitempty"`
 }
 
 // Text is what the message says, without thinking and calls.

@@ -59,7 +59,7 @@ func TestFieldNamesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{`"place":`, `"agent":`, `"n":`} {
+	for _, name := range []string{`"ref":`, `"agent":`, `"n":`} {
 		if !slices.Contains(fieldNames(), name) || !bytes.Contains(body, []byte(name)) {
 			t.Errorf("%s is not looked for, or not in %s", name, body)
 		}

@@ -47,13 +47,13 @@ func TestLostRuns(t *testing.T) {
 	for name, play := range map[string]string{
 		"the orchestrator, while a model answers": "open; say m1: Hello; wait rule answer; lose main; wait found main; release answer; wait turn 1",
 		"the orchestrator, with its sub-agent":    "open; say m1: Fetch; wait rule work; lose main; wait found main; release work; wait turn 1",
-		"a background task":                       "open; say m1: Send; wait rule work; lose main/1.0.0; wait found main/1.0.0; release work; wait row finish/main/1.0.0; wait turn 2",
+		"a background task":                       "open; say m1: Send; wait rule work; lose main/1.0.0; wait found main/1.0.0; release work; wait row end/main/1.0.0; wait turn 2",
 		"the orchestrator, while a person is asked": "open; say m1: Look; wait row approval/main#1.0; lose main; wait found main; " +
 			"allow main 1.0; wait turn 1",
 		"the orchestrator, beside a background task": "open; say m1: Send; wait turn 1; lose main; wait found main; release work; " +
-			"wait row finish/main/1.0.0; wait turn 2",
+			"wait row end/main/1.0.0; wait turn 2",
 		"a background task, and nobody remembers its start": "open; say m1: Send; wait turn 1; roll; lose main/1.0.0; " +
-			"wait found main/1.0.0; release work; wait row finish/main/1.0.0",
+			"wait found main/1.0.0; release work; wait row end/main/1.0.0",
 		"nothing: the fifth sub-agent waits until one of four has ended": "open; say m1: Crowd; wait rule work; suspect; release work; wait turn 1",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestNewerEvents(t *testing.T) {
 		st.do(t, line)
 	}
 	event := fmt.Sprintf(`{"name":"CancelRequestedAnew","event":{"at":%d,"id":"c","reason":"user","by":%q}}`, time.Now().UnixMilli(), person)
-	post := journal.MailPosted{ID: "anew", Topic: "told", To: host.Root, Event: json.RawMessage(event)}
+	post := journal.MailPosted{ID: "anew", Topic: "agent", To: host.Root, Event: json.RawMessage(event)}
 	if _, err := on.control.Log.Append(t.Context(), st.ref, time.Now(), post); err != nil {
 		t.Fatal(err)
 	}

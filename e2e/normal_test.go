@@ -20,12 +20,12 @@ import (
 // account is what the journal says of one agent.
 type account struct {
 	agent string
-	// facts, steps and moves are told apart: rows of several steps may be written together, and then
+	// facts, steps and statuses are told apart: rows of several steps may be written together, and then
 	// the steps come first.
 	facts, steps []line
 	// sides are the model calls of side turns, which go on beside everything else.
-	sides []line
-	moves []string
+	sides    []line
+	statuses []string
 }
 
 // line is one row in words. Those of a class that stand together happened side by side, and are put
@@ -76,7 +76,7 @@ func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(stri
 	switch r := row.(type) {
 	case journal.MailPosted, journal.MailDelivered:
 	case journal.StatusChanged:
-		a.moves = append(a.moves, statusName(r))
+		a.statuses = append(a.statuses, statusName(r))
 	case journal.Stepped:
 		return a.step(r, normal)
 	default:
@@ -209,8 +209,8 @@ func (a *account) write(out *strings.Builder) {
 	for _, l := range settled(a.sides) {
 		fmt.Fprintln(out, l.text)
 	}
-	if len(a.moves) > 0 {
-		fmt.Fprintf(out, "-- moves: %s\n", strings.Join(a.moves, " "))
+	if len(a.statuses) > 0 {
+		fmt.Fprintf(out, "-- statuses: %s\n", strings.Join(a.statuses, " "))
 	}
 	if len(a.steps) > 0 {
 		fmt.Fprintln(out, "-- steps")

@@ -314,7 +314,7 @@ func (st *stage) wait(ctx context.Context, c command) error {
 		}
 		return st.waitRows(ctx, want, func(row journal.Row) bool { return row.Kind() == journal.KindTurnEnded })
 	case "step", "move":
-		return st.waitCourse(ctx, c)
+		return st.waitTaken(ctx, c)
 	case "beat":
 		return st.waitBeat(ctx, word)
 	case "rule":
@@ -349,8 +349,8 @@ func (st *stage) waitRows(ctx context.Context, want int, is func(journal.Row) bo
 	})
 }
 
-// waitCourse waits until an agent has taken an event in, or has come to a status, so many times.
-func (st *stage) waitCourse(ctx context.Context, c command) error {
+// waitTaken waits until an agent has taken an event in, or has come to a status, so many times.
+func (st *stage) waitTaken(ctx context.Context, c command) error {
 	if len(c.args) < 3 {
 		return fmt.Errorf("wait %s needs an agent and what it is waited for", c.args[0])
 	}

@@ -82,7 +82,7 @@ func bareRead(ctx context.Context, log journal.Log, at journal.Ref) (map[string]
 	var posts, rows []string
 	for _, m := range messages {
 		if m.Number > 0 {
-			posts = append(posts, journal.MailDelivered{ID: "said:" + m.ID}.Key())
+			posts = append(posts, journal.MailDelivered{ID: "message:" + m.ID}.Key())
 		}
 	}
 	for _, q := range state.Questions {

@@ -64,7 +64,7 @@ func (p plot) svg() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
+	fmt.Fprintf(&b, `<rect slots="%d" height="%d" fill="white"/>`+"\n", width, height)
 	write := func(x, y float64, anchor, text string) {
 		fmt.Fprintf(&b, `<text x="%.0f" y="%.0f" text-anchor="%s">%s</text>`+"\n", x, y, anchor, text)
 	}
@@ -88,7 +88,7 @@ func (p plot) svg() string {
 				write(x, height-below+16, "middle", fmt.Sprintf("%.0f", q.x))
 			}
 		}
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n", strings.Join(line, " "), colour)
+		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-slots="2"/>`+"\n", strings.Join(line, " "), colour)
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end" fill="%s">%s</text>`+"\n", width-right, above+14+16*i, colour, c.name)
 	}
 	b.WriteString("</svg>\n")

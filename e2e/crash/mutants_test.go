@@ -158,8 +158,8 @@ var mutants = []mutant{
 		Edits: []edit{{"leg/apart.go", "agent.ChildStarted{At: l.At(), Task: e.Task, Apart: true}", "agent.ChildStarted{At: l.At(), Task: e.Task}"}},
 	},
 	{
-		Name: "a course without what is left to do", Seen: "TestACourseHasWhatIsLeftToDo",
-		Edits: []edit{{"leg/fold.go", "	return json.Marshal(saved{Course: l.position, Todo: todo})\n", "	return json.Marshal(saved{Course: l.position, Todo: todo[:0]})\n"}},
+		Name: "a saved state without what is left to do", Seen: "TestASavedStateHasWhatIsLeftToDo",
+		Edits: []edit{{"leg/fold.go", "	return json.Marshal(saved{Position: l.position, Todo: todo})\n", "	return json.Marshal(saved{Position: l.position, Todo: todo[:0]})\n"}},
 	},
 	{
 		Name: "nobody wakes an agent whose time has come", Seen: "TestAnApproval",

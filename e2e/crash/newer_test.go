@@ -40,7 +40,7 @@ var newerBuild = mutant{Name: "newer build", Edits: []edit{
 			if err != nil {
 				return err
 			}
-			rows = append(rows, journal.MailPosted{ID: l.in.Task + "#hail", Topic: TopicTold, To: l.in.Parent, Event: body})
+			rows = append(rows, journal.MailPosted{ID: l.in.Task + "#hail", Topic: TopicAgent, To: l.in.Parent, Event: body})
 		}
 		arrived = append(arrived, completion{event: hail, rows: rows})
 `},

@@ -274,7 +274,7 @@ func (c *crowd) judgeNewer(t *testing.T) (found newerThings) {
 			t.Errorf("mail waits in %s for %v: %v", conv, boxes, err)
 		}
 	}
-	_, _ = fmt.Sscan(c.psql("select count(*) from entries where kind = 'moved' and body ? 'mood'"), &found.fields)
+	_, _ = fmt.Sscan(c.psql("select count(*) from entries where kind = 'status_changed' and body ? 'mood'"), &found.fields)
 	return found
 }
 

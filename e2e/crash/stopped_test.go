@@ -258,7 +258,7 @@ func (l *load) signatures(t *testing.T) map[string][]signature {
 	t.Helper()
 	out := map[string][]signature{}
 	for row := range strings.Lines(l.psql(`select conversation_id || ' ' || task_id || ' ' || writer || ' ' || (extract(epoch from at) * 1000)::bigint
-		from entries where kind in ('stepped', 'spoke', 'responded', 'moved', 'finished') order by conversation_id, task_id, seq`)) {
+		from entries where kind in ('stepped', 'message_added', 'model_replied', 'status_changed', 'task_ended') order by conversation_id, task_id, seq`)) {
 		var conv, task, writer string
 		var at int64
 		if _, err := fmt.Sscan(row, &conv, &task, &writer, &at); err != nil {

@@ -172,7 +172,7 @@ func (c *crowd) events(ctx context.Context, conv string) (out []int64, err error
 			case journal.MailPosted:
 				shown = r.Stops()
 			case journal.MailDelivered:
-				shown = strings.HasPrefix(r.ID, "said:")
+				shown = strings.HasPrefix(r.ID, "message:")
 			case journal.Newer:
 				shown = false
 			}

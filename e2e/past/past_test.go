@@ -89,10 +89,10 @@ func (c *conversation) add(at time.Time, rows ...journal.Row) {
 func (c *conversation) ask(at time.Time, words string) {
 	c.said++
 	id := fmt.Sprintf("posted-%d", c.said)
-	post := "said:" + id
+	post := "message:" + id
 	read := chat.Message{ID: fmt.Sprintf("m%d", c.said), Speaker: chat.User, Parts: []chat.Part{text(words)}}
-	c.add(at, journal.MessageReceived{ID: id, By: "you", Parts: read.Parts}, journal.MailPosted{ID: post, Topic: "said"},
-		journal.MailDelivered{ID: post}, journal.MessageAdded{In: orchestrator, Letters: []int64{c.said}, Message: read})
+	c.add(at, journal.MessageReceived{ID: id, By: "you", Parts: read.Parts}, journal.MailPosted{ID: post, Topic: "message"},
+		journal.MailDelivered{ID: post}, journal.MessageAdded{In: orchestrator, Reads: []int64{c.said}, Message: read})
 }
 
 // reply is what the orchestrator says, at the end of its turn unless it calls.

@@ -127,8 +127,8 @@ func meet(a, b []string) []string {
 type Limits struct {
 	// Depth is the number of delegation levels below the orchestrator.
 	Depth int `json:"depth,omitempty"`
-	// Width is how many agents below this one may be at work at the same time.
-	Width int `json:"width,omitempty"`
+	// Slots is how many agents below this one may be at work at the same time.
+	Slots int `json:"slots,omitempty"`
 	// Agents is how many agents may be started below this one, all levels counted: for the
 	// orchestrator in one user turn, for a sub-agent in its run.
 	Agents int64 `json:"agents,omitempty"`
@@ -156,7 +156,7 @@ type Limits struct {
 // DefaultLimits are the limits of a sub-agent whose role says nothing.
 func DefaultLimits() Limits {
 	return Limits{
-		Depth: 2, Width: 4, Agents: 10, PerCall: 10, Calls: 20, Parallel: 8,
+		Depth: 2, Slots: 4, Agents: 10, PerCall: 10, Calls: 20, Parallel: 8,
 		Iterations: 20, Time: 300_000, Retries: 3, Questions: 5,
 		QuestionTime: 24 * 3_600_000, ApprovalTime: 24 * 3_600_000, Grace: 10_000,
 	}
@@ -172,7 +172,7 @@ func OrchestratorLimits() Limits {
 // or fills what is zero from the defaults. Tokens and Cost stay: zero there means no limit.
 func (l Limits) or(d Limits) Limits {
 	return Limits{
-		Depth: first(l.Depth, d.Depth), Width: first(l.Width, d.Width), Agents: first(l.Agents, d.Agents),
+		Depth: first(l.Depth, d.Depth), Slots: first(l.Slots, d.Slots), Agents: first(l.Agents, d.Agents),
 		PerCall: first(l.PerCall, d.PerCall), Calls: first(l.Calls, d.Calls),
 		Parallel: first(l.Parallel, d.Parallel), Iterations: first(l.Iterations, d.Iterations),
 		Time: first(l.Time, d.Time), Tokens: l.Tokens, Cost: l.Cost, Retries: first(l.Retries, d.Retries),
@@ -232,8 +232,8 @@ func (b Brief) check() *chat.Error {
 		problem = "a brief needs a conversation, an agent and a task"
 	case b.Depth > 0 && b.Parent == "":
 		problem = "a sub-agent's brief needs a parent"
-	case b.Limits.Time <= 0 || b.Limits.Iterations <= 0 || b.Limits.Grace <= 0 || b.Limits.Width <= 0:
-		problem = "a brief needs positive limits for time, iterations, grace and width"
+	case b.Limits.Time <= 0 || b.Limits.Iterations <= 0 || b.Limits.Grace <= 0 || b.Limits.Slots <= 0:
+		problem = "a brief needs positive limits for time, iterations, grace and slots"
 	case b.Limits.QuestionTime <= 0 || b.Limits.ApprovalTime <= 0 || b.Limits.Retries <= 0:
 		problem = "a brief needs positive limits for questions, approvals and retries"
 	case !slices.IsSorted(b.Authority.Tools):

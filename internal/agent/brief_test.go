@@ -30,7 +30,7 @@ func plainDelegation() delegation {
 		Immediate: true, FailUnanswered: true, Evidence: true, Tools: []string{"read"},
 		Authority: agent.Authority{Tools: []string{"read", "shell", "write"}, Write: true, Network: true},
 		Limits: agent.Limits{
-			Depth: 3, Width: 6, Agents: 7, PerCall: 8, Calls: 9, Parallel: 5, Iterations: 11, Time: 12_000,
+			Depth: 3, Slots: 6, Agents: 7, PerCall: 8, Calls: 9, Parallel: 5, Iterations: 11, Time: 12_000,
 			Tokens: 13_000, Cost: 14_000, Retries: 2, Questions: 15, QuestionTime: 16_000, ApprovalTime: 17_000, Grace: 900,
 		},
 		Model: agent.Model{Name: "strong", Window: 100_000, MaxOutput: 100, InputPrice: 1, OutputPrice: 2},
@@ -50,7 +50,7 @@ func plainDelegation() delegation {
 	}
 	d.brief.Limits.Grace = 800
 	d.child = agent.Child{
-		ID: "1.0.0", Role: "coder", State: agent.ChildStarting, Waiters: 1, Delegates: true, Width: 4, Time: 12_000,
+		ID: "1.0.0", Role: "coder", State: agent.ChildStarting, Waiters: 1, Delegates: true, Slots: 4, Time: 12_000,
 		Agents: 7, Tokens: 13_000, Cost: 14_000,
 	}
 	return d
@@ -69,12 +69,12 @@ func TestChildTakesAfterItsRole(t *testing.T) {
 			d.brief = agent.Brief{
 				Conversation: "c", Agent: "c/1.0.0", Task: "c/1.0.0", Parent: "c", Depth: 1, Role: "plain",
 				Headless: true, Limits: agent.Limits{
-					Depth: 2, Width: 4, PerCall: 10, Calls: 20, Parallel: 8, Iterations: 20, Time: 5 * minute, Retries: 3,
+					Depth: 2, Slots: 4, PerCall: 10, Calls: 20, Parallel: 8, Iterations: 20, Time: 5 * minute, Retries: 3,
 					Questions: 5, QuestionTime: 1440 * minute, ApprovalTime: 1440 * minute, Grace: 800,
 				},
 			}
 			d.child = agent.Child{
-				ID: "1.0.0", Role: "plain", State: agent.ChildStarting, Waiters: 1, Width: 1, Time: d.brief.Limits.Time,
+				ID: "1.0.0", Role: "plain", State: agent.ChildStarting, Waiters: 1, Slots: 1, Time: d.brief.Limits.Time,
 			}
 		},
 		"one iteration is asked for":        func(d *delegation) { d.item.Iterations, d.brief.Limits.Iterations = 1, 1 },
@@ -151,7 +151,7 @@ func TestAgentBeginsWithItsBrief(t *testing.T) {
 //
 func TestLimitsOfAnOrchestrator(t *testing.T) {
 	want := agent.Limits{
-		Depth: 2, Width: 4, Agents: 50, PerCall: 10, Calls: 20, Parallel: 8, Iterations: 50, Time: 10 * minute, Retries: 3,
+		Depth: 2, Slots: 4, Agents: 50, PerCall: 10, Calls: 20, Parallel: 8, Iterations: 50, Time: 10 * minute, Retries: 3,
 		Questions: 5, QuestionTime: 1440 * minute, ApprovalTime: 1440 * minute, Grace: 10_000,
 	}
 	if diff := cmp.Diff(want, agent.OrchestratorLimits()); diff != "" {
@@ -195,7 +195,7 @@ func TestBriefsThatCannotBegin(t *testing.T) {
 		"time":          func(b *agent.Brief, n int) { b.Limits.Time = int64(n) },
 		"iterations":    func(b *agent.Brief, n int) { b.Limits.Iterations = n },
 		"grace":         func(b *agent.Brief, n int) { b.Limits.Grace = int64(n) },
-		"width":         func(b *agent.Brief, n int) { b.Limits.Width = n },
+		"slots":         func(b *agent.Brief, n int) { b.Limits.Slots = n },
 		"question time": func(b *agent.Brief, n int) { b.Limits.QuestionTime = int64(n) },
 		"approval time": func(b *agent.Brief, n int) { b.Limits.ApprovalTime = int64(n) },
 		"retries":       func(b *agent.Brief, n int) { b.Limits.Retries = n },

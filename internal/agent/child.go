@@ -22,9 +22,9 @@ type Child struct {
 	Apart bool `json:"ap,omitempty"`
 	// Waiters counts how often calls of the open round wait for the child.
 	Waiters int `json:"n,omitempty"`
-	// Delegates says that the child may have children of its own and can use more than one place.
+	// Delegates says that the child may have children of its own and can use more than one slot.
 	Delegates bool  `json:"d,omitempty"`
-	Width     int   `json:"wd,omitempty"`
+	Slots     int   `json:"sl,omitempty"`
 	Time      int64 `json:"t,omitempty"`
 	// Agents, Tokens and Cost are held for the child until it ends.
 	Agents int64 `json:"ag,omitempty"`
@@ -41,7 +41,7 @@ type ChildState string
 
 // The states of an open child.
 const (
-	// ChildQueued waits for its call to be reached and for a place.
+	// ChildQueued waits for its call to be reached and for a slot.
 	ChildQueued ChildState = "queued"
 	// ChildStarting has been handed to the engine.
 	ChildStarting ChildState = "starting"
@@ -82,14 +82,14 @@ func (s *State) Open() map[string]string {
 
 // child finds an open child by its short id. It is not to be changed.
 func (s *State) child(short string) *Child {
-	if i := s.place(short); i >= 0 {
+	if i := s.childIndex(short); i >= 0 {
 		return s.Children[i]
 	}
 	return nil
 }
 
-// place is where an open child stands in the list, less than zero if it is none.
-func (s *State) place(short string) int {
+// childIndex is where an open child stands in the list, less than zero if it is none.
+func (s *State) childIndex(short string) int {
 	return slices.IndexFunc(s.Children, func(c *Child) bool { return c.ID == short })
 }
 
@@ -113,14 +113,14 @@ func (m *machine) awaited(task string) (*Child, error) {
 	if !ok {
 		return nil, m.refuse(Unknown, "task %s is not of this agent", task)
 	}
-	i := m.s.place(short)
+	i := m.s.childIndex(short)
 	if i < 0 {
 		return nil, m.notAwaited(short)
 	}
 	return m.edit(i), nil
 }
 
-// launch hands queued children to the engine, oldest first, while there are places. Children whose
+// launch hands queued children to the engine, oldest first, while there are free slots. Children whose
 // call has not been reached are passed over, and nothing is launched once the agent is stopping.
 func (m *machine) launch() {
 	s := m.s
@@ -136,17 +136,17 @@ func (m *machine) launch() {
 	if waiting == 0 {
 		return
 	}
-	free := s.places()
+	free := s.freeSlots()
 	for i := range s.Children {
 		if free <= 0 || !m.launchable(s.Children[i]) {
 			continue
 		}
 		c := m.edit(i)
-		c.Width = 1
+		c.Slots = 1
 		if c.Delegates {
-			c.Width = max(1, free/waiting)
+			c.Slots = max(1, free/waiting)
 		}
-		free -= c.Width
+		free -= c.Slots
 		waiting--
 		c.State = ChildStarting
 		time := c.Time
@@ -154,7 +154,7 @@ func (m *machine) launch() {
 			time = max(1, min(time, s.Brief.Limits.Time-m.elapsed()))
 		}
 		m.order(StartChild{
-			Task: s.taskID(c.ID), Agent: s.childAgent(c), Width: c.Width, Time: time, Background: c.Background,
+			Task: s.taskID(c.ID), Agent: s.childAgent(c), Slots: c.Slots, Time: time, Background: c.Background,
 		})
 	}
 }
@@ -170,13 +170,13 @@ func (m *machine) launchable(c *Child) bool {
 // callOf is the call that spawned a task.
 func callOf(short string) string { return short[:max(0, strings.LastIndexByte(short, '.'))] }
 
-// places is how many more agents may be put to work below this one. An agent lends its own place to
+// freeSlots is how many more agents may be put to work below this one. An agent lends its own slot to
 // its children while it only waits for them; the orchestrator has none to lend.
-func (s *State) places() int {
-	free := s.Brief.Limits.Width
+func (s *State) freeSlots() int {
+	free := s.Brief.Limits.Slots
 	for i := range s.Children {
 		if c := s.Children[i]; c.started() && c.Waiting == "" {
-			free -= c.Width
+			free -= c.Slots
 		}
 	}
 	if !s.orchestrator() && s.Phase == Working && s.toolRunning() {

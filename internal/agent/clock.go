@@ -69,8 +69,8 @@ func (m *machine) runClock() {
 	if s.orchestrator() || s.Phase == Done {
 		return
 	}
-	if reason := s.waitReason(); reason != s.Told {
-		s.Told = reason
+	if reason := s.waitReason(); reason != s.ToldWaiting {
+		s.ToldWaiting = reason
 		m.order(TellParent{Serial: m.serial(), Reason: reason})
 	}
 }

@@ -52,7 +52,7 @@ type (
 		// Turn and Results name the calls Turn.0 to Turn.(Results-1).
 		Turn    int      `json:"turn,omitempty"`
 		Results int      `json:"results,omitempty"`
-		Letters []int64  `json:"letters,omitempty"`
+		Reads   []int64  `json:"reads,omitempty"`
 		Notices []string `json:"notices,omitempty"`
 		// Cap is how many bytes the report in each notice may take.
 		Cap   int64    `json:"cap,omitempty"`
@@ -227,13 +227,13 @@ type AbortTool struct {
 
 // The orders that need the engine.
 type (
-	// StartChild starts an enlisted child. Width is its share of the places to work, Time what it
+	// StartChild starts an enlisted child. Slots is its share of the slots, Time what it
 	// may take.
 	StartChild struct {
 		engine
 		Task  string `json:"task"`
 		Agent string `json:"agent"`
-		Width int    `json:"width"`
+		Slots int    `json:"slots"`
 		Time  int64  `json:"time"`
 		// Background children outlive the turn: the engine must not end them with it.
 		Background bool `json:"background,omitempty"`

@@ -9,26 +9,26 @@ const inboxSize = 32
 type Inbox struct {
 	// Heard is the number of the last message taken in.
 	Heard int64    `json:"heard,omitempty"`
-	Queue []Letter `json:"queue,omitempty"`
-	// Shown are letters that are in the transcript but have not been sent to a model yet.
+	Queue []Unread `json:"queue,omitempty"`
+	// Shown are messages that are in the transcript but have not been sent to a model yet.
 	Shown []int64 `json:"shown,omitempty"`
 }
 
-// Letter is an unread message.
-type Letter struct {
+// Unread is an unread message.
+type Unread struct {
 	Seq    int64       `json:"n"`
 	Tokens int64       `json:"t,omitempty"`
-	State  LetterState `json:"s,omitempty"`
+	State  UnreadState `json:"s,omitempty"`
 }
 
-// LetterState says whether a letter may be shown to the model.
-type LetterState string
+// UnreadState says whether a message may be shown to the model.
+type UnreadState string
 
-// The states of a letter. Unsorted and Sorting may still turn out to be an answer to a question.
+// The states of a message. Unsorted and Sorting may still turn out to be an answer to a question.
 const (
-	LetterReady    LetterState = ""
-	LetterUnsorted LetterState = "unsorted"
-	LetterSorting  LetterState = "sorting"
+	UnreadReady    UnreadState = ""
+	UnreadUnsorted UnreadState = "unsorted"
+	UnreadSorting  UnreadState = "sorting"
 )
 
 // said takes in a person's message. It goes to whom it answers, or waits to be read.
@@ -47,22 +47,22 @@ func (m *machine) said(e Said) error {
 		return m.refuse(Full, "%d messages are unread", len(s.Inbox.Queue))
 	}
 	s.Inbox.Heard = e.Seq
-	letter := Letter{Seq: e.Seq, Tokens: e.Tokens}
+	message := Unread{Seq: e.Seq, Tokens: e.Tokens}
 	switch {
 	case e.InReplyTo != "":
-		m.inReply(e, letter)
+		m.inReply(e, message)
 	case m.anyRelayed():
-		letter.State = LetterUnsorted
-		s.Inbox.Queue = append(s.Inbox.Queue, letter)
+		message.State = UnreadUnsorted
+		s.Inbox.Queue = append(s.Inbox.Queue, message)
 		m.routeNext()
 	default:
-		s.Inbox.Queue = append(s.Inbox.Queue, letter)
+		s.Inbox.Queue = append(s.Inbox.Queue, message)
 	}
 	return nil
 }
 
 // inReply is a message that names its question: no model decides about it.
-func (m *machine) inReply(e Said, letter Letter) {
+func (m *machine) inReply(e Said, message Unread) {
 	s := m.s
 	if m.openQuestion(e.InReplyTo) != nil {
 		by := ByUser
@@ -81,7 +81,7 @@ func (m *machine) inReply(e Said, letter Letter) {
 		return
 	}
 	m.tooLate(e.InReplyTo, e.Seq)
-	s.Inbox.Queue = append(s.Inbox.Queue, letter)
+	s.Inbox.Queue = append(s.Inbox.Queue, message)
 }
 
 // tooLate tells a person why their words are an ordinary message now.
@@ -97,7 +97,7 @@ func (m *machine) anyRelayed() bool {
 	return slices.ContainsFunc(m.s.Questions, func(q Question) bool { return q.Relayed })
 }
 
-// routeNext has the oldest unsorted letter sorted, one at a time so that letters keep their order.
+// routeNext has the oldest unsorted message sorted, one at a time so that messages keep their order.
 // While the agent is stopping nothing is started.
 func (m *machine) routeNext() {
 	queue := m.s.Inbox.Queue
@@ -106,20 +106,20 @@ func (m *machine) routeNext() {
 	}
 	for i := range queue {
 		switch queue[i].State {
-		case LetterReady:
+		case UnreadReady:
 			continue
-		case LetterSorting:
+		case UnreadSorting:
 			return
-		case LetterUnsorted:
+		case UnreadUnsorted:
 		}
 		if m.anyRelayed() {
 			if m.callSide(CallSide{Kind: SideRoute, Seq: queue[i].Seq, Questions: m.openQuestions()}) {
-				queue[i].State = LetterSorting
+				queue[i].State = UnreadSorting
 				return
 			}
 			m.record(Note{Serial: m.serial(), Kind: NoteKept, Seq: queue[i].Seq})
 		}
-		queue[i].State = LetterReady
+		queue[i].State = UnreadReady
 	}
 }
 
@@ -139,48 +139,48 @@ func (m *machine) routed(e Routed) error {
 		return err
 	}
 	s := m.s
-	i := slices.IndexFunc(s.Inbox.Queue, func(l Letter) bool { return l.Seq == side.Seq })
-	letter := s.Inbox.Queue[i]
+	i := slices.IndexFunc(s.Inbox.Queue, func(l Unread) bool { return l.Seq == side.Seq })
+	message := s.Inbox.Queue[i]
 	consumed := false
 	switch e.Route {
 	case RouteAnswer:
-		consumed = m.answerAll(e.Questions, ByUser, letter)
+		consumed = m.answerAll(e.Questions, ByUser, message)
 	case RouteDecline:
-		consumed = m.answerAll(e.Questions, ByDecliner, letter)
+		consumed = m.answerAll(e.Questions, ByDecliner, message)
 	case RouteStop:
 		consumed = true
 		m.cancelTurn()
 	case RouteUnclear:
 		consumed = true
-		m.record(Note{Serial: m.serial(), Kind: NoteWhich, Seq: letter.Seq})
+		m.record(Note{Serial: m.serial(), Kind: NoteWhich, Seq: message.Seq})
 	case RouteRequest:
-		m.record(Note{Serial: m.serial(), Kind: NoteKept, Seq: letter.Seq})
+		m.record(Note{Serial: m.serial(), Kind: NoteKept, Seq: message.Seq})
 	}
 	if consumed {
 		s.Inbox.Queue = emptyToNil(slices.Delete(s.Inbox.Queue, i, i+1))
 	} else {
-		s.Inbox.Queue[i].State = LetterReady
+		s.Inbox.Queue[i].State = UnreadReady
 	}
 	m.routeNext()
 	return nil
 }
 
-// answerAll sends a letter to every question it names that is open. If there is none it stays an
-// ordinary letter.
-func (m *machine) answerAll(questions []string, by AnswerBy, letter Letter) bool {
+// answerAll sends a message to every question it names that is open. If there is none it stays an
+// ordinary message.
+func (m *machine) answerAll(questions []string, by AnswerBy, message Unread) bool {
 	sent := false
 	for _, id := range questions {
 		if m.openQuestion(id) != nil {
-			m.reply(Reply{Question: id, By: by, Seq: letter.Seq}, letter.Tokens)
+			m.reply(Reply{Question: id, By: by, Seq: message.Seq}, message.Tokens)
 			sent = true
 		}
 	}
 	switch {
 	case sent:
 	case len(questions) > 0:
-		m.tooLate(questions[0], letter.Seq)
+		m.tooLate(questions[0], message.Seq)
 	default:
-		m.record(Note{Serial: m.serial(), Kind: NoteKept, Seq: letter.Seq})
+		m.record(Note{Serial: m.serial(), Kind: NoteKept, Seq: message.Seq})
 	}
 	return sent
 }
@@ -192,7 +192,7 @@ func (m *machine) undelivered(e Undelivered) error {
 	if i < 0 {
 		return m.refuse(Late, "message %d was not sent on", e.Seq)
 	}
-	s.Inbox.Queue = append(s.Inbox.Queue, Letter{Seq: e.Seq, Tokens: s.Answers[i].Tokens})
+	s.Inbox.Queue = append(s.Inbox.Queue, Unread{Seq: e.Seq, Tokens: s.Answers[i].Tokens})
 	for j := range s.Answers {
 		if s.Answers[j].Seq == e.Seq {
 			s.Answers[j].Lost = true
@@ -213,15 +213,15 @@ func (m *machine) corrected(e Corrected) error {
 		return m.refuse(Full, "%d messages are unread", len(s.Inbox.Queue))
 	}
 	s.Inbox.Heard = e.Seq
-	s.Inbox.Queue = append(s.Inbox.Queue, Letter{Seq: e.Seq, Tokens: e.Tokens})
+	s.Inbox.Queue = append(s.Inbox.Queue, Unread{Seq: e.Seq, Tokens: e.Tokens})
 	return nil
 }
 
-// takeLetters reads the letters at the head of the queue, up to the first that is not sorted yet.
-func (m *machine) takeLetters() []int64 {
+// takeUnread reads the messages at the head of the queue, up to the first that is not sorted yet.
+func (m *machine) takeUnread() []int64 {
 	s := m.s
 	var out []int64
-	for len(s.Inbox.Queue) > 0 && s.Inbox.Queue[0].State == LetterReady {
+	for len(s.Inbox.Queue) > 0 && s.Inbox.Queue[0].State == UnreadReady {
 		out = append(out, s.Inbox.Queue[0].Seq)
 		s.Context += s.Inbox.Queue[0].Tokens
 		s.Inbox.Queue = s.Inbox.Queue[1:]
@@ -230,11 +230,11 @@ func (m *machine) takeLetters() []int64 {
 	return out
 }
 
-// unreadTokens is the size of the letters that takeLetters would take.
+// unreadTokens is the size of the messages that takeUnread would take.
 func (m *machine) unreadTokens() int64 {
 	sum := int64(0)
 	for _, l := range m.s.Inbox.Queue {
-		if l.State != LetterReady {
+		if l.State != UnreadReady {
 			break
 		}
 		sum += l.Tokens
@@ -246,21 +246,21 @@ func (m *machine) unreadTokens() int64 {
 // neither lift the cap of the user turn nor start one after the person has stopped everything.
 func (m *machine) hasWork() bool {
 	s := m.s
-	if len(s.Inbox.Queue) > 0 && s.Inbox.Queue[0].State == LetterReady {
+	if len(s.Inbox.Queue) > 0 && s.Inbox.Queue[0].State == UnreadReady {
 		return true
 	}
-	return len(s.Notices) > 0 && !s.Hush && s.Progress.Iterations < s.Brief.Limits.Iterations
+	return len(s.Notices) > 0 && !s.Muted && s.Progress.Iterations < s.Brief.Limits.Iterations
 }
 
 // beginTurn starts an orchestrator's turn. A person's message lifts the caps and guards of the turn
 // before.
 func (m *machine) beginTurn() {
 	s := m.s
-	letters := m.takeLetters()
-	m.fresh(letters)
-	s.InTurn, s.Hush = true, false
+	messages := m.takeUnread()
+	m.fresh(messages)
+	s.InTurn, s.Muted = true, false
 	s.Clock = Clock{}
-	a := Append{Letters: letters}
+	a := Append{Reads: messages}
 	if len(s.Notices) > 0 {
 		a.Cap = m.reportCap(len(s.Notices))
 	}
@@ -274,9 +274,9 @@ func (m *machine) beginTurn() {
 }
 
 // fresh lifts the caps and guards of an orchestrator's turn when a person's message is read.
-func (m *machine) fresh(letters []int64) {
+func (m *machine) fresh(messages []int64) {
 	s := m.s
-	if len(letters) == 0 || !s.orchestrator() {
+	if len(messages) == 0 || !s.orchestrator() {
 		return
 	}
 	s.Progress = Progress{Last: s.Progress.Last}

@@ -97,17 +97,17 @@ func (m *machine) questionAsked(e QuestionAsked) error {
 // resolveNext looks for answers to the oldest questions, in so many side turns as may be in flight.
 // A question for which there is no money goes to the person.
 func (m *machine) resolveNext() {
-	var poor []string
+	var unaffordable []string
 	for i := range m.s.Questions {
 		q := &m.s.Questions[i]
 		if q.Relayed || q.Resolving || len(m.s.Sides) >= sidesKept || m.s.Phase == Stopping {
 			continue
 		}
 		if q.Resolving = m.callSide(CallSide{Kind: SideResolve, Question: q.ID}); !q.Resolving {
-			poor = append(poor, q.ID)
+			unaffordable = append(unaffordable, q.ID)
 		}
 	}
-	for _, id := range poor {
+	for _, id := range unaffordable {
 		m.relay(id)
 	}
 }

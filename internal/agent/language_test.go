@@ -139,7 +139,7 @@ func union(a, b []string) []string {
 
 func limits(w words, l agent.Limits) agent.Limits {
 	l.Depth = int(w.int("max_depth", int64(l.Depth)))
-	l.Width = int(w.int("width", int64(l.Width)))
+	l.Slots = int(w.int("slots", int64(l.Slots)))
 	l.Agents = w.int("agents", l.Agents)
 	l.PerCall = int(w.int("per_call", int64(l.PerCall)))
 	l.Calls = int(w.int("calls", int64(l.Calls)))

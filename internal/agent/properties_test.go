@@ -39,9 +39,9 @@ type player struct {
 func (p *player) n(what string, k int) int { return rapid.IntRange(0, k-1).Draw(p.t, what) }
 
 func (p *player) begin() {
-	line := "begin orchestrator width=2 iterations=6 per_call=4 window=20000"
+	line := "begin orchestrator slots=2 iterations=6 per_call=4 window=20000"
 	if p.n("kind", 2) == 1 {
-		line = "begin coder iterations=4 width=2 agents=4 window=20000"
+		line = "begin coder iterations=4 slots=2 agents=4 window=20000"
 		if p.n("evidence", 3) == 1 {
 			line += " evidence"
 		}

@@ -143,7 +143,7 @@ func TestReports(t *testing.T) {
 		{"cancel_with_one_completed", map[string]agent.Report{"c/1.0.0": coderWords, "c/1.0.1": partial}, then(spawnBoth,
 			"cancel k1 user by=ann", "ended c/1.0.0 completed in=400 out=90", "ended c/1.0.1 cancelled in=30 out=5")},
 		{"cancel_of_a_queued_child", map[string]agent.Report{"c/1.0.0": coderWords, "c/1.0.1": unread}, []string{
-			"begin orchestrator width=1", "said 1", "replied 1\n  spawn coder reader", "started c/1.0.0", "cancel k1 user by=ann",
+			"begin orchestrator slots=1", "said 1", "replied 1\n  spawn coder reader", "started c/1.0.0", "cancel k1 user by=ann",
 			"ended c/1.0.0 completed in=400 out=90",
 		}},
 		{"background", bothWords, []string{"begin orchestrator", "said 1", "replied 1\n  spawn coder/bg reader/bg"}},

@@ -284,12 +284,12 @@ func (m *machine) skipAll(status CallStatus, text string) {
 }
 
 // closeRound puts the results into the transcript, in the order of the calls.
-func (m *machine) closeRound(letters []int64) {
+func (m *machine) closeRound(messages []int64) {
 	r := m.s.Round
 	if r == nil {
 		return
 	}
-	m.append(Append{Turn: r.Turn, Results: r.Total, Letters: letters, Notes: r.Notes})
+	m.append(Append{Turn: r.Turn, Results: r.Total, Reads: messages, Notes: r.Notes})
 	m.s.Round = nil
 }
 

@@ -266,7 +266,7 @@ func crowded(t testing.TB, n int, ask bool) *heavy {
 	t.Helper()
 	h := &heavy{t: t, tools: 1, name: longName}
 	limits := agent.OrchestratorLimits()
-	limits.PerCall, limits.Agents, limits.Width = n, int64(2*n+10), n
+	limits.PerCall, limits.Agents, limits.Slots = n, int64(2*n+10), n
 	h.begin(limits)
 	h.reply(h.spawn(n, false)...)
 	if len(h.state.Children) != n || len(h.fresh) != n {

@@ -64,7 +64,7 @@ func (m *machine) spawn(open *OpenCall, c Call, roles []RoleSpec) {
 			next++
 		}
 		open.Tasks = append(open.Tasks, task)
-		if i := m.s.place(task); i >= 0 && !it.Background {
+		if i := m.s.childIndex(task); i >= 0 && !it.Background {
 			m.edit(i).Waiters++
 			open.Wait = append(open.Wait, task)
 		}

@@ -58,10 +58,10 @@ type State struct {
 	Inbox Inbox `json:"inbox"`
 	// InTurn is set from the first message of an orchestrator's turn to its end.
 	InTurn bool `json:"in_turn,omitempty"`
-	// Hush is set when the person has stopped everything: only their next message starts a turn.
-	Hush bool `json:"hush,omitempty"`
-	// Told is what the parent was last told this agent waits for.
-	Told chat.WaitReason `json:"told,omitempty"`
+	// Muted is set when the person has stopped everything: only their next message starts a turn.
+	Muted bool `json:"muted,omitempty"`
+	// ToldWaiting is what the parent was last told this agent waits for.
+	ToldWaiting chat.WaitReason `json:"told_waiting,omitempty"`
 	// Cancelled are the last cancel requests that were taken in.
 	Cancelled []string `json:"cancelled,omitempty"`
 

@@ -132,9 +132,9 @@ func (m *machine) advance() {
 		m.launch()
 		switch {
 		case s.Phase == Working && s.Round.settled():
-			letters := m.takeLetters()
-			m.closeRound(letters)
-			m.fresh(letters)
+			messages := m.takeUnread()
+			m.closeRound(messages)
+			m.fresh(messages)
 			m.think()
 		case s.Phase == Stopping && m.quiet():
 			m.conclude()

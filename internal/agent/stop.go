@@ -124,9 +124,9 @@ func (m *machine) dropUnreached(call *OpenCall) {
 	call.Status = CallSpawned
 	for _, short := range call.Tasks {
 		if c := m.s.child(short); c != nil && callOf(short) == call.ID {
-			unsung := *c
-			unsung.Background = false // the call's own result tells of it
-			m.dropChild(unsung, CancelParent, m.s.Stop.By)
+			child := *c
+			child.Background = false // the call's own result tells of it
+			m.dropChild(child, CancelParent, m.s.Stop.By)
 		}
 	}
 	m.gather(call)
@@ -204,7 +204,7 @@ func (m *machine) conclude() {
 		m.closeRound(nil)
 	}
 	if s.orchestrator() {
-		s.Hush = s.Hush || st.All
+		s.Muted = s.Muted || st.All
 		m.endTurn(EndTurn{Status: st.Kind.Status(), Kind: st.Kind, Reason: st.Reason, By: st.By})
 		return
 	}
@@ -214,7 +214,7 @@ func (m *machine) conclude() {
 // unwait settles a spawn call that waits only for background children, which go on without it.
 func (m *machine) unwait(call *OpenCall) {
 	for _, short := range call.Wait {
-		if i := m.s.place(short); i >= 0 {
+		if i := m.s.childIndex(short); i >= 0 {
 			m.edit(i).Waiters--
 		}
 	}

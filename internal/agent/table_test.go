@@ -197,12 +197,12 @@ var (
 		"started c/1.0.0", "asked c/1.0.0#1.0 q1", "asked c/1.0.0#2.0 q2 relay", "asked c/1.0.0#3.0 q3 relay",
 		"said 2 re=c/1.0.0#3.0", "said 3",
 	}
-	orchestratorThinks = then(append([]string{"begin orchestrator width=2"}, orchestratorSpawns...), orchestratorPending...)
-	orchestratorPacks  = then(append([]string{"begin orchestrator width=2 window=10000"}, orchestratorSpawns...), orchestratorPending...)
+	orchestratorThinks = then(append([]string{"begin orchestrator slots=2"}, orchestratorSpawns...), orchestratorPending...)
+	orchestratorPacks  = then(append([]string{"begin orchestrator slots=2 window=10000"}, orchestratorSpawns...), orchestratorPending...)
 	orchestratorWorks  = then(orchestratorThinks, "replied 2\n  grep\n  spawn coder reader\n  shell")
 	orchestratorCloses = then(orchestratorWorks, "close")
 
-	subAgentThinks = []string{"begin coder width=3", "corrected 1"}
+	subAgentThinks = []string{"begin coder slots=3", "corrected 1"}
 	subAgentWorks  = then(subAgentThinks, "replied 1\n  read_file\n  spawn tester tester tester\n  shell", "started c/1.0.0/1.1.0")
 )
 

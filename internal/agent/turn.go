@@ -49,7 +49,7 @@ func (m *machine) lastCall(kind chat.ErrorKind, reason string) {
 		return
 	}
 	s.Progress.Grace = &Limit{Kind: kind, Reason: reason}
-	m.append(Append{Letters: m.takeLetters(), Notes: []string{textGrace}})
+	m.append(Append{Reads: m.takeUnread(), Notes: []string{textGrace}})
 	m.callModel(TurnGrace)
 }
 
@@ -229,7 +229,7 @@ func (m *machine) plainText(e Replied) {
 	case s.orchestrator():
 		m.endTurn(EndTurn{Status: chat.StatusCompleted, Cut: e.Stop == StopMaxTokens})
 	case e.Stop == StopMaxTokens:
-		m.append(Append{Letters: m.takeLetters(), Notes: []string{textCutOff}})
+		m.append(Append{Reads: m.takeUnread(), Notes: []string{textCutOff}})
 		m.think()
 	case (!s.Brief.Immediate || s.Brief.Shaped) && !s.Progress.Nudged:
 		s.Progress.Nudged = true
@@ -237,11 +237,11 @@ func (m *machine) plainText(e Replied) {
 		if s.Brief.CanAsk {
 			nudge = textNudgeOrAsk
 		}
-		m.append(Append{Letters: m.takeLetters(), Notes: []string{nudge}})
+		m.append(Append{Reads: m.takeUnread(), Notes: []string{nudge}})
 		m.think()
 	case m.unproven() && !s.Progress.Challenged:
 		s.Progress.Challenged = true
-		m.append(Append{Letters: m.takeLetters(), Notes: []string{textNoEvidence}})
+		m.append(Append{Reads: m.takeUnread(), Notes: []string{textNoEvidence}})
 		m.think()
 	case m.unproven():
 		m.fail(Outcome{Kind: chat.KindInvalidResult, Reason: reasonNoEvidence, PartialTurn: e.Turn})
@@ -299,11 +299,11 @@ func (m *machine) compacted(e Compacted) error {
 
 // append records a message from the user's side, if there is anything in it.
 func (m *machine) append(a Append) {
-	if a.Results == 0 && len(a.Letters) == 0 && len(a.Notices) == 0 && len(a.Notes) == 0 {
+	if a.Results == 0 && len(a.Reads) == 0 && len(a.Notices) == 0 && len(a.Notes) == 0 {
 		return
 	}
 	a.Serial = m.serial()
-	m.s.Inbox.Shown = a.Letters
+	m.s.Inbox.Shown = a.Reads
 	m.s.Context += noteTokens * int64(len(a.Notes))
 	m.record(a)
 }

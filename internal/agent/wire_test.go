@@ -10,7 +10,7 @@ import (
 
 // effects has one of each kind, with every field that its kind has set to something.
 var effects = []agent.Effect{
-	agent.Append{Serial: 1, Turn: 2, Results: 3, Letters: []int64{4}, Notices: []string{"t"}, Cap: 5, Notes: []string{"n"}},
+	agent.Append{Serial: 1, Turn: 2, Results: 3, Reads: []int64{4}, Notices: []string{"t"}, Cap: 5, Notes: []string{"n"}},
 	agent.Settle{Call: "1.0", Status: agent.CallFailed, Text: "no", Tasks: []string{"t"}, Cap: 6, Question: "q"},
 	agent.Enlist{Call: "1.0", Item: 1, Brief: agent.Brief{Agent: "a", Limits: agent.DefaultLimits()}},
 	agent.EndTask{Task: "t", Outcome: agent.Outcome{Status: chat.StatusFailed}},
@@ -27,7 +27,7 @@ var effects = []agent.Effect{
 	agent.AbortModel{Turn: 1, Attempt: 2},
 	agent.RunTool{Call: "1.0", Tool: "grep", Class: chat.ClassPure, Hash: "h", Approved: true, Bound: "b", By: "1.1"},
 	agent.AbortTool{Call: "1.0", Class: chat.ClassOnce},
-	agent.StartChild{Task: "t", Agent: "a", Width: 1, Time: 2, Background: true},
+	agent.StartChild{Task: "t", Agent: "a", Slots: 1, Time: 2, Background: true},
 	agent.StopChild{Task: "t", Reason: agent.CancelUser, By: "b"},
 	agent.KillChild{Task: "t"},
 	agent.TellParent{Serial: 1, Reason: chat.WaitApproval},

@@ -278,7 +278,7 @@ func eventOf(conversation string, entry journal.Entry) (Event, bool) {
 	case journal.MailPosted:
 		return stopping(e, r)
 	case journal.MailDelivered:
-		id, ok := strings.CutPrefix(r.ID, "said:")
+		id, ok := strings.CutPrefix(r.ID, "message:")
 		e.Type, e.Data = EventDelivered, DeliveredData{Message: id}
 		return e, ok
 	case journal.TaskAssigned:

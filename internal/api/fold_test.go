@@ -59,7 +59,7 @@ func TestSnapshotAndEvents(t *testing.T) {
 			from := state.Conversation.Seq
 			o.follow(t, path, &state, late.Conversation.Seq)
 			if diff := cmp.Diff(late, state, cmpopts.IgnoreFields(api.Snapshot{}, "HeldTokens", "HeldCost"),
-				cmpopts.IgnoreFields(api.Message{}, "State", "Letters")); diff != "" {
+				cmpopts.IgnoreFields(api.Message{}, "State", "Reads")); diff != "" {
 				t.Fatalf("seed %d, round %d: snapshot %d and the events after it differ from snapshot %d:\n%s",
 					seed, round, from, late.Conversation.Seq, diff)
 			}

@@ -62,7 +62,7 @@ func (s *Server) states(ctx context.Context, ref journal.Ref, list []Message, st
 	return nil
 }
 
-func deliveredKey(m Message) string { return journal.MailDelivered{ID: "said:" + m.ID}.Key() }
+func deliveredKey(m Message) string { return journal.MailDelivered{ID: "message:" + m.ID}.Key() }
 
 // reading is how far the orchestrator has read.
 type reading struct {
@@ -77,7 +77,7 @@ func (r reading) has(m Message) bool {
 	return m.Number <= r.last || m.Seq < r.before || r.answers[m.Number]
 }
 
-// readSoFar finds out how far the orchestrator has read. Where its transcript has no letters, as before
+// readSoFar finds out how far the orchestrator has read. Where its transcript has no numbers, as before
 // there were any, it has read everything once it rests.
 func (s *Server) readSoFar(ctx context.Context, ref journal.Ref, state *journal.Snapshot) (reading, error) {
 	if state == nil {
@@ -96,7 +96,7 @@ func (s *Server) readSoFar(ctx context.Context, ref journal.Ref, state *journal.
 		out.before = messages[0].Seq
 	}
 	for _, m := range messages {
-		for _, number := range m.Letters {
+		for _, number := range m.Reads {
 			out.last = max(out.last, number)
 		}
 	}

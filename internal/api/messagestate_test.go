@@ -50,9 +50,9 @@ func TestMessageStates(t *testing.T) {
 	says := func(id string) journal.Row {
 		return journal.MessageReceived{ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: id}}}
 	}
-	heard := func(id string) journal.Row { return journal.MailDelivered{ID: "said:" + id} }
-	reads := func(id string, letters ...int64) journal.Row {
-		return journal.MessageAdded{In: root, Letters: letters, Message: chat.Message{ID: id, Speaker: chat.User}}
+	heard := func(id string) journal.Row { return journal.MailDelivered{ID: "message:" + id} }
+	reads := func(id string, numbers ...int64) journal.Row {
+		return journal.MessageAdded{In: root, Reads: numbers, Message: chat.Message{ID: id, Speaker: chat.User}}
 	}
 	check := func(want map[string]string) {
 		t.Helper()
@@ -63,7 +63,7 @@ func TestMessageStates(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"m1", "m2", "m3", "m4"} {
-		s.write(t, ref, says(id), journal.MailPosted{ID: "said:" + id, Topic: "said"})
+		s.write(t, ref, says(id), journal.MailPosted{ID: "message:" + id, Topic: "message"})
 	}
 	s.write(t, ref, journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning})
 	check(map[string]string{"m1": "received", "m2": "received", "m3": "received", "m4": "received"})
@@ -75,8 +75,8 @@ func TestMessageStates(t *testing.T) {
 	s.write(t, ref, reads("u2", 2))
 	got := l.next(t)
 	data, _ := got.Data["data"].(map[string]any)
-	if got.Type != "message.completed" || !cmp.Equal(data["letters"], []any{2.0}) {
-		t.Errorf("the event is %v, want one with letter 2", got)
+	if got.Type != "message.completed" || !cmp.Equal(data["reads"], []any{2.0}) {
+		t.Errorf("the event is %v, want one that reads message 2", got)
 	}
 	check(map[string]string{"m1": "read", "m2": "read", "m3": "read", "m4": "received"})
 	s.write(t, ref, heard("m4"), journal.StatusChanged{In: root, Serial: 2, Status: chat.StatusCompleted})

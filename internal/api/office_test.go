@@ -36,7 +36,7 @@ func (s clerk) Open(ctx context.Context, ref journal.Ref, t api.NewConversation)
 func (s clerk) Say(ctx context.Context, ref journal.Ref, m api.Said) error {
 	_, err := s.log.Append(ctx, ref, s.now(), journal.MessageReceived{
 		ID: m.ID, By: m.By, Parts: []chat.Part{{Kind: chat.PartText, Text: m.Text}}, InReplyTo: m.InReplyTo, Decline: m.Decline,
-	}, journal.MailPosted{ID: "said:" + m.ID, Topic: "said"})
+	}, journal.MailPosted{ID: "message:" + m.ID, Topic: "message"})
 	return err
 }
 

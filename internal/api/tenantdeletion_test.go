@@ -55,7 +55,7 @@ func (m *matrix) furnish(tenant string) {
 		journal.Opened{By: "ann", PrivateTo: m.hermit.ID()}, journal.TaskAssigned{In: mainTask, Role: "main"},
 		journal.Granted{In: mainTask, Call: "1.0", Tool: "shell", Pattern: "ls"},
 		journal.ModelCalled{In: mainTask, Call: "1.1", Type: journal.RequestDelegation, Turn: 1, Model: "m"},
-		journal.MailPosted{ID: "said:m", Topic: "said"})
+		journal.MailPosted{ID: "message:m", Topic: "message"})
 	if err == nil {
 		_, err = m.log.Append(ctx, gone, time.Now(), journal.Opened{By: "ann"})
 	}

@@ -80,14 +80,14 @@ type Message struct {
 	By      string    `json:"by,omitempty" doc:"Who posted it."`
 	Turn    int       `json:"turn,omitempty"`
 	Parts   []Part    `json:"parts"`
-	Letters []int64   `json:"letters,omitempty" doc:"The numbers of the posted messages that the agent reads with this one."`
-	State   string    `json:"state,omitempty" enum:"received,delivered,read" doc:"How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and the letters of message.completed say it."`
+	Reads   []int64   `json:"reads,omitempty" doc:"The numbers of the posted messages that the agent reads with this one."`
+	State   string    `json:"state,omitempty" enum:"received,delivered,read" doc:"How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and reads of message.completed say it."`
 }
 
 func messageOf(m journal.Message) Message {
 	return Message{
 		ID: m.ID, Seq: m.Seq, Number: m.Number, At: m.At.UTC(), Agent: m.Agent, Speaker: string(m.Speaker), By: m.By,
-		Turn: m.Turn, Parts: partsOf(m.Parts), Letters: m.Letters,
+		Turn: m.Turn, Parts: partsOf(m.Parts), Reads: m.Reads,
 	}
 }
 

@@ -156,7 +156,7 @@ func TestAnEngineThatIsBehindIsGivenTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if _, err := n.Log.Append(t.Context(), ref, long, journal.MailPosted{ID: fmt.Sprint("said:", i), Topic: "said"}); err != nil {
+		if _, err := n.Log.Append(t.Context(), ref, long, journal.MailPosted{ID: fmt.Sprint("message:", i), Topic: "message"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,7 +174,7 @@ func TestAnEngineThatIsBehindIsGivenTime(t *testing.T) {
 	if posts, age := n.pressure.waiting(); posts != 3 || age < time.Minute {
 		t.Errorf("%d posts wait, the oldest for %v", posts, age)
 	}
-	if _, err := n.Log.Append(t.Context(), ref, time.Now(), journal.MailDelivered{ID: "said:0"}); err != nil {
+	if _, err := n.Log.Append(t.Context(), ref, time.Now(), journal.MailDelivered{ID: "message:0"}); err != nil {
 		t.Fatal(err)
 	}
 	await(http.StatusCreated)

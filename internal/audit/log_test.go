@@ -69,7 +69,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 			{journal.Opened{By: "ann", Workspace: "shop"}, journal.TaskAssigned{In: root, Role: "main"}},
 			{
 				journal.MessageReceived{ID: "m1", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "the words are nobody's business"}}},
-				journal.MailPosted{ID: "said:m1", Topic: "said"},
+				journal.MailPosted{ID: "message:m1", Topic: "message"},
 			},
 			{journal.ApprovalRequested{In: root, Call: "1.1", Tool: "shell", Hash: "d1"}},
 			{journal.ApprovalDecided{In: root, Call: "1.1", Hash: "d1", Allow: true, Scope: "once", By: "ann"}},
@@ -104,7 +104,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 		"effect.begin|accepted|||node|c1|main#1.1||class=once attempt=1 worker=w",
 		"conversation.archive|accepted|ann||node|c1|||",
 		"conversation.delete|accepted|ann||node|c1|||",
-		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=928",
+		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=934",
 	}
 	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
 		t.Errorf("the trail (-want +got):\n%s", diff)

@@ -227,7 +227,7 @@ func limitFields() []field {
 			return err
 		}},
 		{name: "max_depth", set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.Depth, 10) }},
-		{name: "max_parallel", aliases: []string{"max_width", "max_concurrent"}, set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.Width, mostAgents) }},
+		{name: "max_parallel", aliases: []string{"max_width", "max_concurrent"}, set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.Slots, mostAgents) }},
 		{name: "max_tasks_per_call", set: func(d *draft, n document.Node) error { return n.ToCount(&d.Limits.PerCall, mostAgents) }},
 		{name: "max_agents", set: func(d *draft, n document.Node) error {
 			var agents int

@@ -152,7 +152,7 @@ func (d *draft) fill(defaults RoleDefaults) {
 	}
 	def.Depth = d.orSetting("max_depth", defaults.MaxDepth, def.Depth)
 	l := &d.Limits
-	l.Depth, l.Width = cmp.Or(l.Depth, def.Depth), cmp.Or(l.Width, def.Width)
+	l.Depth, l.Slots = cmp.Or(l.Depth, def.Depth), cmp.Or(l.Slots, def.Slots)
 	l.Agents, l.Questions = cmp.Or(l.Agents, def.Agents), cmp.Or(l.Questions, def.Questions)
 	l.Iterations, l.Time = cmp.Or(l.Iterations, def.Iterations), cmp.Or(l.Time, def.Time)
 	l.PerCall, l.Calls, l.Parallel = cmp.Or(l.PerCall, def.PerCall), def.Calls, def.Parallel

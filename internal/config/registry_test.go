@@ -224,7 +224,7 @@ func checkSpec(spec agent.RoleSpec) error {
 	switch {
 	case spec.Name == "" || len(spec.Hash) != 64:
 		return errors.New("it has no name or no hash")
-	case l.Time <= 0 || l.Iterations <= 0 || l.Grace <= 0 || l.Width <= 0 || l.QuestionTime <= 0 || l.ApprovalTime <= 0 || l.Retries <= 0:
+	case l.Time <= 0 || l.Iterations <= 0 || l.Grace <= 0 || l.Slots <= 0 || l.QuestionTime <= 0 || l.ApprovalTime <= 0 || l.Retries <= 0:
 		return fmt.Errorf("it has a limit that is not positive: %+v", l)
 	case !slices.IsSorted(spec.Authority.Tools) || !slices.IsSorted(spec.Tools):
 		return fmt.Errorf("tools are not in order: %v, %v", spec.Authority.Tools, spec.Tools)

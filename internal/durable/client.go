@@ -83,7 +83,7 @@ type Message struct {
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
 func (c *Client) Say(ctx context.Context, ref journal.Ref, m Message) (int64, error) {
-	written, err := c.post(ctx, ref, journal.MailPosted{ID: leg.TopicSaid + ":" + m.ID, Topic: leg.TopicSaid, To: host.Root}, journal.MessageReceived{
+	written, err := c.post(ctx, ref, journal.MailPosted{ID: leg.TopicMessage + ":" + m.ID, Topic: leg.TopicMessage, To: host.Root}, journal.MessageReceived{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
@@ -241,7 +241,7 @@ func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 
 // erasing refuses messages in a conversation that is being removed: each would begin a run that has to be stopped again.
 func (c *Client) erasing(ctx context.Context, p journal.Post) error {
-	if p.Topic != leg.TopicSaid {
+	if p.Topic != leg.TopicMessage {
 		return nil
 	}
 	entries, err := c.Log.Find(ctx, p.Ref, journal.ErasureKey())

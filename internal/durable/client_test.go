@@ -91,7 +91,7 @@ rules:
 		body, err := agent.MarshalEvent(agent.Corrected{Seq: 2})
 		s.must(err)
 		_, err = s.log.Append(t.Context(), s.ref, s.env.Now(), journal.MessageReceived{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "red after all"}}},
-			journal.MailPosted{ID: "late", Topic: leg.TopicTold, To: "main/1.0.0", Event: body, Number: 2})
+			journal.MailPosted{ID: "late", Topic: leg.TopicAgent, To: "main/1.0.0", Event: body, Number: 2})
 		s.must(err)
 		if n, err := (&Sweeper{Client: s.client, Age: -time.Second}).Pass(t.Context()); n != 1 || err != nil {
 			t.Errorf("%d were swept: %v", n, err)
@@ -111,7 +111,7 @@ rules:
 	}})
 	var back []string
 	for _, p := range rowsOf[journal.MailPosted](s) {
-		if p.To == host.Root && p.Topic == leg.TopicTold && strings.Contains(string(p.Event), "Undelivered") {
+		if p.To == host.Root && p.Topic == leg.TopicAgent && strings.Contains(string(p.Event), "Undelivered") {
 			back = append(back, p.ID)
 		}
 	}

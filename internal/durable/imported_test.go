@@ -23,7 +23,7 @@ func TestImportedIsNotCarriedOn(t *testing.T) {
 		journal.Opened{By: "ann"},
 		journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
 		journal.MessageReceived{ID: "m", By: "ann"},
-		journal.MailPosted{ID: "said:m", Topic: leg.TopicSaid, To: host.Root},
+		journal.MailPosted{ID: "message:m", Topic: leg.TopicMessage, To: host.Root},
 	}
 	if _, err := log.Append(t.Context(), ref, time.UnixMilli(1), rows...); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ func TestLegsLearnOfMailFromOtherProcesses(t *testing.T) {
 	log, now := journaltest.NewMemory(), time.Now()
 	post := func(conversation, id, to string, at time.Time) {
 		t.Helper()
-		rows := []journal.Row{journal.MailPosted{ID: id, Topic: "told", To: to}}
+		rows := []journal.Row{journal.MailPosted{ID: id, Topic: "agent", To: to}}
 		if id == "1" {
 			rows = append([]journal.Row{journal.Opened{By: "ann"}}, rows...)
 		}

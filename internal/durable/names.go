@@ -11,7 +11,7 @@ const (
 	workflowReview       = "review"
 	workflowPresence     = "presence"
 	activityLeg          = "leg"
-	activityRecordBroken = "confess"
+	activityRecordBroken = "record-broken"
 	activityReview       = "review"
 	activityPresent      = "present"
 	activityRelease      = "release"

@@ -119,7 +119,7 @@ func TestReleasesTheLegsOfALostWorker(t *testing.T) {
 	running("waits", root)
 	idle := journal.Ref{Tenant: "t", Conversation: "new"}
 	_, err := log.Append(t.Context(), idle, now, journal.Opened{By: "ann"}, root,
-		journal.MailPosted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
+		journal.MailPosted{ID: "message:m1", Topic: leg.TopicMessage, To: host.Root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,48 +138,35 @@ func TestReleasesTheLegsOfALostWorker(t *testing.T) {
 	}
 }
 
-// TestMailForALegOfALostWorker has mail wait for a leg whose worker died when the agent had nothing left to do, so that nobody released
-// it. The sweeper does. A leg whose worker is there reads in its own time.
-func TestMailForALegOfALostWorker(t *testing.T) {
+// TestASweepReleasesTheLegOfALostWorker has mail, or a deletion, wait for a leg whose worker died when the agent had nothing left to do, so
+// that nobody released it. The sweeper does. A leg whose worker is there reads in its own time.
+func TestASweepReleasesTheLegOfALostWorker(t *testing.T) {
 	t.Parallel()
-	for worker, want := range map[string]int{"lost": 1, "there": 0} {
-		log := journaltest.NewMemory()
-		engine := &legEngine{of: map[string]string{"t/c/main": worker}, present: []string{"there"}}
-		c := &Client{Log: log, Engine: engine, Logger: slog.New(slog.DiscardHandler)}
-		ref := journal.Ref{Tenant: "t", Conversation: "c"}
-		_, err := log.Append(t.Context(), ref, time.Now(), journal.Opened{By: "ann"},
+	for name, c := range map[string]struct {
+		rows []journal.Row
+		// told is how many posts are told: a deletion waits until the run has ended.
+		told int
+	}{
+		"mail": {[]journal.Row{
 			journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
-			journal.MailPosted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := (&Sweeper{Client: c, Age: -time.Second}).Pass(t.Context()); n != 1 || err != nil {
-			t.Errorf("%s: %d posts were told, want 1: %v", worker, n, err)
-		}
-		if len(engine.released) != want {
-			t.Errorf("%s: released %q, want %d", worker, engine.released, want)
-		}
-	}
-}
-
-// TestADeletionBehindTheLegOfALostWorker deletes a conversation whose run has not ended, because the worker of its last leg died. The
-// sweeper releases the leg, so that the run can end.
-func TestADeletionBehindTheLegOfALostWorker(t *testing.T) {
-	t.Parallel()
-	for worker, want := range map[string]int{"lost": 1, "there": 0} {
-		log := journaltest.NewMemory()
-		engine := &legEngine{of: map[string]string{"t/c/main": worker}, present: []string{"there"}}
-		c := &Client{Log: log, Engine: engine, Logger: slog.New(slog.DiscardHandler)}
-		_, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: "c"}, time.Now(), journal.Opened{By: "ann"},
-			journal.MailPosted{ID: journal.Erasure, Topic: leg.TopicErase})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := (&Sweeper{Client: c, Age: -time.Second}).Pass(t.Context()); n != 0 || err != nil {
-			t.Errorf("%s: %d posts were carried out although it still runs: %v", worker, n, err)
-		}
-		if len(engine.released) != want {
-			t.Errorf("%s: released %q, want %d", worker, engine.released, want)
+			journal.MailPosted{ID: "message:m1", Topic: leg.TopicMessage, To: host.Root},
+		}, 1},
+		"a deletion": {[]journal.Row{journal.MailPosted{ID: journal.Erasure, Topic: leg.TopicErase}}, 0},
+	} {
+		for worker, released := range map[string]int{"lost": 1, "there": 0} {
+			log := journaltest.NewMemory()
+			engine := &legEngine{of: map[string]string{"t/c/main": worker}, present: []string{"there"}}
+			client := &Client{Log: log, Engine: engine, Logger: slog.New(slog.DiscardHandler)}
+			ref := journal.Ref{Tenant: "t", Conversation: "c"}
+			if _, err := log.Append(t.Context(), ref, time.Now(), append([]journal.Row{journal.Opened{By: "ann"}}, c.rows...)...); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := (&Sweeper{Client: client, Age: -time.Second}).Pass(t.Context()); n != c.told || err != nil {
+				t.Errorf("%s, worker %s: %d posts were told, want %d: %v", name, worker, n, c.told, err)
+			}
+			if len(engine.released) != released {
+				t.Errorf("%s, worker %s: released %q, want %d", name, worker, engine.released, released)
+			}
 		}
 	}
 }
@@ -192,7 +179,7 @@ func TestReleaseIsToldOfALostWorker(t *testing.T) {
 	log := journaltest.NewMemory()
 	_, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: "c"}, time.Now(), journal.Opened{By: "ann"},
 		journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"},
-		journal.MailPosted{ID: "said:m1", Topic: leg.TopicSaid, To: host.Root})
+		journal.MailPosted{ID: "message:m1", Topic: leg.TopicMessage, To: host.Root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestASweepServesOthersMeanwhile(t *testing.T) {
 		rows := []journal.Row{journal.Opened{By: "ann"}, journal.TaskAssigned{In: journal.In{Agent: host.Root, Task: host.Root}, Role: "main"}}
 		for n := range 3 - 2*i {
 			m := fmt.Sprint("m", n)
-			rows = append(rows, journal.MessageReceived{ID: m, By: "ann"}, journal.MailPosted{ID: "said:" + m, Topic: leg.TopicSaid, To: host.Root})
+			rows = append(rows, journal.MessageReceived{ID: m, By: "ann"}, journal.MailPosted{ID: "message:" + m, Topic: leg.TopicMessage, To: host.Root})
 		}
 		if _, err := log.Append(t.Context(), ref, time.UnixMilli(int64(1+i)), rows...); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestASweepSlowsDown(t *testing.T) {
 	say := func(conversation, id string) {
 		t.Helper()
 		_, err := log.Append(t.Context(), journal.Ref{Tenant: "t", Conversation: conversation}, now, journal.Opened{By: "ann"},
-			journal.MessageReceived{ID: id, By: "ann"}, journal.MailPosted{ID: "said:" + id, Topic: leg.TopicSaid, To: host.Root})
+			journal.MessageReceived{ID: id, By: "ann"}, journal.MailPosted{ID: "message:" + id, Topic: leg.TopicMessage, To: host.Root})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestASweepSlowsDown(t *testing.T) {
 	if engine.told < 55 || engine.told > 70 {
 		t.Errorf("the agent was told %d times in an hour, want about once a minute", engine.told)
 	}
-	if n := strings.Count(logged.String(), "agent=main mail=said:m1"); n != 1 {
+	if n := strings.Count(logged.String(), "agent=main mail=message:m1"); n != 1 {
 		t.Errorf("somebody was told %d times of an agent that does not read, want once:\n%s", n, logged)
 	}
 	before := engine.told
@@ -148,7 +148,7 @@ func TestASweepSlowsDown(t *testing.T) {
 		t.Error("nobody was told of the mail that came later")
 	}
 	ref := journal.Ref{Tenant: "t", Conversation: "deaf"}
-	if _, err := log.Append(t.Context(), ref, now, journal.MailDelivered{ID: "said:m1"}); err != nil {
+	if _, err := log.Append(t.Context(), ref, now, journal.MailDelivered{ID: "message:m1"}); err != nil {
 		t.Fatal(err)
 	}
 	sweep(2 * time.Second)

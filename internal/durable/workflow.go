@@ -207,7 +207,7 @@ func (r *run) flagLeg(ctx workflow.Context) {
 // startLeg has a leg carry the agent on.
 func (r *run) startLeg(ctx workflow.Context) {
 	in := leg.Input{
-		RunRef: r.in.RunRef, Parent: r.in.Parent, Background: r.in.Background, Width: r.in.Width, Time: r.in.Time, Mode: r.mode,
+		RunRef: r.in.RunRef, Parent: r.in.Parent, Background: r.in.Background, Slots: r.in.Slots, Time: r.in.Time, Mode: r.mode,
 		N: r.last.N, Base: r.last.Base, Check: r.check, Queue: workflow.GetInfo(ctx).TaskQueueName, Tick: r.tick, Long: r.tooLong(ctx),
 		Effects: r.in.LegEffects,
 	}

@@ -6,7 +6,7 @@ import (
 
 // RunRef says which run of which agent is meant.
 type RunRef struct {
-	Ref   journal.Ref `json:"place"`
+	Ref   journal.Ref `json:"ref"`
 	Agent string      `json:"agent"`
 	Task  string      `json:"task"`
 	// Workspace is where the agent works.

@@ -194,8 +194,8 @@ type Message struct {
 	Agent  string
 	By     string
 	Turn   int
-	// Letters are the numbers of the people's messages that are part of this one.
-	Letters []int64
+	// Reads are the numbers of the people's messages that are part of this one.
+	Reads []int64
 	chat.Message
 }
 

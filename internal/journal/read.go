@@ -108,7 +108,7 @@ func MessageOf(e Entry) Message {
 			Message: chat.Message{ID: r.ID, Speaker: chat.User, Parts: r.Parts},
 		}
 	case MessageAdded:
-		return Message{Seq: e.Seq, At: e.At, Agent: r.Agent, Turn: r.Turn, Letters: r.Letters, Message: r.Message}
+		return Message{Seq: e.Seq, At: e.At, Agent: r.Agent, Turn: r.Turn, Reads: r.Reads, Message: r.Message}
 	default:
 		return Message{}
 	}

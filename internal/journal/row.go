@@ -194,8 +194,8 @@ type (
 		In
 		N     int             `json:"n"`
 		Event json.RawMessage `json:"event"`
-		// Course is the state that this and all earlier events led to. Few steps have it: who folds the task begins with the last.
-		Course json.RawMessage `json:"course,omitempty"`
+		// State is the state that this and all earlier events led to. Few steps have it: who folds the task begins with the last.
+		State json.RawMessage `json:"state,omitempty"`
 	}
 
 	// NoteAdded is a line for people.
@@ -227,8 +227,8 @@ type (
 		In
 		Turn    int          `json:"turn,omitempty"`
 		Message chat.Message `json:"message"`
-		// Letters are the numbers of the people's messages that the agent reads with this one.
-		Letters []int64 `json:"letters,omitempty"`
+		// Reads are the numbers of the people's messages that the agent reads with this one.
+		Reads []int64 `json:"reads,omitempty"`
 	}
 
 	// ReplyVoided takes the reply of a turn out of the transcript, whenever it was recorded.
@@ -486,12 +486,12 @@ func (Opened) Key() string            { return "opened" }
 func (Shared) Key() string            { return "shared" }
 func (r Titled) Key() string          { return "title/" + r.ID }
 func (Archived) Key() string          { return "archived" }
-func (r MessageReceived) Key() string { return "said/" + r.ID }
+func (r MessageReceived) Key() string { return "received/" + r.ID }
 func (r MailPosted) Key() string      { return "post/" + r.ID }
 func (r MailDelivered) Key() string   { return "delivered/" + r.ID }
 func (r TaskAssigned) Key() string    { return taskPrefix + r.Task }
-func (r StatusChanged) Key() string   { return "move/" + r.Task + "#" + strconv.Itoa(r.Serial) }
-func (r TaskEnded) Key() string       { return "finish/" + r.Task }
+func (r StatusChanged) Key() string   { return "status/" + r.Task + "#" + strconv.Itoa(r.Serial) }
+func (r TaskEnded) Key() string       { return "end/" + r.Task }
 func (r PatchKept) Key() string       { return "patch/" + r.Task }
 func (r TurnEnded) Key() string       { return "turn-end/" + r.Task + "#" + strconv.Itoa(r.Serial) }
 func (r Stepped) Key() string         { return "step/" + r.Task + "#" + strconv.Itoa(r.N) }
@@ -505,7 +505,7 @@ func (r ToolStarted) Key() string {
 }
 
 func (r HostReached) Key() string {
-	return "reach/" + r.Agent + "#" + r.Call + "#" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
+	return "reached/" + r.Agent + "#" + r.Call + "#" + net.JoinHostPort(r.Host, strconv.Itoa(r.Port))
 }
 func (r Tainted) Key() string           { return "tainted/" + r.Agent }
 func (r ToolReturned) Key() string      { return "result/" + r.Agent + "#" + r.Call }

@@ -14,7 +14,7 @@ import (
 
 // startOf is the order to start an open child.
 func (l *leg) startOf(c *agent.Child) agent.StartChild {
-	e := agent.StartChild{Task: l.in.Agent + "/" + c.ID, Background: c.Background, Width: c.Width, Time: c.Time}
+	e := agent.StartChild{Task: l.in.Agent + "/" + c.ID, Background: c.Background, Slots: c.Slots, Time: c.Time}
 	e.Agent = l.child(e.Task).Agent
 	return e
 }
@@ -46,7 +46,7 @@ func (l *leg) ensureApart(ctx context.Context) {
 // orderRun has the engine run a child, unless it does. The leg lasts until the engine has said so.
 func (l *leg) orderRun(ctx context.Context, e agent.StartChild) {
 	in := Begin{
-		RunRef: l.child(e.Task), Parent: l.in.Agent, Background: e.Background, Width: e.Width, Time: e.Time, LegEffects: l.in.Effects,
+		RunRef: l.child(e.Task), Parent: l.in.Agent, Background: e.Background, Slots: e.Slots, Time: e.Time, LegEffects: l.in.Effects,
 	}
 	l.inBackground(ctx, "run/"+e.Task, nil, func(ctx context.Context) completion { return completion{err: l.run(ctx, in)} })
 }
@@ -113,7 +113,7 @@ func (c *Carrier) sendEnd(ctx context.Context, in BrokenRun, o agent.Outcome) er
 
 // endPost tells a parent of the end of a child with a run of its own. There is one for each task.
 func endPost(task, parent string, event []byte) journal.MailPosted {
-	return journal.MailPosted{ID: task + "#" + agent.Finish{}.Key(), Topic: TopicTold, To: parent, Event: event}
+	return journal.MailPosted{ID: task + "#" + agent.Finish{}.Key(), Topic: TopicAgent, To: parent, Event: event}
 }
 
 // lostOutcome is that of a task which cannot go on.

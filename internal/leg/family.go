@@ -175,7 +175,7 @@ func (l *leg) prepareChild(ctx context.Context, e agent.StartChild) func() {
 // newChild is the leg of a child that this one carries.
 func (l *leg) newChild(e agent.StartChild) *leg {
 	in := Input{
-		RunRef: l.in.RunRef, Parent: l.in.Agent, Width: e.Width, Time: e.Time, Mode: l.in.Mode, N: -1, Check: l.in.Check,
+		RunRef: l.in.RunRef, Parent: l.in.Agent, Slots: e.Slots, Time: e.Time, Mode: l.in.Mode, N: -1, Check: l.in.Check,
 		Queue: l.in.Queue, Tick: l.in.Tick,
 	}
 	in.Agent, in.Task = e.Agent, e.Task

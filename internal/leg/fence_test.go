@@ -159,22 +159,22 @@ func TestACallThatMayBeMade(t *testing.T) {
 	}
 }
 
-// TestACourseHasWhatIsLeftToDo has a leg save its course when a model call is left to do, and another take it up.
-func TestACourseHasWhatIsLeftToDo(t *testing.T) {
+// TestASavedStateHasWhatIsLeftToDo has a leg save its state when a model call is left to do, and another take it up.
+func TestASavedStateHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
 	l := s.orchestrator(s.carrier)
-	l.position.N, l.todo = courseEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
+	l.position.N, l.todo = saveEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
 	l.running["tool/7.0"] = &effectRun{effect: agent.RunTool{Call: "7.0"}}
-	course, err := l.save()
+	state, err := l.save()
 	s.must(err)
 	next := s.orchestrator(s.carrier)
-	s.must(next.restore(journal.Stepped{N: courseEvery, Course: course}))
+	s.must(next.restore(journal.Stepped{N: saveEvery, State: state}))
 	var keys []string
 	for _, e := range next.todo {
 		keys = append(keys, e.Key())
 	}
-	if want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key()}; !slices.Equal(keys, want) || next.position.N != courseEvery || next.base != courseEvery {
+	if want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key()}; !slices.Equal(keys, want) || next.position.N != saveEvery || next.base != saveEvery {
 		t.Errorf("step %d with %q to do, want %q", next.position.N, keys, want)
 	}
 }

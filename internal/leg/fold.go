@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// courseEvery is how often a step is recorded together with the course, so that nobody has to fold more steps than so many.
-const courseEvery = 200
+// saveEvery is how often a step is recorded together with the state, so that nobody has to fold more steps than so many.
+const saveEvery = 200
 
 // fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do. A cache that was
 // taken up may be behind: a leg that the engine had given up may have gone on for a moment.
@@ -28,7 +28,7 @@ func (l *leg) fold(ctx context.Context) error {
 		l.cache.messages, l.cache.read = nil, false
 	}
 	for _, step := range steps {
-		if len(step.Course) > 0 {
+		if len(step.State) > 0 {
 			if err := l.restore(step); err != nil {
 				return err
 			}
@@ -48,19 +48,19 @@ func (l *leg) fold(ctx context.Context) error {
 	return nil
 }
 
-// saved is a course as a step keeps it, with what is left to do.
+// saved is the state as a step keeps it, with what is left to do.
 type saved struct {
-	Course position          `json:"course"`
-	Todo   []json.RawMessage `json:"todo,omitempty"`
+	Position position          `json:"position"`
+	Todo     []json.RawMessage `json:"todo,omitempty"`
 }
 
-// save is the course as it is now.
+// save is the state as it is now.
 func (l *leg) save() (json.RawMessage, error) {
 	todo, err := encodeEffects(l.outstanding())
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(saved{Course: l.position, Todo: todo})
+	return json.Marshal(saved{Position: l.position, Todo: todo})
 }
 
 // outstanding is what is left to do, with what is under way.
@@ -79,17 +79,17 @@ func (l *leg) outstanding() []agent.Effect {
 	return out
 }
 
-// restore takes up the course that a step has.
+// restore takes up the state that a step has.
 func (l *leg) restore(step journal.Stepped) error {
 	var s saved
-	if err := json.Unmarshal(step.Course, &s); err != nil {
-		return fmt.Errorf("read the course of %s at step %d: %w", l.in.Task, step.N, err)
+	if err := json.Unmarshal(step.State, &s); err != nil {
+		return fmt.Errorf("read the state of %s at step %d: %w", l.in.Task, step.N, err)
 	}
 	todo, err := decodeEffects(s.Todo)
 	if err != nil {
 		return fmt.Errorf("read what is left to do of %s at step %d: %w", l.in.Task, step.N, err)
 	}
-	l.position, l.todo, l.base = s.Course, todo, step.N
+	l.position, l.todo, l.base = s.Position, todo, step.N
 	return nil
 }
 

@@ -28,7 +28,7 @@ type leg struct {
 	*Carrier
 	in       Input
 	position position
-	// todo is what is left to do and has not begun, base the last step that has a course.
+	// todo is what is left to do and has not begun, base the last step that has a state.
 	todo    []agent.Effect
 	base    int
 	running map[string]*effectRun
@@ -433,8 +433,8 @@ func (l *leg) take(ctx context.Context, end completion) error {
 	l.forget(end.event)
 	l.owe(s.Effects)
 	l.first = l.first || s.N == 1
-	if s.N%courseEvery == 0 {
-		if step.Course, err = l.save(); err != nil {
+	if s.N%saveEvery == 0 {
+		if step.State, err = l.save(); err != nil {
 			return err
 		}
 		l.base = s.N

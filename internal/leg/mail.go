@@ -22,13 +22,13 @@ const TellTimeout = 3 * time.Second
 
 // The topics of mail. Journals know their names.
 const (
-	TopicSaid    = "said"
+	TopicMessage = "message"
 	TopicDecided = "decided"
 	TopicCancel  = "cancel"
 	TopicClose   = "close"
 	TopicErase   = "erase"
-	// TopicTold is what one agent tells another.
-	TopicTold = "told"
+	// TopicAgent is what one agent tells another.
+	TopicAgent = "agent"
 )
 
 // errNewer begins what is said of something that this build does not know.
@@ -69,8 +69,8 @@ func (l *leg) mail(ctx context.Context) (out []completion, err error) {
 func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, error) {
 	_, id, _ := strings.Cut(p.ID, ":")
 	switch p.Topic {
-	case TopicSaid:
-		return l.saidEvent(ctx, id)
+	case TopicMessage:
+		return l.messageEvent(ctx, id)
 	case TopicDecided:
 		entries, err := l.Log.Find(ctx, l.in.Ref, "decide/"+id)
 		if err != nil || len(entries) == 0 {
@@ -88,7 +88,7 @@ func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, err
 		return agent.CancelRequested{At: l.At(), ID: id, Reason: agent.CancelUser, By: p.By}, nil
 	case TopicClose:
 		return agent.CloseRequested{At: l.At(), By: id}, nil
-	case TopicTold:
+	case TopicAgent:
 		e, err := agent.UnmarshalEvent(p.Event)
 		if err != nil {
 			return nil, fmt.Errorf("%w read it: %w", errNewer, err)
@@ -98,9 +98,9 @@ func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, err
 	return nil, fmt.Errorf("%w read it: the topic %q is unknown", errNewer, p.Topic)
 }
 
-// saidEvent is what the orchestrator is told of a message. In a conversation that is being removed it is told
+// messageEvent is what the orchestrator is told of a message. In a conversation that is being removed it is told
 // of none: each would begin a turn that has to be stopped again.
-func (l *leg) saidEvent(ctx context.Context, id string) (agent.Event, error) {
+func (l *leg) messageEvent(ctx context.Context, id string) (agent.Event, error) {
 	entries, err := l.Log.Find(ctx, l.in.Ref, journal.MessageReceived{ID: id}.Key(), journal.ErasureKey())
 	var out agent.Event
 	for _, e := range entries {

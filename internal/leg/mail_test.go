@@ -15,13 +15,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestATaskIsFoldedFromItsLastCourse has a lead take more steps than a leg folds, and folds them from the beginning and from the
-// last course. Both lead to the same.
-func TestATaskIsFoldedFromItsLastCourse(t *testing.T) {
+// TestATaskIsFoldedFromItsLastSavedState has a lead take more steps than a leg folds, and folds them from the beginning and from the
+// last saved state. Both lead to the same.
+func TestATaskIsFoldedFromItsLastSavedState(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "name: plain\nrules:\n  - {name: yes, when: {}, reply: {text: 'Yes.'}}\n", nil)
 	later := map[time.Duration]func(){}
-	for i := range courseEvery {
+	for i := range saveEvery {
 		later[time.Duration(i+1)*time.Minute] = func() { s.say(fmt.Sprint("n", i), "more", "") }
 	}
 	s.play("begin", later)
@@ -35,23 +35,23 @@ func TestATaskIsFoldedFromItsLastCourse(t *testing.T) {
 		return l
 	}
 	whole, short := fold(0, true), fold(0, false)
-	if short.base < courseEvery || whole.base != 0 {
-		t.Fatalf("the last course is at step %d of %d", short.base, short.position.N)
+	if short.base < saveEvery || whole.base != 0 {
+		t.Fatalf("the last saved state is at step %d of %d", short.base, short.position.N)
 	}
-	for name, l := range map[string]*leg{"from its last course": short, "from the last course that the workflow knows": fold(short.base, false)} {
+	for name, l := range map[string]*leg{"from its last saved state": short, "from the last saved state that the workflow knows": fold(short.base, false)} {
 		if l.position.N != whole.position.N || !reflect.DeepEqual(l.position.State, whole.position.State) || len(l.todo) != len(whole.todo) {
 			t.Errorf("%s: step %d with %d to do, and from the beginning step %d with %d", name, l.position.N, len(l.todo), whole.position.N, len(whole.todo))
 		}
 	}
 }
 
-// stripped is a journal whose steps have no courses.
+// stripped is a journal whose steps have no states.
 type stripped struct{ journal.Log }
 
 func (s stripped) Steps(ctx context.Context, ref journal.Ref, task string, after int) ([]journal.Stepped, error) {
 	steps, err := s.Log.Steps(ctx, ref, task, after)
 	for i := range steps {
-		steps[i].Course = nil
+		steps[i].State = nil
 	}
 	return steps, err
 }
@@ -63,7 +63,7 @@ func TestMailOfANewerBuild(t *testing.T) {
 	l := s.carrier.newLeg(Input{RunRef: host.RunRef{Ref: s.ref, Agent: host.Root, Task: host.Root}})
 	for _, p := range []journal.MailPosted{
 		{ID: "x", Topic: "sung", To: host.Root},
-		{ID: "y", Topic: TopicTold, To: host.Root, Event: json.RawMessage(`{"name":"Sung","event":{}}`)},
+		{ID: "y", Topic: TopicAgent, To: host.Root, Event: json.RawMessage(`{"name":"Sung","event":{}}`)},
 	} {
 		if _, err := l.event(t.Context(), p); err == nil || host.Refused(err) || !strings.Contains(err.Error(), "newer build") {
 			t.Errorf("%s: %v", p.Topic, err)

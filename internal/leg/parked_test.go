@@ -116,7 +116,7 @@ func TestACacheMayBeBehind(t *testing.T) {
 		}
 	}
 	s.play("one", map[time.Duration]func(){time.Minute: func() {
-		s.record(journal.MailPosted{ID: TopicSaid + ":m2", Topic: TopicSaid, To: host.Root},
+		s.record(journal.MailPosted{ID: TopicMessage + ":m2", Topic: TopicMessage, To: host.Root},
 			journal.MessageReceived{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "two"}}})
 		func() {
 			defer func() { _ = recover() }()

@@ -10,8 +10,8 @@ type Begin struct {
 	// Parent is the agent that this one reports to, empty for the orchestrator.
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
-	// Width and Time are what the parent lends; zero leaves what the brief says.
-	Width int   `json:"width,omitempty"`
+	// Slots and Time are what the parent lends; zero leaves what the brief says.
+	Slots int   `json:"slots,omitempty"`
 	Time  int64 `json:"time,omitempty"`
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int `json:"leg_effects,omitempty"`
@@ -38,10 +38,10 @@ type Input struct {
 	host.RunRef
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
-	Width      int    `json:"width,omitempty"`
+	Slots      int    `json:"slots,omitempty"`
 	Time       int64  `json:"time,omitempty"`
 	Mode       Mode   `json:"mode,omitempty"`
-	// N is the last step that the workflow knows of, and Base the last one that has a course. Both are zero in a new run. N is less than
+	// N is the last step that the workflow knows of, and Base the last one that has a state. Both are zero in a new run. N is less than
 	// zero for a sub-agent that its parent's leg carries: of that one no workflow knows.
 	N    int `json:"n,omitempty"`
 	Base int `json:"base,omitempty"`

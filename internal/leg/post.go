@@ -43,7 +43,7 @@ func (l *leg) posted(ctx context.Context, effect agent.Effect) ([]journal.Row, e
 func (l *leg) post(by agent.Effect, to string, e agent.Event, number int64) ([]journal.Row, error) {
 	body, err := agent.MarshalEvent(e)
 	return []journal.Row{journal.MailPosted{
-		ID: l.in.Task + "#" + by.Key(), Topic: TopicTold, To: to, Event: body, Number: number,
+		ID: l.in.Task + "#" + by.Key(), Topic: TopicAgent, To: to, Event: body, Number: number,
 	}}, err
 }
 
@@ -69,7 +69,7 @@ func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, err
 // undelivered brings a person's words back to the orchestrator, which an agent that has finished did not read.
 func undelivered(from string, number int64, at agent.At) journal.Row {
 	body, _ := agent.MarshalEvent(agent.Undelivered{At: at, Seq: number}) // two numbers
-	return journal.MailPosted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicTold, To: host.Root, Event: body}
+	return journal.MailPosted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicAgent, To: host.Root, Event: body}
 }
 
 // TakenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back to the orchestrator.

@@ -72,7 +72,7 @@ func (l *leg) rowsOf(ctx context.Context, effect agent.Effect, beside []agent.Ef
 	}
 }
 
-// appended is a message from the user's side: results, letters, notices and notes.
+// appended is a message from the user's side: results, messages, notices and notes.
 func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, error) {
 	var parts, images []chat.Part
 	var rows []journal.Row
@@ -90,7 +90,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 		}
 	}
 	parts = append(parts, images...)
-	for _, number := range e.Letters {
+	for _, number := range e.Reads {
 		said, err := l.cache.said(ctx, number)
 		if err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func (l *leg) appended(ctx context.Context, e agent.Append) ([]journal.Row, erro
 	in := l.in.In()
 	return append(rows, journal.MessageAdded{In: in, Message: chat.Message{
 		ID: messageID(in, "m", e.Serial), Speaker: chat.User, Parts: parts,
-	}, Letters: e.Letters}), nil
+	}, Reads: e.Reads}), nil
 }
 
 // settled is the result of a call that no tool gave.

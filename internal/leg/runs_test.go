@@ -183,7 +183,7 @@ func (s *stage) startLegs() (working bool) {
 // startLeg has a leg carry a run on; the stage is locked.
 func (s *stage) startLeg(one *run) {
 	in := Input{
-		RunRef: one.begin.RunRef, Parent: one.begin.Parent, Background: one.begin.Background, Width: one.begin.Width, Time: one.begin.Time,
+		RunRef: one.begin.RunRef, Parent: one.begin.Parent, Background: one.begin.Background, Slots: one.begin.Slots, Time: one.begin.Time,
 		Mode: one.mode, N: one.last.N, Base: one.last.Base, Check: one.check, Tick: one.tick,
 	}
 	one.began, one.look, one.check, one.tick, one.ended = true, false, false, 0, 0

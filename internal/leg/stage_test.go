@@ -158,7 +158,7 @@ func (s *stage) post(p journal.MailPosted, rows ...journal.Row) {
 // say has the person say something, in reply to a question if one is named.
 func (s *stage) say(id, text, question string) {
 	s.Helper()
-	s.post(journal.MailPosted{ID: TopicSaid + ":" + id, Topic: TopicSaid, To: host.Root}, journal.MessageReceived{
+	s.post(journal.MailPosted{ID: TopicMessage + ":" + id, Topic: TopicMessage, To: host.Root}, journal.MessageReceived{
 		ID: id, By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: text}}, InReplyTo: question,
 	})
 }

@@ -28,8 +28,8 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 	if err := json.Unmarshal(t.Brief, &e.Brief); err != nil {
 		return e, fmt.Errorf("read the brief of %s: %w", l.in.Task, err)
 	}
-	if l.in.Width > 0 {
-		e.Brief.Limits.Width, e.Brief.Limits.Time = l.in.Width, l.in.Time
+	if l.in.Slots > 0 {
+		e.Brief.Limits.Slots, e.Brief.Limits.Time = l.in.Slots, l.in.Time
 	}
 	if e.Brief.Resumed {
 		calls, err := l.Log.ModelCalls(ctx, l.in.Ref, l.in.Agent, journal.Page{Limit: 1})

@@ -108,7 +108,7 @@ type Delta struct {
 	Text string `json:"text,omitempty"`
 	// Attempt counts, from zero, how often the reply was begun again within one call. A delta with a
 	// higher one says that whatever was told before it counts for nothing.
-	Attempt int `json:"take,omitempty"`
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Reply is a complete answer of a model.

@@ -18,7 +18,7 @@ func entryOf(e client.Event) (journal.Entry, bool) {
 		entry.Number = d.Number
 		entry.Row = journal.MessageReceived{ID: d.ID, By: d.By, Parts: partsOf(d.Parts), InReplyTo: d.InReplyTo, Decline: d.Decline}
 	case *client.Message:
-		entry.Row = journal.MessageAdded{In: in, Turn: d.Turn, Letters: d.Letters, Message: chat.Message{
+		entry.Row = journal.MessageAdded{In: in, Turn: d.Turn, Reads: d.Reads, Message: chat.Message{
 			ID: d.ID, Speaker: chat.Speaker(d.Speaker), Parts: partsOf(d.Parts),
 		}}
 	case *client.Spawned, *client.Moved, *client.Finished, *client.TurnEnd:

@@ -211,7 +211,7 @@ var List = []Mutant{
 	},
 	{
 		Name: "a child's cancellation starts a new turn", File: "stop.go",
-		Old: "s.Hush = s.Hush || st.All", New: "s.Hush = s.Hush && st.All",
+		Old: "s.Muted = s.Muted || st.All", New: "s.Muted = s.Muted && st.All",
 	},
 	{
 		Name: "the same cancel request counts twice", File: "stop.go",

@@ -67,7 +67,7 @@ func (w *world) run(actions []uint64) error {
 // brief is an orchestrator with small limits, so that they are reached.
 func (w *world) brief() agent.Brief {
 	l := agent.OrchestratorLimits()
-	l.Width = 1 + w.c.n(4)
+	l.Slots = 1 + w.c.n(4)
 	l.Agents = int64(2 + w.c.n(20))
 	l.Iterations = 3 + w.c.n(6)
 	l.Time = int64(5_000 + w.c.n(90_000))

@@ -235,7 +235,7 @@ func (w *world) startChild(n *node, e agent.StartChild) error {
 	if brief.Depth > 1 {
 		w.stats.Grandchildren++
 	}
-	brief.Limits.Width, brief.Limits.Time = e.Width, e.Time
+	brief.Limits.Slots, brief.Limits.Time = e.Slots, e.Time
 	child := w.addNode(e.Task, n)
 	w.tellAgent(n, child, agent.Begun{At: at, Brief: brief, From: w.lastTurn(brief.Agent), Tokens: 10})
 	w.post(n, agent.ChildStarted{At: at, Task: e.Task}, w.patience())

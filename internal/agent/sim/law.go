@@ -194,7 +194,7 @@ func exits(_, after agent.State, _ []agent.Effect) error {
 		if after.Model != nil || after.InTurn {
 			return fmt.Errorf("exit: idle in the middle of a turn")
 		}
-		if q := after.Inbox.Queue; len(q) > 0 && q[0].State == agent.LetterReady && !after.Closing {
+		if q := after.Inbox.Queue; len(q) > 0 && q[0].State == agent.UnreadReady && !after.Closing {
 			return fmt.Errorf("lost wake-up: idle with message %d unread", q[0].Seq)
 		}
 		if !after.Closing && stranded(after) {
@@ -208,12 +208,12 @@ func exits(_, after agent.State, _ []agent.Effect) error {
 	return nil
 }
 
-// unsorted reports a letter that waits although no side turn is sorting.
+// unsorted reports a message that waits although no side turn is sorting.
 func unsorted(s agent.State) bool {
 	if s.Phase == agent.Stopping || s.Phase == agent.Done {
 		return false
 	}
-	waiting := slices.ContainsFunc(s.Inbox.Queue, func(l agent.Letter) bool { return l.State != agent.LetterReady })
+	waiting := slices.ContainsFunc(s.Inbox.Queue, func(l agent.Unread) bool { return l.State != agent.UnreadReady })
 	return waiting && !slices.ContainsFunc(s.Sides, func(d agent.Side) bool { return d.Kind == agent.SideRoute })
 }
 
@@ -243,13 +243,13 @@ func boundedByChild(s agent.State) bool {
 
 // stranded reports a child that could be started and is not.
 func stranded(s agent.State) bool {
-	free, ready := s.Brief.Limits.Width, false
+	free, ready := s.Brief.Limits.Slots, false
 	for i := range s.Children {
 		c := s.Children[i]
 		if c.State == agent.ChildQueued {
 			ready = ready || reached(s, c)
 		} else if c.Waiting == "" {
-			free -= c.Width
+			free -= c.Slots
 		}
 	}
 	if s.Brief.Depth > 0 && s.Round != nil {

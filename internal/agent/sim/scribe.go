@@ -105,7 +105,7 @@ func (s *Scribe) append(e agent.Append) error {
 		}
 		msg.Parts = append(msg.Parts, chat.Part{Kind: chat.PartToolResult, Call: id, Text: "result"})
 	}
-	for range len(e.Letters) + len(e.Notices) + len(e.Notes) {
+	for range len(e.Reads) + len(e.Notices) + len(e.Notes) {
 		msg.Parts = append(msg.Parts, chat.Part{Kind: chat.PartText, Text: "text"})
 	}
 	if len(msg.Parts) == 0 {

@@ -42,7 +42,7 @@ func tree(widths []int, legs int, seed uint64) *world {
 
 func wideRoles() []agent.RoleSpec {
 	all := roles(false)
-	all[0].Limits = agent.Limits{Depth: 3, Width: 1000, Agents: 1000, PerCall: 100, Time: 3_600_000}
+	all[0].Limits = agent.Limits{Depth: 3, Slots: 1000, Agents: 1000, PerCall: 100, Time: 3_600_000}
 	all[0].Model = agent.Model{MaxOutput: 50}
 	return all
 }
@@ -51,7 +51,7 @@ func (w *world) converse() error {
 	w.root = w.addNode("c", nil)
 	brief := w.brief()
 	brief.Limits = agent.OrchestratorLimits()
-	brief.Limits.Depth, brief.Limits.Width, brief.Limits.Agents, brief.Limits.PerCall = 3, 64, 4000, 100
+	brief.Limits.Depth, brief.Limits.Slots, brief.Limits.Agents, brief.Limits.PerCall = 3, 64, 4000, 100
 	brief.Limits.Time = 3_600_000
 	brief.Headless, brief.Authority.Write = false, true
 	if _, err := w.step(w.root, agent.Begun{At: agent.At{At: w.now}, Brief: brief}); err != nil {

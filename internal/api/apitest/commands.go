@@ -119,7 +119,7 @@ func (d Commands) Open(ctx context.Context, ref journal.Ref, t api.NewConversati
 func (d Commands) Say(ctx context.Context, ref journal.Ref, s api.Said) error {
 	return d.write(ctx, ref, journal.MessageReceived{
 		ID: s.ID, By: s.By, Parts: []chat.Part{{Kind: chat.PartText, Text: s.Text}}, InReplyTo: s.InReplyTo, Decline: s.Decline,
-	}, journal.MailPosted{ID: "said:" + s.ID, Topic: "said"}, journal.MailDelivered{ID: "said:" + s.ID})
+	}, journal.MailPosted{ID: "message:" + s.ID, Topic: "message"}, journal.MailDelivered{ID: "message:" + s.ID})
 }
 
 // Decide implements api.Commands.

@@ -87,7 +87,7 @@ func TestImportRefuses(t *testing.T) {
 		return strings.Join(append(append([]string{}, lines[:n]...), lines[n+1:]...), "") + "\n"
 	}
 	_, _, open := exported(t, journal.ApprovalRequested{In: mainTask, Call: "1.0", Tool: "shell", Hash: "h"})
-	_, _, posted := exported(t, journal.MailPosted{ID: "said:x", Topic: "said"})
+	_, _, posted := exported(t, journal.MailPosted{ID: "message:x", Topic: "message"})
 	last := len(lines) - 1
 	tests := []struct{ name, export, want string }{
 		{"nothing", "", "the end is missing"},
@@ -98,7 +98,7 @@ func TestImportRefuses(t *testing.T) {
 		{"a text missing", drop(last - 1), "there should be"},
 		{"another text", change(last-1, "a prompt", "another"), "hash does not fit"},
 		{"another key", change(1, `"key":"opened"`, `"key":"closed"`), "key does not fit"},
-		{"an unknown kind", change(2, `"kind":"assigned"`, `"kind":"invented"`), "it is not entry 2"},
+		{"an unknown kind", change(2, `"kind":"task_assigned"`, `"kind":"invented"`), "it is not entry 2"},
 		{"a name twice", change(1, `{"seq":1`, `{"seq":1,"seq":1`), "there twice"},
 		{"an unknown field", change(1, `{"seq":1`, `{"seq":1,"more":1`), "unknown field"},
 		{"a time to come", change(1, `"at":"2`, `"at":"9`), "time cannot be right"},

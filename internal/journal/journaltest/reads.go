@@ -178,7 +178,7 @@ func lists(t *testing.T, f Fixture) {
 func mail(t *testing.T, f Fixture) {
 	at := journal.Ref{Tenant: "acme", Conversation: "c"}
 	post := func(id, to string) journal.Row {
-		return journal.MailPosted{ID: id, Topic: "told", To: to, Event: json.RawMessage(`{"id":"` + id + `"}`)}
+		return journal.MailPosted{ID: id, Topic: "agent", To: to, Event: json.RawMessage(`{"id":"` + id + `"}`)}
 	}
 	step := func(n int, event string) journal.Row {
 		return journal.Stepped{In: root, N: n, Event: json.RawMessage(`"` + event + `"`)}
@@ -229,12 +229,12 @@ func sweeps(t *testing.T, f Fixture) {
 	var want []string
 	for i, tenant := range []string{"acme", "zeta"} {
 		at := journal.Ref{Tenant: tenant, Conversation: "c"}
-		rows := append(opening(), journal.MailPosted{ID: "p1", Topic: "said"}, journal.MailPosted{ID: "p2", Topic: "said", To: "root"})
+		rows := append(opening(), journal.MailPosted{ID: "p1", Topic: "message"}, journal.MailPosted{ID: "p2", Topic: "message", To: "root"})
 		if _, err := f.Log.Append(t.Context(), at, start.Add(time.Duration(i)*time.Minute), rows...); err != nil {
 			t.Fatal(err)
 		}
 		write(t, f.Log, at, journal.MailDelivered{ID: "p1"})
-		want = append(want, tenant+" c p2 said root")
+		want = append(want, tenant+" c p2 message root")
 	}
 	names := func(posts []journal.Post, err error) (out []string) {
 		if err != nil {
@@ -252,17 +252,17 @@ func sweeps(t *testing.T, f Fixture) {
 	if diff := cmp.Diff(want[:1], sweep(start.Add(time.Second), 10)); diff != "" {
 		t.Errorf("pending a minute earlier (+) against the wanted (-):\n%s", diff)
 	}
-	write(t, f.Log, journal.Ref{Tenant: "acme", Conversation: "c"}, journal.MailPosted{ID: "p3", Topic: "said"}, journal.MailPosted{ID: "p4", Topic: "said"})
-	if diff := cmp.Diff(append(want, "acme c p3 said "), sweep(start.Add(time.Hour), 3)); diff != "" {
+	write(t, f.Log, journal.Ref{Tenant: "acme", Conversation: "c"}, journal.MailPosted{ID: "p3", Topic: "message"}, journal.MailPosted{ID: "p4", Topic: "message"})
+	if diff := cmp.Diff(append(want, "acme c p3 message "), sweep(start.Add(time.Hour), 3)); diff != "" {
 		t.Errorf("with many of one tenant, pending (+) against the wanted (-):\n%s", diff)
 	}
 	arrived := func(after time.Time, limit int) []string {
 		return names(f.Log.Arrived(t.Context(), after, limit))
 	}
-	if diff := cmp.Diff([]string{"zeta c p2 said root"}, arrived(start, 10)); diff != "" {
+	if diff := cmp.Diff([]string{"zeta c p2 message root"}, arrived(start, 10)); diff != "" {
 		t.Errorf("arrived after the first (+) against the wanted (-):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"zeta c p2 said root"}, arrived(start.Add(-time.Hour), 1)); diff != "" {
+	if diff := cmp.Diff([]string{"zeta c p2 message root"}, arrived(start.Add(-time.Hour), 1)); diff != "" {
 		t.Errorf("the newest (+) against the wanted (-):\n%s", diff)
 	}
 	if all := arrived(start.Add(-time.Hour), 10); len(all) != 4 {

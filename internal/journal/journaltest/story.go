@@ -84,7 +84,7 @@ func (s *story) conversation() journal.Row {
 	case 1:
 		id := s.next()
 		s.posts = append(s.posts, id)
-		return journal.MailPosted{ID: id, Topic: "said", To: rapid.SampledFrom([]string{"", "root", "root/1.0.0"}).Draw(s.t, "to")}
+		return journal.MailPosted{ID: id, Topic: "message", To: rapid.SampledFrom([]string{"", "root", "root/1.0.0"}).Draw(s.t, "to")}
 	case 2:
 		if len(s.posts) > 0 {
 			return journal.MailDelivered{ID: rapid.SampledFrom(s.posts).Draw(s.t, "post"), Back: rapid.Bool().Draw(s.t, "back")}

@@ -216,7 +216,7 @@ func twiceIsOnce(t *testing.T, f Fixture) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("mixed write (+) against the wanted (-):\n%s", diff)
 	}
-	found, err := f.Log.Find(t.Context(), ref, "said/m1", "said/none")
+	found, err := f.Log.Find(t.Context(), ref, "received/m1", "received/none")
 	if err != nil || len(found) != 1 {
 		t.Fatalf("found %d entries, %v; want 1", len(found), err)
 	}

@@ -152,7 +152,7 @@ func attempts() map[string]func(ctx context.Context, l journal.Log, mine, theirs
 			return len(out), err
 		},
 		"Find": func(c ctx, l journal.Log, mine, theirs string) (int, error) {
-			out, err := l.Find(c, at(mine, theirs), "said/m", "opened")
+			out, err := l.Find(c, at(mine, theirs), "received/m", "opened")
 			return len(out), err
 		},
 		"Mail": func(c ctx, l journal.Log, mine, theirs string) (int, error) {

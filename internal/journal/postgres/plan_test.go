@@ -30,7 +30,7 @@ func TestPlansOfEmptyTables(t *testing.T) {
 		plan := strings.Join(query(t, conn, "explain execute "+name+" ('acme', '2200-01-01', '', '', '', '', '', '', 0, 50)"), "\n")
 		for _, cond := range []string{
 			"(conversation_id = t.conversation_id) AND (seq = t.seq)",
-			"(conversation_id = t.conversation_id) AND (key = (('finish/'::text || t.task_id)))",
+			"(conversation_id = t.conversation_id) AND (key = (('end/'::text || t.task_id)))",
 			"(tenant_id = t.tenant_id) AND (conversation_id = t.conversation_id) AND (agent_id = t.agent_id)",
 		} {
 			if !strings.Contains(plan, cond) {

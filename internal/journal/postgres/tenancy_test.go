@@ -201,7 +201,7 @@ func TestSweeperSeesOnlyTheMailbox(t *testing.T) {
 	root, sub := journal.In{Agent: "main", Task: "main"}, journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	rows := []journal.Row{
 		journal.Opened{By: "ann"},
-		journal.MailPosted{ID: "1", Topic: "said"},
+		journal.MailPosted{ID: "1", Topic: "message"},
 		journal.TaskAssigned{In: root, Role: "main"},
 		journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusRunning},
 		journal.TaskAssigned{In: sub, Role: "coder", Parent: "main", Depth: 1},

@@ -83,10 +83,10 @@ func sibling(t *testing.T, log *postgres.Log, n int) {
 			journal.ToolStarted{In: in, Call: call, Attempt: 1, Worker: "w"},
 		},
 		{journal.ToolReturned{In: in, Call: call, Status: journal.CallCompleted, Text: "x"}, journal.Stepped{In: in, N: 3, Event: []byte(`{}`)}},
-		{journal.MailPosted{ID: task + "#stop", Topic: "told", To: task, Event: []byte(`{}`)}},
+		{journal.MailPosted{ID: task + "#stop", Topic: "agent", To: task, Event: []byte(`{}`)}},
 		{journal.Stepped{In: in, N: 4, Event: []byte(`{}`)}, journal.MailDelivered{ID: task + "#stop"}},
 		{journal.TaskEnded{In: in, Status: chat.StatusCompleted}, journal.Stepped{In: root, N: n + 1, Event: []byte(`{}`)}},
-		{journal.MailPosted{ID: task + "#end", Topic: "told", To: task, Event: []byte(`{}`)}}, // nobody takes it
+		{journal.MailPosted{ID: task + "#end", Topic: "agent", To: task, Event: []byte(`{}`)}}, // nobody takes it
 	} {
 		if _, err := log.Append(ctx, ref, now, rows...); err != nil {
 			t.Fatal(err)

@@ -2015,20 +2015,20 @@ export interface components {
             /** @description Who posted it. */
             by?: string;
             id: string;
-            /** @description The numbers of the posted messages that the agent reads with this one. */
-            letters?: number[];
             /**
              * Format: int64
              * @description Counts what people posted.
              */
             number?: number;
             parts: components["schemas"]["Part"][];
+            /** @description The numbers of the posted messages that the agent reads with this one. */
+            reads?: number[];
             /** Format: int64 */
             seq: number;
             /** @enum {string} */
             speaker: "user" | "assistant" | "system" | "tool";
             /**
-             * @description How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and the letters of message.completed say it.
+             * @description How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and reads of message.completed say it.
              * @enum {string}
              */
             state?: "received" | "delivered" | "read";
@@ -2571,20 +2571,20 @@ export interface components {
             decline?: boolean;
             id: string;
             in_reply_to?: string;
-            /** @description The numbers of the posted messages that the agent reads with this one. */
-            letters?: number[];
             /**
              * Format: int64
              * @description Counts what people posted.
              */
             number?: number;
             parts: components["schemas"]["Part"][];
+            /** @description The numbers of the posted messages that the agent reads with this one. */
+            reads?: number[];
             /** Format: int64 */
             seq: number;
             /** @enum {string} */
             speaker: "user" | "assistant" | "system" | "tool";
             /**
-             * @description How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and the letters of message.completed say it.
+             * @description How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and reads of message.completed say it.
              * @enum {string}
              */
             state?: "received" | "delivered" | "read";

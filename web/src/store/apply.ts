@@ -81,7 +81,7 @@ function applyMessage(state: ConversationState, event: Said): void {
     if (data.number !== undefined) state.head.put(state.id, { number: data.number }, seq);
     return;
   }
-  for (const number of data.letters ?? []) state.read.add(number);
+  for (const number of data.reads ?? []) state.read.add(number);
   state.drafts.end(id);
   for (const part of data.parts) {
     if (part.kind !== 'tool_use' || !part.call) continue;

@@ -61,8 +61,8 @@ export const hasSubtasks = (state: ConversationState, task: TaskRow): boolean =>
 export const readings = (state: ConversationState): ReadonlyMap<number, number> =>
   cached(state, 'readings', [state.messages, state.turns], () => {
     const found = new Map<number, number>();
-    for (const { letters, seq } of transcript(state, orchestrator)) {
-      for (const number of letters ?? []) if (!found.has(number)) found.set(number, seq);
+    for (const { reads, seq } of transcript(state, orchestrator)) {
+      for (const number of reads ?? []) if (!found.has(number)) found.set(number, seq);
     }
     return found;
   });

@@ -142,14 +142,10 @@ class Recorder {
           this.calls.push({ call: key, task, open: true });
           parts.push({ kind: 'tool_use', call: key, tool: 'read_file', args: '{}' });
         }
-        const letters = this.number > 0 ? { letters: [this.number] } : {};
+        const reads = this.number > 0 ? { reads: [this.number] } : {};
         const id = `t${++task.messages}`; // as on the wire, unique in its agent only
         const message = { id, at: time(this.seq + 1), agent: task.agent, turn: pick % 4, parts };
-        return this.emit(
-          'message.completed',
-          { ...message, ...letters, speaker: 'assistant' },
-          task,
-        );
+        return this.emit('message.completed', { ...message, ...reads, speaker: 'assistant' }, task);
       }
       case 'attempt':
         this.models.push({ call: key, task, open: true });

@@ -43,7 +43,7 @@ export function loadMessage(state: ConversationState, message: Message, seq: num
   const { id: name, state: how, ...fields } = message;
   const id = messageId(message.agent, name);
   state.messages.bear(id, fields, message.seq);
-  for (const number of message.letters ?? []) state.read.add(number);
+  for (const number of message.reads ?? []) state.read.add(number);
   if (how) state.messages.put(id, { state: how }, seq);
   state.drafts.end(id);
 }

@@ -109,7 +109,7 @@ create table entries (
 create index entries_steps on entries (tenant_id, conversation_id, task_id, seq)
   where kind = 'stepped';
 create index entries_marks on entries (tenant_id, conversation_id, seq)
-  where kind in ('noted', 'turn_ended');
+  where kind in ('note_added', 'turn_ended');
 
 -- Where the entry with a key stands. No two have the same.
 create table keys (
@@ -563,7 +563,7 @@ join agents a using (tenant_id, conversation_id, agent_id)
 join entries task on (task.tenant_id, task.conversation_id, task.seq)
   = (t.tenant_id, t.conversation_id, t.seq)
 left join keys f on (f.tenant_id, f.conversation_id, f.key)
-  = (t.tenant_id, t.conversation_id, 'finish/' || t.task_id)
+  = (t.tenant_id, t.conversation_id, 'end/' || t.task_id)
 left join entries finish on (finish.tenant_id, finish.conversation_id, finish.seq)
   = (f.tenant_id, f.conversation_id, f.seq)
 where t.parent_id <> '';

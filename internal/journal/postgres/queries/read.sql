@@ -88,7 +88,7 @@ order by s.seq desc;
 select e.seq, e.number, e.kind, e.at, e.body::text as body
 from entries e
 where e.tenant_id = @tenant and e.conversation_id = @conversation
-  and e.kind in ('noted', 'turn_ended') and e.seq < @before
+  and e.kind in ('note_added', 'turn_ended') and e.seq < @before
 order by e.seq desc
 limit @count;
 
@@ -179,7 +179,7 @@ select sqlc.embed(c), (
 ) as running, coalesce((
   select e.body ->> 'status' from entries e
   where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id
-    and e.kind in ('noted', 'turn_ended') and e.kind = 'turn_ended'
+    and e.kind in ('note_added', 'turn_ended') and e.kind = 'turn_ended'
   order by e.seq desc limit 1
 ), '')::text as ended
 from conversations c

@@ -12,7 +12,7 @@ select
   ), 0)::bigint as cost,
   begun.body::text as begun, coalesce(ended.body::text, '')::text as ended
 from tasks t
-cross join lateral (select 'finish/' || t.task_id as ended offset 0) k
+cross join lateral (select 'end/' || t.task_id as ended offset 0) k
 cross join lateral (
   select g.role from agents g
   where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
@@ -56,7 +56,7 @@ select
   ), 0)::bigint as cost,
   begun.body::text as begun, coalesce(ended.body::text, '')::text as ended
 from tasks t
-cross join lateral (select 'finish/' || t.task_id as ended offset 0) k
+cross join lateral (select 'end/' || t.task_id as ended offset 0) k
 cross join lateral (
   select g.role from agents g
   where g.tenant_id = t.tenant_id and g.conversation_id = t.conversation_id and g.agent_id = t.agent_id limit 1
@@ -101,7 +101,7 @@ with turns as (
   cross join lateral (
     select f.tenant_id, f.conversation_id, f.agent_id, f.task_id, f.seq, f.at, f.body from entries f
     where f.tenant_id = c.tenant_id and f.conversation_id = c.conversation_id
-      and f.kind in ('noted', 'turn_ended') and f.kind = 'turn_ended'
+      and f.kind in ('note_added', 'turn_ended') and f.kind = 'turn_ended'
     offset 0
   ) e
   where c.tenant_id = @tenant and c.updated_at >= @since::timestamptz

@@ -409,7 +409,7 @@ select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.arch
 ) as running, coalesce((
   select e.body ->> 'status' from entries e
   where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id
-    and e.kind in ('noted', 'turn_ended') and e.kind = 'turn_ended'
+    and e.kind in ('note_added', 'turn_ended') and e.kind = 'turn_ended'
   order by e.seq desc limit 1
 ), '')::text as ended
 from conversations c
@@ -548,7 +548,7 @@ const marksOf = `-- name: MarksOf :many
 select e.seq, e.number, e.kind, e.at, e.body::text as body
 from entries e
 where e.tenant_id = $1 and e.conversation_id = $2
-  and e.kind in ('noted', 'turn_ended') and e.seq < $3
+  and e.kind in ('note_added', 'turn_ended') and e.seq < $3
 order by e.seq desc
 limit $4
 `

@@ -10,6 +10,9 @@ create table conversations (
   title           text    not null default '',
   workspace       text    not null default '',
   archived        integer not null default 0,
+  -- private_to is the person who alone may see the conversation, if it is private, and bytes what its rows hold.
+  private_to      text    not null default '',
+  bytes           integer not null default 0,
   opened_at       integer not null,
   updated_at      integer not null,
   last_seq        integer not null default 0,
@@ -37,6 +40,9 @@ create table entries (
 ) strict;
 create index entries_steps on entries (tenant_id, conversation_id, task_id, seq)
   where kind = 'stepped';
+-- What pages show beside messages.
+create index entries_marks on entries (tenant_id, conversation_id, seq)
+  where kind in ('note_added', 'turn_ended');
 
 create table agents (
   tenant_id       text    not null,
@@ -80,6 +86,12 @@ create table tasks (
   primary key (tenant_id, conversation_id, task_id),
   foreign key (tenant_id, conversation_id, agent_id) references agents on delete cascade
 ) strict, without rowid;
+create index tasks_newest on tasks (tenant_id, assigned_at, conversation_id, task_id);
+create index tasks_open on tasks (tenant_id, assigned_at, conversation_id, task_id)
+  where finished_at is null;
+-- The tasks that the engine should be running.
+create index tasks_working on tasks (tenant_id, conversation_id, task_id)
+  where status in ('queued', 'pending', 'running', 'waiting');
 
 -- Messages are entries; this says where they are and how to find them. Those that a search looks
 -- at have a row in message_words.
@@ -196,6 +208,8 @@ create table approvals (
   hash            text    not null,
   status          text    not null,
   allow           integer not null default 0,
+  -- edited says that a person allowed the call with other arguments than the model's.
+  edited          integer not null default 0,
   scope           text    not null default '',
   decided_by      text    not null default '',
   at              integer not null,
@@ -231,24 +245,45 @@ create table leases (
 ) strict, without rowid;
 create index leases_open on leases (tenant_id, conversation_id, seq) where not settled;
 
-create table outbox (
+-- Mail that waits, and the agent that it waits for. Mail without an agent is for the server itself.
+create table mailbox (
   tenant_id       text    not null,
   conversation_id text    not null,
   post_id         text    not null,
   seq             integer not null,
   topic           text    not null,
+  agent_id        text    not null default '',
   at              integer not null,
   primary key (tenant_id, conversation_id, post_id),
   foreign key (tenant_id, conversation_id) references conversations on delete cascade
 ) strict, without rowid;
--- The sweeper looks for what is oldest, whosever it is.
-create index outbox_oldest on outbox (at);
+-- The sweeper looks for the oldest mail of all tenants.
+create index mailbox_oldest on mailbox (at);
 
-create table prompts (
-  tenant_id text not null check (tenant_id not in ('', '*')),
+-- Kept texts belong to a conversation and go with it.
+create table texts (
+  tenant_id       text not null check (tenant_id not in ('', '*')),
+  conversation_id text not null check (conversation_id <> ''),
+  hash            text not null,
+  text            text not null,
+  primary key (tenant_id, conversation_id, hash)
+) strict;
+
+-- What is left of an erased conversation: the hash of its id, and the command that had it removed. No content.
+create table tombstones (
+  tenant_id text not null,
   hash      text not null,
-  text      text not null,
+  command   text not null,
+  erased_at integer not null,
   primary key (tenant_id, hash)
+) strict, without rowid;
+
+-- What tenants spend in a month, where they have a budget.
+create table spending (
+  tenant_id text not null check (tenant_id not in ('', '*')),
+  month     text not null,
+  spent     integer not null,
+  primary key (tenant_id, month)
 ) strict;
 
 -- Model calls and delegations as flat lines.
@@ -366,13 +401,15 @@ join agents a using (tenant_id, conversation_id, agent_id)
 join entries task on task.tenant_id = t.tenant_id and task.conversation_id = t.conversation_id
   and task.seq = t.seq
 left join entries finish on finish.tenant_id = t.tenant_id
-  and finish.conversation_id = t.conversation_id and finish.key = 'finish/' || t.task_id
+  and finish.conversation_id = t.conversation_id and finish.key = 'end/' || t.task_id
 where t.parent_id <> '';
 
 -- +goose Down
 drop view records;
-drop table prompts;
-drop table outbox;
+drop table spending;
+drop table tombstones;
+drop table texts;
+drop table mailbox;
 drop table leases;
 drop table grants;
 drop table approvals;

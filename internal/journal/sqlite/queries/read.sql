@@ -79,7 +79,7 @@ order by s.seq desc;
 select e.seq, e.number, e.kind, e.at, e.body
 from entries e indexed by entries_marks
 where e.tenant_id = @tenant and e.conversation_id = @conversation
-  and e.kind in ('noted', 'turn_ended') and e.seq < @before
+  and e.kind in ('note_added', 'turn_ended') and e.seq < @before
 order by e.seq desc
 limit @count;
 
@@ -174,7 +174,7 @@ select sqlc.embed(c), (
 ) as running, cast(coalesce((
   select json_extract(e.body, '$.status') from entries e indexed by entries_marks
   where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id
-    and e.kind in ('noted', 'turn_ended') and e.kind = 'turn_ended'
+    and e.kind in ('note_added', 'turn_ended') and e.kind = 'turn_ended'
   order by e.seq desc limit 1
 ), '') as text) as ended
 from conversations c

@@ -15,7 +15,7 @@ join conversations c on c.tenant_id = t.tenant_id and c.conversation_id = t.conv
 join entries begun on begun.tenant_id = t.tenant_id and begun.conversation_id = t.conversation_id
   and begun.seq = t.seq
 left join entries ended on ended.tenant_id = t.tenant_id
-  and ended.conversation_id = t.conversation_id and ended.key = 'finish/' || t.task_id
+  and ended.conversation_id = t.conversation_id and ended.key = 'end/' || t.task_id
 where t.tenant_id = @tenant and t.assigned_at <= @before
   and (t.assigned_at < @before or t.conversation_id < @before_conversation
     or (t.conversation_id = @before_conversation and t.task_id < @before_task))
@@ -46,7 +46,7 @@ join conversations c on c.tenant_id = t.tenant_id and c.conversation_id = t.conv
 join entries begun on begun.tenant_id = t.tenant_id and begun.conversation_id = t.conversation_id
   and begun.seq = t.seq
 left join entries ended on ended.tenant_id = t.tenant_id
-  and ended.conversation_id = t.conversation_id and ended.key = 'finish/' || t.task_id
+  and ended.conversation_id = t.conversation_id and ended.key = 'end/' || t.task_id
 where t.tenant_id = @tenant and t.finished_at is null and t.assigned_at <= @before
   and (t.assigned_at < @before or t.conversation_id < @before_conversation
     or (t.conversation_id = @before_conversation and t.task_id < @before_task))
@@ -70,7 +70,7 @@ with turns as (
     coalesce(lag(e.seq) over (partition by e.conversation_id, e.task_id order by e.seq), 0) as began
   from conversations c
   join entries e indexed by entries_marks on e.tenant_id = c.tenant_id
-    and e.conversation_id = c.conversation_id and e.kind in ('noted', 'turn_ended')
+    and e.conversation_id = c.conversation_id and e.kind in ('note_added', 'turn_ended')
   where c.tenant_id = @tenant and c.updated_at >= @since and e.kind = 'turn_ended'
 ), runs as (
   select

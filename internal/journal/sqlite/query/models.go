@@ -34,11 +34,11 @@ type Approval struct {
 	Hash           string
 	Status         string
 	Allow          bool
+	Edited         bool
 	Scope          string
 	DecidedBy      string
 	At             int64
 	Until          int64
-	Edited         bool
 }
 
 type Conversation struct {
@@ -48,12 +48,12 @@ type Conversation struct {
 	Title          string
 	Workspace      string
 	Archived       bool
+	PrivateTo      string
+	Bytes          int64
 	OpenedAt       int64
 	UpdatedAt      int64
 	LastSeq        int64
 	LastNumber     int64
-	PrivateTo      string
-	Bytes          int64
 }
 
 type Grant struct {

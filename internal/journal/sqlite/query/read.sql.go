@@ -59,7 +59,7 @@ func (q *Queries) AgentsOf(ctx context.Context, arg AgentsOfParams) ([]Agent, er
 }
 
 const approvalsOf = `-- name: ApprovalsOf :many
-select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, scope, decided_by, at, until, edited from approvals
+select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, edited, scope, decided_by, at, until from approvals
 where tenant_id = ?1 and conversation_id = ?2 order by seq
 `
 
@@ -88,11 +88,11 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 			&i.Hash,
 			&i.Status,
 			&i.Allow,
+			&i.Edited,
 			&i.Scope,
 			&i.DecidedBy,
 			&i.At,
 			&i.Until,
-			&i.Edited,
 		); err != nil {
 			return nil, err
 		}
@@ -230,7 +230,7 @@ func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, er
 
 const conversationOf = `-- name: ConversationOf :one
 
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, private_to, bytes from conversations where tenant_id = ?1 and conversation_id = ?2
+select tenant_id, conversation_id, opened_by, title, workspace, archived, private_to, bytes, opened_at, updated_at, last_seq, last_number from conversations where tenant_id = ?1 and conversation_id = ?2
 `
 
 type ConversationOfParams struct {
@@ -249,12 +249,12 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 		&i.Title,
 		&i.Workspace,
 		&i.Archived,
+		&i.PrivateTo,
+		&i.Bytes,
 		&i.OpenedAt,
 		&i.UpdatedAt,
 		&i.LastSeq,
 		&i.LastNumber,
-		&i.PrivateTo,
-		&i.Bytes,
 	)
 	return i, err
 }
@@ -417,14 +417,14 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 }
 
 const linesOf = `-- name: LinesOf :many
-select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.private_to, c.bytes, (
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.private_to, c.bytes, c.opened_at, c.updated_at, c.last_seq, c.last_number, (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
 ) as running, cast(coalesce((
   select json_extract(e.body, '$.status') from entries e indexed by entries_marks
   where e.tenant_id = c.tenant_id and e.conversation_id = c.conversation_id
-    and e.kind in ('noted', 'turn_ended') and e.kind = 'turn_ended'
+    and e.kind in ('note_added', 'turn_ended') and e.kind = 'turn_ended'
   order by e.seq desc limit 1
 ), '') as text) as ended
 from conversations c
@@ -459,12 +459,12 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.Title,
 			&i.Conversation.Workspace,
 			&i.Conversation.Archived,
+			&i.Conversation.PrivateTo,
+			&i.Conversation.Bytes,
 			&i.Conversation.OpenedAt,
 			&i.Conversation.UpdatedAt,
 			&i.Conversation.LastSeq,
 			&i.Conversation.LastNumber,
-			&i.Conversation.PrivateTo,
-			&i.Conversation.Bytes,
 			&i.Running,
 			&i.Ended,
 		); err != nil {
@@ -569,7 +569,7 @@ const marksOf = `-- name: MarksOf :many
 select e.seq, e.number, e.kind, e.at, e.body
 from entries e indexed by entries_marks
 where e.tenant_id = ?1 and e.conversation_id = ?2
-  and e.kind in ('noted', 'turn_ended') and e.seq < ?3
+  and e.kind in ('note_added', 'turn_ended') and e.seq < ?3
 order by e.seq desc
 limit ?4
 `
@@ -738,7 +738,7 @@ func (q *Queries) OpenLeasesOf(ctx context.Context, arg OpenLeasesOfParams) ([]L
 
 const pendingPosts = `-- name: PendingPosts :many
 select tenant_id, conversation_id, post_id, agent_id, topic, at from (
-  select o.tenant_id, o.conversation_id, o.post_id, o.seq, o.topic, o.at, o.agent_id, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
+  select o.tenant_id, o.conversation_id, o.post_id, o.seq, o.topic, o.agent_id, o.at, row_number() over (partition by o.tenant_id order by o.at, o.conversation_id, o.seq) as turn
   from mailbox o
   where o.at < ?1
 ) as posts
@@ -837,7 +837,7 @@ func (q *Queries) QuestionsOf(ctx context.Context, arg QuestionsOfParams) ([]Que
 }
 
 const recentConversations = `-- name: RecentConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, private_to, bytes from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, private_to, bytes, opened_at, updated_at, last_seq, last_number from conversations
 where tenant_id = ?1 and not archived
   and (updated_at < ?2 or (updated_at = ?2 and conversation_id < ?3))
 order by updated_at desc, conversation_id desc
@@ -872,12 +872,12 @@ func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversatio
 			&i.Title,
 			&i.Workspace,
 			&i.Archived,
+			&i.PrivateTo,
+			&i.Bytes,
 			&i.OpenedAt,
 			&i.UpdatedAt,
 			&i.LastSeq,
 			&i.LastNumber,
-			&i.PrivateTo,
-			&i.Bytes,
 		); err != nil {
 			return nil, err
 		}

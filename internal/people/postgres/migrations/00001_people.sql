@@ -25,6 +25,10 @@ create table people.tenants (
   personal   boolean     not null,
   made_by    text collate "C" not null,
   made_at    timestamptz not null,
+  -- second_pair means that a person who has said something in a conversation cannot allow a call there.
+  second_pair boolean    not null default false,
+  -- retention_days is after how many days a conversation that nobody touches is deleted; zero keeps it.
+  retention_days integer not null default 0 check (retention_days >= 0),
   primary key (tenant_id)
 );
 
@@ -85,6 +89,24 @@ create table people.logins (
   ends_at  timestamptz not null
 );
 
+-- Workspaces belong to tenants: a conversation can name only those of its own.
+create table people.workspaces (
+  tenant_id text collate "C" not null references people.tenants on delete cascade,
+  name      text collate "C" not null check (name <> ''),
+  -- When a worker that has it was started last.
+  served_at timestamptz not null,
+  primary key (tenant_id, name)
+);
+
+-- Tenants that are being deleted. Nothing new begins in such a tenant. Its row goes with the tenant.
+create table people.deletions (
+  tenant_id text collate "C" not null references people.tenants on delete cascade,
+  asked_by  text        not null,
+  source    text        not null,
+  asked_at  timestamptz not null,
+  primary key (tenant_id)
+);
+
 -- One row, with how often somebody may have lost what they had.
 create table people.changes (
   one boolean not null primary key default true check (one),
@@ -97,7 +119,7 @@ do $$
 declare
   t text;
 begin
-  foreach t in array array['tenants', 'members', 'sessions', 'keys'] loop
+  foreach t in array array['tenants', 'members', 'sessions', 'keys', 'workspaces'] loop
     execute format('alter table people.%I enable row level security', t);
     execute format('alter table people.%I force row level security', t);
     execute format(
@@ -108,6 +130,14 @@ begin
 end
 $$;
 -- +goose StatementEnd
+
+alter table people.deletions enable row level security;
+alter table people.deletions force row level security;
+create policy tenant on people.deletions using (tenant_id = (select app_tenant()))
+  with check (tenant_id = (select app_tenant()));
+grant select, insert, delete on people.deletions to retinue_app;
+-- A transaction of nobody in particular may see which tenants there is work for, and change nothing.
+create policy sweep on people.deletions for select using ((select app_tenant()) = '*');
 
 create policy self on people.members for select using (person_id = substring((select people.shown()) from '^person:(.*)$'));
 create policy invited on people.members for select
@@ -128,10 +158,11 @@ create policy everybody on people.changes using (true);
 grant select on people.changes to retinue_app;
 grant update (n) on people.changes to retinue_app;
 
--- Who holds a session: one round trip, with the rights of who asks. Its use is noted once a minute.
+-- Who holds a session, and whether the tenant is being deleted: one round trip, with the rights of the caller. Its use is noted once
+-- a minute.
 -- +goose StatementBegin
 create function people.session(whose text, token bytea, moment timestamptz, idle interval)
-  returns table (person text, email text, role text, until timestamptz)
+  returns table (person text, email text, role text, until timestamptz, deleting boolean)
   language plpgsql
 as $$
 #variable_conflict use_column
@@ -141,7 +172,7 @@ begin
   where s.tenant_id = whose and s.hash = token and s.ends_at > moment
     and s.used_at > moment - idle and s.used_at < moment - interval '1 minute';
   return query
-    select m.person_id, m.email, m.role, s.ends_at
+    select m.person_id, m.email, m.role, s.ends_at, exists (select from people.deletions d where d.tenant_id = whose)
     from people.sessions s join people.members m on (m.tenant_id, m.person_id) = (s.tenant_id, s.person_id)
     where s.tenant_id = whose and s.hash = token and s.ends_at > moment and s.used_at > moment - idle;
 end
@@ -151,7 +182,7 @@ $$;
 -- The same for a key.
 -- +goose StatementBegin
 create function people.key(whose text, token bytea, moment timestamptz)
-  returns table (person text, email text, role text, id text, scopes text[], until timestamptz)
+  returns table (person text, email text, role text, id text, scopes text[], until timestamptz, deleting boolean)
   language plpgsql
 as $$
 #variable_conflict use_column
@@ -161,12 +192,33 @@ begin
   where k.tenant_id = whose and k.hash = token and k.ends_at > moment and k.revoked_at is null
     and (k.used_at is null or k.used_at < moment - interval '1 minute');
   return query
-    select m.person_id, m.email, m.role, k.key_id, k.scopes, k.ends_at
+    select m.person_id, m.email, m.role, k.key_id, k.scopes, k.ends_at, exists (select from people.deletions d where d.tenant_id = whose)
     from people.keys k join people.members m on (m.tenant_id, m.person_id) = (k.tenant_id, k.person_id)
     where k.tenant_id = whose and k.hash = token and k.ends_at > moment and k.revoked_at is null;
 end
 $$;
 -- +goose StatementEnd
 
+-- No conversation begins in a tenant that is being deleted, nor is a text kept for a conversation that is not there.
+-- +goose StatementBegin
+create function people.refuse_deleted() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from people.deletions d where d.tenant_id = new.tenant_id) and not exists (
+    select from conversations c where c.tenant_id = new.tenant_id and c.conversation_id = new.conversation_id
+  ) then
+    raise exception 'the tenant is being deleted' using errcode = 'RT003';
+  end if;
+  return new;
+end
+$$;
+-- +goose StatementEnd
+
+create trigger conversations_of_deleted before insert on conversations for each row execute function people.refuse_deleted();
+create trigger texts_of_deleted before insert on texts for each row execute function people.refuse_deleted();
+
 -- +goose Down
+drop trigger texts_of_deleted on texts;
+drop trigger conversations_of_deleted on conversations;
 drop schema people cascade;

@@ -33,7 +33,7 @@ const say = (number: number, text: string) => {
     parts,
   });
 };
-const read = (...letters: number[]) => {
+const read = (...reads: number[]) => {
   const row = {
     id: `m${seq}`,
     seq: seq + 1,
@@ -41,7 +41,7 @@ const read = (...letters: number[]) => {
     agent: 'main',
     speaker: 'user',
     parts: [],
-    letters,
+    reads,
   };
   return event('message.completed', row, main);
 };

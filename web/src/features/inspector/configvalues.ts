@@ -60,7 +60,7 @@ const fields: readonly Field[] = [
   { label: 'Tokens', field: 'max_tokens', show: (_, limits) => text(limits.tokens) },
   { label: 'Depth', field: 'max_depth', show: (_, limits) => text(limits.depth) },
   { label: 'Agents', field: 'max_agents', show: (_, limits) => text(limits.agents) },
-  { label: 'At once', field: 'max_parallel', show: (_, limits) => text(limits.width) },
+  { label: 'At once', field: 'max_parallel', show: (_, limits) => text(limits.slots) },
   { label: 'Questions', field: 'max_questions', show: (_, limits) => text(limits.questions) },
   {
     label: 'Approvals wait',

@@ -21,13 +21,16 @@ create table audit_rows (
 );
 
 create unique index audit_dedup on audit_rows (tenant_id, dedup) where dedup <> '';
+create index audit_first on audit_rows (tenant_id) where seq = 1;
 
 alter table audit_rows enable row level security;
 alter table audit_rows force row level security;
 create policy tenant on audit_rows using (tenant_id = (select app_tenant()))
   with check (tenant_id = (select app_tenant()));
+-- The verifier of all trails has to know which tenants have one. A transaction of everybody sees the first entry of each chain.
+create policy first on audit_rows for select using (seq = 1 and (select app_tenant()) = '*');
 
--- The program adds rows and reads them. The trigger binds whoever else has a right to the table.
+-- The program adds rows and reads them. The trigger binds every other role that has a right to the table.
 grant select, insert on audit_rows to retinue_app;
 
 -- +goose StatementBegin

@@ -21,6 +21,8 @@ create table audit_rows (
 ) strict;
 
 create unique index audit_dedup on audit_rows (tenant_id, dedup) where dedup <> '';
+-- The first entry of each chain tells the verifier that there is one.
+create index audit_first on audit_rows (tenant_id) where seq = 1;
 
 -- +goose StatementBegin
 create trigger audit_rows_stay before update on audit_rows

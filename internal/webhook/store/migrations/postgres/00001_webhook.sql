@@ -51,6 +51,22 @@ create table webhook_deliveries (
   foreign key (tenant_id, webhook_id) references webhooks on delete cascade
 );
 
+-- The key of each tenant that seals the secrets of its webhooks, wrapped by the installation's.
+create table webhook_keys (
+  tenant_id text collate "C" not null primary key check (tenant_id not in ('', '*')),
+  wrapped   text not null
+);
+
+-- Which commands had a delivery sent again, so that one that comes twice is carried out once. They go with the delivery.
+create table webhook_replays (
+  tenant_id   text collate "C" not null check (tenant_id not in ('', '*')),
+  webhook_id  text collate "C" not null,
+  delivery_id text collate "C" not null,
+  command     text collate "C" not null,
+  primary key (tenant_id, webhook_id, delivery_id, command),
+  foreign key (tenant_id, webhook_id, delivery_id) references webhook_deliveries on delete cascade
+);
+
 create index webhook_due on webhook_deliveries (tenant_id, webhook_id, next_ms) where status = 'pending';
 create index webhook_made on webhook_deliveries (tenant_id, webhook_id, made_ms, delivery_id);
 
@@ -59,7 +75,9 @@ do $$
 declare
   t text;
 begin
-  foreach t in array array['webhook_tenants', 'webhooks', 'webhook_cursors', 'webhook_deliveries'] loop
+  foreach t in array array[
+    'webhook_tenants', 'webhooks', 'webhook_cursors', 'webhook_deliveries', 'webhook_keys', 'webhook_replays'
+  ] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format(
@@ -75,4 +93,4 @@ $$;
 create policy sweep on webhook_tenants for select using ((select app_tenant()) = '*');
 
 -- +goose Down
-drop table webhook_deliveries, webhook_cursors, webhooks, webhook_tenants;
+drop table webhook_replays, webhook_keys, webhook_deliveries, webhook_cursors, webhooks, webhook_tenants;

@@ -47,10 +47,28 @@ create table webhook_deliveries (
   foreign key (tenant_id, webhook_id) references webhooks on delete cascade
 ) strict;
 
+-- The key of each tenant that seals the secrets of its webhooks, wrapped by the installation's.
+create table webhook_keys (
+  tenant_id text not null primary key,
+  wrapped   text not null
+) strict;
+
+-- Which commands had a delivery sent again, so that one that comes twice is carried out once. They go with the delivery.
+create table webhook_replays (
+  tenant_id   text not null,
+  webhook_id  text not null,
+  delivery_id text not null,
+  command     text not null,
+  primary key (tenant_id, webhook_id, delivery_id, command),
+  foreign key (tenant_id, webhook_id, delivery_id) references webhook_deliveries on delete cascade
+) strict;
+
 create index webhook_due on webhook_deliveries (tenant_id, webhook_id, next_ms) where status = 'pending';
 create index webhook_made on webhook_deliveries (tenant_id, webhook_id, made_ms, delivery_id);
 
 -- +goose Down
+drop table webhook_replays;
+drop table webhook_keys;
 drop table webhook_deliveries;
 drop table webhook_cursors;
 drop table webhooks;
