@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -77,8 +76,7 @@ func (r reading) has(m Message) bool {
 	return m.Number <= r.last || m.Seq < r.before || r.answers[m.Number]
 }
 
-// readSoFar finds out how far the orchestrator has read. Where its transcript has no numbers, as before
-// there were any, it has read everything once it rests.
+// readSoFar finds out how far the orchestrator has read.
 func (s *Server) readSoFar(ctx context.Context, ref journal.Ref, state *journal.Snapshot) (reading, error) {
 	if state == nil {
 		now, err := s.options.Log.Snapshot(ctx, ref)
@@ -98,11 +96,6 @@ func (s *Server) readSoFar(ctx context.Context, ref journal.Ref, state *journal.
 	for _, m := range messages {
 		for _, number := range m.Reads {
 			out.last = max(out.last, number)
-		}
-	}
-	for _, t := range state.Tasks {
-		if out.last == 0 && t.Agent == orchestrator && t.Status == chat.StatusCompleted {
-			out.before = state.Conversation.Seq + 1
 		}
 	}
 	return out, s.answered(ctx, ref, state.Questions, out.answers)

@@ -15,7 +15,7 @@ func (n *Node) figures(m *telemetry.Metrics, server *api.Server) {
 		return func() float64 { return value(server.Counts()) }
 	}
 	m.Gauge("retinue_streams_open", "Streams that are open.", count(func(c api.Counts) float64 { return float64(c.Streams) }))
-	m.Gauge("retinue_taps", "Conversations that somebody watches.", count(func(c api.Counts) float64 { return float64(c.Taps) }))
+	m.Gauge("retinue_conversations_watched", "Conversations that somebody watches.", count(func(c api.Counts) float64 { return float64(c.Taps) }))
 	m.Gauge("retinue_commands_under_way", "Commands that are carried out.", count(func(c api.Counts) float64 { return float64(c.Commands) }))
 	m.Counter("retinue_streams_cut_total", "Streams that ended because their reader was slow.",
 		count(func(c api.Counts) float64 { return float64(c.Cut) }))
@@ -25,11 +25,11 @@ func (n *Node) figures(m *telemetry.Metrics, server *api.Server) {
 	m.Counter("retinue_live_refused_total", "Notices that broke a limit.", func() float64 { return float64(n.Bus.Counts().Refused) })
 	m.Counter("retinue_live_lost_total", "Notices that found a full queue.", func() float64 { return float64(n.Bus.Counts().Lost) })
 	m.Counter("retinue_live_cut_total", "Readers of notices that were too slow.", func() float64 { return float64(n.Bus.Counts().Cut) })
-	m.Gauge("retinue_posts_waiting", "Posts that wait for the engine.", func() float64 {
+	m.Gauge("retinue_mail_waiting", "Mail that the engine has not been told of.", func() float64 {
 		posts, _ := n.pressure.waiting()
 		return float64(posts)
 	})
-	m.Gauge("retinue_post_oldest_seconds", "How long the oldest post has waited for the engine.", func() float64 {
+	m.Gauge("retinue_mail_oldest_seconds", "How long the oldest of that mail has waited.", func() float64 {
 		_, age := n.pressure.waiting()
 		return age.Seconds()
 	})

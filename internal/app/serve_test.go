@@ -242,8 +242,8 @@ func TestHealthHasAPortOfItsOwn(t *testing.T) {
 	status, text := get(f.Health, "/metrics")
 	for _, name := range []string{
 		`retinue_http_requests_total{operation="createConversation",status="201"} 1`, "retinue_http_request_seconds_bucket",
-		"retinue_streams_open 0", "retinue_streams_cut_total", "retinue_resyncs_total", "retinue_taps", "retinue_live_sent_total",
-		"retinue_post_oldest_seconds", `retinue_journal_appends_total{result="ok"} 1`, "go_goroutines", "process_open_fds",
+		"retinue_streams_open 0", "retinue_streams_cut_total", "retinue_resyncs_total", "retinue_conversations_watched", "retinue_live_sent_total",
+		"retinue_mail_oldest_seconds", `retinue_journal_appends_total{result="ok"} 1`, "go_goroutines", "process_open_fds",
 	} {
 		if status != http.StatusOK || !strings.Contains(text, name) {
 			t.Errorf("metrics: %d, no %s", status, name)

@@ -6,19 +6,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/seal"
 	"github.com/retinue-dev/retinue/internal/webhook"
 )
 
-const (
-	// sealedPrefix begins what is kept of a secret. What does not begin so was kept before there were keys.
-	sealedPrefix = "sealed1."
-	// sealedVersion is that of a secret: it never changes.
-	sealedVersion = 1
-)
+// sealedVersion is that of a secret: it never changes.
+const sealedVersion = 1
 
 func secretName(hook string) string { return "webhook/" + hook }
 
@@ -43,43 +38,22 @@ func (s *Store) sealed(ctx context.Context, tx *sql.Tx, h webhook.Hook) (string,
 	if err != nil {
 		return "", err
 	}
-	return sealedPrefix + key.Seal(secretName(h.ID), sealedVersion, h.Secret), nil
+	return key.Seal(secretName(h.ID), sealedVersion, h.Secret), nil
 }
 
-// unseal opens the secrets of a tenant's hooks, and seals those that are not.
+// unseal opens the secrets of a tenant's hooks.
 func (s *Store) unseal(ctx context.Context, tx *sql.Tx, list []webhook.Hook) error {
 	for i := range list {
 		h := &list[i]
-		kept, isSealed := strings.CutPrefix(h.Secret, sealedPrefix)
-		if !isSealed && s.keys == nil {
-			continue // it was there before keys were asked for
-		}
-		if !isSealed {
-			if err := s.close(ctx, tx, *h); err != nil {
-				return err
-			}
-			continue
-		}
 		key, err := s.key(ctx, tx, h.Tenant)
 		if err != nil {
 			return err
 		}
-		if h.Secret, err = key.Open(secretName(h.ID), sealedVersion, kept); err != nil {
+		if h.Secret, err = key.Open(secretName(h.ID), sealedVersion, h.Secret); err != nil {
 			return fmt.Errorf("open the secret of webhook %s: %w", h.ID, otherKey(err))
 		}
 	}
 	return nil
-}
-
-// close seals a secret that was kept as it is.
-func (s *Store) close(ctx context.Context, tx *sql.Tx, h webhook.Hook) error {
-	sealed, err := s.sealed(ctx, tx, h)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `update webhooks set secret = $4 where tenant_id = $1 and webhook_id = $2 and secret = $3`,
-		h.Tenant, h.ID, h.Secret, sealed)
-	return err
 }
 
 // key is that of a tenant; one is made if there is none. One that a former key of the installation
@@ -138,14 +112,12 @@ func (s *Store) Sealed(ctx context.Context) (count int, err error) {
 			if list, err = hooks(ctx, tx, t.ID); err != nil || len(list) == 0 {
 				return err
 			}
-			wrapped, err := wrappedKey(ctx, tx, t.ID)
-			switch {
-			case errors.Is(err, sql.ErrNoRows):
-				return nil // they were there before keys were asked for
-			case err != nil:
-				return err
-			case s.keys == nil:
+			if s.keys == nil {
 				return noKey()
+			}
+			wrapped, err := wrappedKey(ctx, tx, t.ID)
+			if err != nil {
+				return fmt.Errorf("read the key of the webhooks of %s: %w", t.ID, err)
 			}
 			if _, _, err := s.keys.Unwrap(t.ID, wrapped); err != nil {
 				return otherKey(err)
