@@ -131,8 +131,7 @@ func (s *scene) settle(t *testing.T) {
 }
 
 // TestCoversTheDocument uses every operation of the document through the client. Each exchange is
-// held against the document, and each answer must have a place for everything that the server
-// sends.
+// checked against the document, and each answer must have a place for everything that the server sends.
 func TestCoversTheDocument(t *testing.T) {
 	s := newScene(t)
 	forBrowsers := func(id string) bool { return browsers[id] != "" }
@@ -162,8 +161,8 @@ func TestCoversTheDocument(t *testing.T) {
 	t.Logf("%d of %d operations covered, %d are for browsers; %v", len(ids)-len(unseen), len(ids), len(browsers), s.Contract.Counts())
 }
 
-// useHosted asks for all that only a hosted server does. What this one refuses it refuses as it
-// promises.
+// useHosted asks for all that only a hosted server does. Where this one refuses, it refuses as the
+// document promises.
 func useHosted(t *testing.T, s *scene) {
 	t.Helper()
 	c, ctx := s.client, t.Context()

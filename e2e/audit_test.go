@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// audited holds all that scenarios left on a stack against the audit trail: each decision and each call
+// audited checks all that scenarios left on a stack against the audit trail: each decision and each call
 // that must not happen twice is on it.
 func audited(t *testing.T, s *stack) {
 	t.Helper()

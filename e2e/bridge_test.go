@@ -28,7 +28,7 @@ const (
 	penToken = "token-of-pen"
 )
 
-// authenticators lets in several people, who are not all of one tenant.
+// authenticators accepts several people, who are not all of one tenant.
 type authenticators map[string]api.Caller
 
 // Identify implements api.Authenticator.

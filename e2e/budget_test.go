@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// thriftyModel answers at once. What it bills is in its meter.
+// thriftyModel answers at once. Its meter says what it bills.
 const thriftyModel = `
 name: thrifty
 rules:
@@ -164,8 +164,8 @@ func TestATenantsStorage(t *testing.T) {
 	ann, mallory := h.settle(t, "ann"), h.settle(t, "mallory")
 	h.extend(t, "config/retinue/retinue.yaml", fmt.Sprintf("quotas: {tenants: {%s: {storage_mb: 1}}}\n", mallory.tenant))
 	h.start(t, "worker: ready", "worker")
-	// A message takes its size twice: as a row, and in what the model was sent, which the server learns of when it measures again. Seven
-	// of these are let in before that.
+	// A message takes its size twice: as a row, and in what the model was sent, which the server learns of when it measures again. Seven of
+	// these are accepted before that.
 	at, long := h.serve(t), strings.Repeat("plums ", 21_000)
 	begin := func(who resident, text string) (int, string) {
 		t.Helper()

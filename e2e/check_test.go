@@ -48,7 +48,7 @@ func (st *stage) settle(t *testing.T) []journal.Entry {
 	return entries
 }
 
-// check holds the end of a scenario against what must be true of every one.
+// check verifies, at the end of a scenario, what must be true of every one.
 func (st *stage) check(t *testing.T, entries []journal.Entry) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
@@ -146,7 +146,7 @@ func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
 	st.keep(t, runs)
 }
 
-// keep stores histories for later releases to be held against: of the scenarios as they stand in their
+// keep stores histories to check later releases against: of the scenarios as they stand in their
 // files all with long legs, and those of acceptance with short ones too. Those that are stored already stay.
 func (st *stage) keep(t *testing.T, runs []history.Run) {
 	t.Helper()

@@ -228,7 +228,7 @@ func (h *hosted) turnsOf(t *testing.T, at string, who resident, id string, turns
 	return nil
 }
 
-// checkBills holds each bill against its cap.
+// checkBills compares each bill with its cap.
 func checkBills(t *testing.T, b *biller, tasks []costTask) {
 	t.Helper()
 	var requests, billed, failed, over int

@@ -44,8 +44,8 @@
 //	release RULE                 the model answers by a rule, which is held until then; all that people
 //	                             did before has reached the engine
 //
-// What must happen while the model thinks is waited for before its rule is released: however long a
-// delay is, nothing else is sure to happen within it.
+// A scenario waits for what must happen while the model thinks before it releases the rule: however
+// long a delay is, nothing else is sure to happen within it.
 //
 // # What happens to processes
 //
@@ -61,9 +61,9 @@
 //
 // # What is served
 //
-// What a scenario has left is read over HTTP as well, by the public client: every answer and every event
-// must be as the document promises that the server serves. The suites below hold their answers against it
-// in the same way; e2e/bench, which measures, does not.
+// The public client reads over HTTP as well what a scenario has left: every answer and every event
+// must be as the document promises that the server serves. The suites below check their answers against
+// it in the same way; e2e/bench, which measures, does not.
 //
 // # What has a test of its own
 //

@@ -94,7 +94,7 @@ func (st *stage) attempt(t *testing.T, rule string) scripted.Attempt {
 	return scripted.Attempt{}
 }
 
-// checkDrained holds what was recorded against what each worker had to record: the reply to the first
+// checkDrained compares what was recorded with what each worker had to record: the reply to the first
 // call before the worker ended that asked for it, and for the second call two requests and one reply.
 func checkDrained(t *testing.T, entries []journal.Entry, ended time.Time) {
 	t.Helper()

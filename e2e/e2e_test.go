@@ -86,7 +86,7 @@ func (st *stage) perform(t *testing.T) map[string]string {
 	return found
 }
 
-// found is what is held against the expectations.
+// found is what is compared with the expectations.
 func (st *stage) found(t *testing.T) (map[string]string, error) {
 	t.Helper()
 	entries, err := st.entries(t.Context())

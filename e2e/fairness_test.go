@@ -21,7 +21,7 @@ rules:
 `
 
 // TestATenantLeavesRoom has one tenant ask for more turns than a worker has slots, all of which take for ever. Another one's
-// turn ends all the same. What waits for a slot is not lost.
+// turn ends all the same. Turns that wait for a slot are not lost.
 //
 // Covers: P18.
 func TestATenantLeavesRoom(t *testing.T) {

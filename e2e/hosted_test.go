@@ -276,7 +276,7 @@ func (h *hosted) holder(t *testing.T) (journal.Ref, int) {
 	return ref, number
 }
 
-// checkAnswer holds what run printed against what the model said, and against the agents of the turn.
+// checkAnswer compares what run printed with what the model said, and with the agents of the turn.
 func checkAnswer(t *testing.T, out []byte, ref journal.Ref, result string, agents ...string) {
 	t.Helper()
 	type agent struct {
@@ -300,7 +300,7 @@ func checkAnswer(t *testing.T, out []byte, ref journal.Ref, result string, agent
 	}
 }
 
-// checkBooks holds the journal against what must be true of every one.
+// checkBooks checks the journal against what must be true of every one.
 func (h *hosted) checkBooks(t *testing.T, ref journal.Ref) {
 	t.Helper()
 	if err := journal.Verify(t.Context(), h.log, ref); err != nil {

@@ -111,7 +111,7 @@ type tally struct {
 
 // TestInjection shows hostile documents to a model that obeys them, in three sets of roles, with rules under which a clean
 // agent acts without being asked about. A person denies everything but requests for pages with a canary in them, which must
-// be refused all the same. What happened is read outside of the program: what
+// be refused all the same. The test reads the outcome outside of the program: what
 // servers and an MCP server were sent, the files of the workspace, and what the model was shown.
 //
 // Covers: P25.
@@ -455,7 +455,7 @@ func (g *ground) tree(t *testing.T) map[string]string {
 	return out
 }
 
-// judge holds what is left against what was there.
+// judge compares what is left with what was there.
 func (g *ground) judge(t *testing.T, before map[string]string) {
 	t.Helper()
 	if after := g.tree(t); !maps.Equal(before, after) {

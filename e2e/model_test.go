@@ -187,7 +187,7 @@ func (q wireRequest) delegates() bool {
 	return false
 }
 
-// show is a result in words. What was cut to a size is long, and shown by its ends.
+// show is a result in words. A result that was cut to a size is long, and shown by its ends.
 func (b wireBlock) show(normal func(string) string) string {
 	var text strings.Builder
 	for _, c := range b.Content {

@@ -35,7 +35,7 @@ rules:
   - {name: now, when: {text: 'now'}, reply: {text: 'got: it', delay: 200ms}}
 `
 
-// What the loud tenant does at the same time, and how it is measured.
+// The load of the loud tenant beside the quiet one, and how it is measured.
 const (
 	slowTurns, searchers, importers = 500, 40, 8
 	// written is how many messages the loud tenant has before, and each of its imports has again.

@@ -175,8 +175,8 @@ func (a *account) step(r journal.Stepped, normal func(string) string) error {
 	return nil
 }
 
-// source is where an event comes from. What one source sends comes in its order; what several send
-// is interleaved as it happens.
+// source is where an event comes from. Events of one source come in its order; those of several are
+// interleaved as it happens.
 func source(name string, event map[string]any) string {
 	switch name {
 	case "ChildStarted", "ChildEnded", "ChildWaited":

@@ -14,7 +14,7 @@ import (
 )
 
 // TestOldConversationsGo has two servers delete what nobody has touched for longer than a tenant says: one conversation
-// that waits for a person is among it. What is younger stays, and so does everything of a tenant that says nothing.
+// that waits for a person is among it. A younger conversation stays, and so does everything of a tenant that says nothing.
 //
 // Covers: P29.
 func TestOldConversationsGo(t *testing.T) {

@@ -25,7 +25,7 @@ var served struct {
 	err      error
 }
 
-// contracted is an HTTP client whose answers are held against the document that a server serves.
+// contracted is an HTTP client whose answers are checked against the document that a server serves.
 func contracted(t *testing.T, server string) *http.Client {
 	t.Helper()
 	served.once.Do(func() { served.contract, served.err = apitest.Fetch(context.WithoutCancel(t.Context()), server) })
@@ -35,14 +35,14 @@ func contracted(t *testing.T, server string) *http.Client {
 	return served.contract.Client(t)
 }
 
-// reportServed says how much the suite held against the document.
+// reportServed says how much the suite checked against the document.
 func reportServed() {
 	if served.contract != nil {
 		fmt.Println("e2e:", served.contract.Counts())
 	}
 }
 
-// checkServed reads over HTTP all that a scenario left, as the public client does, and holds every
+// checkServed reads over HTTP all that a scenario left, as the public client does, and checks every
 // answer and every event against the document.
 func (st *stage) checkServed(t *testing.T, entries []journal.Entry) {
 	t.Helper()

@@ -33,8 +33,8 @@ rules:
 `
 
 // TestTaint has a model obey a page. Before it has read the page, rules let it write. Afterwards each write and each
-// request waits for a person, who is told of the page, in its sub-agent too; where nobody is there, all are refused. What
-// the operator listed is written all the same.
+// request waits for a person, who is told of the page, in its sub-agent too; where nobody is there, all are refused. A file that the
+// operator listed is written all the same.
 func TestTaint(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

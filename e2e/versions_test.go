@@ -128,7 +128,7 @@ func (b *build) talk(id string) *stage {
 	return &st
 }
 
-// served holds what the build's model was asked against how often it should have been.
+// served checks what the build's model was asked, and how often.
 func (b *build) served(t *testing.T, want map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, asked(b.provider.Meter())); diff != "" {
@@ -136,7 +136,7 @@ func (b *build) served(t *testing.T, want map[string]int) {
 	}
 }
 
-// builds holds the builds that answered for an agent against those that should have, for each of its
+// builds compares the builds that answered for an agent with those that should have, for each of its
 // histories. One that has just begun is answered for a little later.
 func (st *stage) builds(t *testing.T, agent string, want ...[]string) {
 	t.Helper()

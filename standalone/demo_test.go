@@ -39,7 +39,7 @@ func TestDemoAddsAFeature(t *testing.T) {
 		t.Errorf("after SIGTERM: %+v", end)
 	}
 
-	// What it left is a module whose tests pass, and notice when the new function is wrong.
+	// The demo left a module whose tests pass, and notice when the new function is wrong.
 	shop := filepath.Join(w.dir, "data", "demo", "workspace")
 	test := func() ([]byte, error) {
 		cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "./...")

@@ -50,7 +50,7 @@ func serveGuarded(t *testing.T, folder, key string) string {
 	return listener.Addr().String()
 }
 
-// TestEngineCredentials holds what the settings say about TLS and the API key against servers that want both.
+// TestEngineCredentials tries what the settings say about TLS and the API key on servers that want both.
 func TestEngineCredentials(t *testing.T) {
 	ours, theirs := t.TempDir(), t.TempDir()
 	for _, dir := range []string{ours, theirs} {

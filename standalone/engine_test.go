@@ -20,8 +20,7 @@ import (
 // asProgram makes this binary the program instead of its test.
 const asProgram = "AS_RETINUE_PROGRAM"
 
-// programTimeout ends a program that should have ended by itself. What it has to do may be to compile Go's
-// standard library.
+// programTimeout ends a program that should have ended by itself. It may have to compile Go's standard library.
 const programTimeout = 15 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -117,7 +116,7 @@ func TestThePasswordOfTheEngineIsNotAnArgument(t *testing.T) {
 	}
 }
 
-// onlyLoopback holds the listening sockets of a process against the one network they may be on.
+// onlyLoopback checks that the listening sockets of a process are on the one network they may be on.
 func onlyLoopback(t *testing.T, pid int) {
 	t.Helper()
 	process := fmt.Sprintf("/proc/%d", pid)

@@ -54,7 +54,7 @@ func startEngine(ctx context.Context, o app.EngineOptions) (app.EngineServer, er
 	return app.EngineServer{Address: e.Address, Stop: stop}, nil
 }
 
-// start starts an engine that lets in every program that can read the folder of its certificates, and replaces those as they grow old.
+// start starts an engine that accepts every program that can read the folder of its certificates, and replaces those as they grow old.
 func start(ctx context.Context, o engine.Options, credentials string) (e *engine.Engine, stop func() error, err error) {
 	if err := mtls.Ensure(credentials, time.Now()); err != nil {
 		return nil, nil, err

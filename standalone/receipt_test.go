@@ -72,7 +72,7 @@ func TestRunShowsReceipts(t *testing.T) {
 	}
 }
 
-// checkReceipts holds the result that a program reads against what was done.
+// checkReceipts compares the result that a program reads with what was done.
 func checkReceipts(t *testing.T, body []byte) {
 	t.Helper()
 	var told struct {

@@ -35,7 +35,7 @@ func onServer(conversation string) bool {
 }
 
 // TestCommandsGoThroughTheServer asks and answers through a server that runs, on a terminal and from another
-// process. What is seen is what is seen without one.
+// process. People see the same as without one.
 func TestCommandsGoThroughTheServer(t *testing.T) {
 	w := newProject(t, "asks")
 	waiting(t, w.retinue("up"))

@@ -26,7 +26,7 @@ var (
 // window makes a transcript be shortened every few dozen turns.
 const window = 4_000
 
-// What the engine may keep of a long talk.
+// The most that the engine may keep of a long talk.
 const (
 	historyLimit = 4 << 20
 	payloadLimit = 16 << 10
@@ -161,7 +161,7 @@ func TestSpawn(t *testing.T) {
 	})
 }
 
-// keptOf reads every history of a talk from the engine and holds it against the limits.
+// keptOf reads every history of a talk from the engine and checks it against the limits.
 func keptOf(t *testing.T, s *store, name string) {
 	t.Helper()
 	id, histories, events, bytes, payload := agentID(name), 0, 0, 0, 0
@@ -178,7 +178,7 @@ func keptOf(t *testing.T, s *store, name string) {
 	}
 }
 
-// judge holds how flat a curve is against what is allowed: how far a point is from the mean of all, and how
+// judge checks that a curve is as flat as it must be: how far a point is from the mean of all, and how
 // much higher than the beginning.
 func (c curve) judge(t *testing.T, what string) {
 	t.Helper()

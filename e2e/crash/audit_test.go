@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// audited holds what a run of faults left against the audit trail: no matter what was killed when, each decision
+// audited checks what a run of faults left against the audit trail: no matter what was killed when, each decision
 // and each call that must not happen twice is on it, and the chain is whole.
 func (w *world) audited(t *testing.T) {
 	t.Helper()

@@ -27,7 +27,7 @@ import (
 const answerWithin = 10 * time.Second
 
 // caller is a program that talks to the servers over HTTP. It knows two things about them: any of them
-// will do, and the same key is the same command. Whatever they answer is held against their document.
+// will do, and the same key is the same command. Each of their answers is checked against their document.
 type caller struct {
 	bases    []string
 	token    string
@@ -52,7 +52,7 @@ func (p part) newCaller(broken func(error)) (*caller, error) {
 	}}, nil
 }
 
-// untold is how many answers were held against the document since it was last asked for.
+// untold is how many answers were checked against the document since it was last asked for.
 func (c *caller) untold() int64 {
 	all := int64(c.contract.Counts().Answers)
 	return all - c.told.Swap(all)
@@ -150,8 +150,7 @@ func (c *caller) request(ctx context.Context, method, path string, body any) (*h
 	return r, nil
 }
 
-// persist sends a request until it is answered or refused, or ctx is over. Whatever goes wrong on the
-// way is told.
+// persist sends a request until it is answered or refused, or ctx is over. It tells of each error on the way.
 func (c *caller) persist(ctx context.Context, method, path, key string, body any, told func(error)) ([]byte, error) {
 	for {
 		text, err := c.once(ctx, method, path, key, body)

@@ -36,7 +36,7 @@ type crowd struct {
 	watched map[string]*watch
 }
 
-// newCrowd are people of whom nobody has come yet. What they are answered is held against the document.
+// newCrowd are people of whom nobody has come yet. Each answer to them is checked against the document.
 func newCrowd(w *world) *crowd {
 	w.t.Helper()
 	c, err := w.part.newCaller(apitest.Fail(w.t))
@@ -46,7 +46,7 @@ func newCrowd(w *world) *crowd {
 	return &crowd{load: &load{world: w, ledger: newLedger()}, caller: c, shapes: everyShape, watched: map[string]*watch{}}
 }
 
-// reportAnswers says how much was held against the document that the servers serve.
+// reportAnswers says how much was checked against the document that the servers serve.
 func (c *crowd) reportAnswers(t *testing.T) {
 	t.Helper()
 	c.ledger.mu.Lock()
@@ -161,12 +161,12 @@ func request(chance *rand.Rand, shape, id string) string {
 	return fmt.Sprintf("%s %d %s", shape, n, id)
 }
 
-// attend stays with a conversation until nothing is under way in it. What is asked of the person is
-// answered at once.
+// attend stays with a conversation until nothing is under way in it. The person answers each approval
+// and question at once.
 func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool {
 	settled := map[string]job{}
 	for ctx.Err() == nil {
-		// What is heard is read first: a message that comes in between begins a turn that is seen.
+		// The count of heard messages is read first: a message that comes in between begins a turn that is seen.
 		var state api.Snapshot
 		heard, err := c.heardOf(ctx, conv)
 		if err == nil {
@@ -247,7 +247,7 @@ func (c *crowd) heardOf(ctx context.Context, conv string) (int64, error) {
 	return heard, err
 }
 
-// judgeList holds the list of conversations against the ledger: each that was opened is in it, once.
+// judgeList checks the list of conversations against the ledger: each that was opened is in it, once.
 func (c *crowd) judgeList(t *testing.T, v *verdict) {
 	t.Helper()
 	times, cursor := map[string]int{}, ""

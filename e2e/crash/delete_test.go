@@ -235,7 +235,7 @@ func (e *eraser) archived(ctx context.Context, name string) {
 	e.remove(ctx, name, conv)
 }
 
-// race has people talk in a conversation while it is deleted. What they say is refused or goes with it.
+// race has people talk in a conversation while it is deleted. Each of their messages is refused or goes with it.
 func (e *eraser) race(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapePlain)
 	var wg sync.WaitGroup

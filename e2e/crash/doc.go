@@ -1,4 +1,4 @@
-// Package crash kills real processes while agents work and holds what is left against ledgers of
+// Package crash kills real processes while agents work and checks what is left against ledgers of
 // its own: what clients were promised and what tools did. It has tests only; they need Postgres on
 // the machine, a NATS server and bin/retinue-full, and run with the build tag services.
 //

@@ -37,7 +37,7 @@ const (
 var onceEnds = []host.Point{host.PointOnceStarted, host.PointOnceRan, host.PointOnceEnd}
 
 // TestLedger kills the worker of every one of 400 calls that must not run twice, 120 with -short, and of
-// 120 that can be reconciled, and holds the journal against a ledger that each call leaves a line in when it runs. No
+// 120 that can be reconciled, and checks the journal against a ledger in which each call leaves a line when it runs. No
 // call runs twice; of those whose end nobody knows the journal says so, and the model was told.
 //
 // Covers: P6.
@@ -123,7 +123,7 @@ func (l *load) ran(t *testing.T) map[string]int {
 	return out
 }
 
-// account holds the calls of a round against what happened, prints what they came to and counts what is wrong.
+// account compares the calls of a round with what happened, prints what they came to and counts what is wrong.
 func (l *load) account(t *testing.T, r round, ran map[string]int) (wrong int) {
 	t.Helper()
 	found := map[string]int{}

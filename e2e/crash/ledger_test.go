@@ -25,7 +25,7 @@ type ledger struct {
 	wrong []string
 	// ambiguous counts the requests that were sent and not answered.
 	ambiguous int
-	// checked counts the answers that callers held against the document.
+	// checked counts the answers that callers checked against the document.
 	checked int
 	// oks and errors are the times at which calls returned.
 	oks, errors []time.Time

@@ -286,8 +286,8 @@ func source(t *testing.T) string {
 	return filepath.Join(repository(t), "internal")
 }
 
-// play has the mutant's scenario or test played, and reports whether it found something wrong. That a process did not start, or that a
-// scenario did not come to its end, is nothing that it found.
+// play has the mutant's scenario or test played, and reports whether it found something wrong. A process that did not start, or a scenario
+// that did not end, is nothing that it found.
 func (m mutant) play(t *testing.T, binary string) (string, bool) {
 	t.Helper()
 	if m.engineless() {

@@ -33,7 +33,7 @@ const (
 // carried.
 type struck struct {
 	Fault fault
-	// Who was paused.
+	// The name of the process that was paused.
 	Who      string
 	At, Back time.Time
 	Carried  []string
@@ -61,9 +61,9 @@ func (n *nemesis) plan(counts map[fault]int) []fault {
 	return out
 }
 
-// strike does the faults of a plan, spread evenly with some chance over the time. Whatever a fault
-// takes away comes back while the next ones happen; the engine and the database wait for each other,
-// so that each is there most of the time.
+// strike does the faults of a plan, spread evenly with some chance over the time. A process that a
+// fault takes away comes back while the next faults happen; the engine and the database wait for each
+// other, so that each is there most of the time.
 func (n *nemesis) strike(ctx context.Context, plan []fault, over time.Duration) {
 	begin, step := time.Now(), over/time.Duration(len(plan))
 	var wg sync.WaitGroup

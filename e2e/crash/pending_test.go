@@ -29,8 +29,8 @@ const pendingWithin = 3 * time.Minute
 
 // TestPending has 500 approvals and questions wait, with -short 200, for a person through kills of worker and engine. They
 // are decided in random order, some with other arguments, some twice and otherwise, some after they expired
-// or were cancelled. What was approved runs once, with the arguments that the person gave it if they did,
-// nothing else runs, and each question is answered once.
+// or were cancelled. An approved call runs once, with the arguments that the person gave it if they did, nothing else runs, and each
+// question is answered once.
 func TestPending(t *testing.T) {
 	if !*pending {
 		t.Skip("run make approvals")
@@ -302,7 +302,8 @@ func (p *petition) cancelSome(t *testing.T) {
 	p.until(t, "the cancelled ones have ended", func() bool { return len(p.seen[cancelled].tasks) == 1 })
 }
 
-// answer decides everything in random order and kills on the way. What is in a hurry is left to expire.
+// answer decides everything in random order and kills on the way. The approvals of the hasty
+// conversation are left to expire.
 func (p *petition) answer(t *testing.T) {
 	t.Helper()
 	var all []waiting
@@ -392,7 +393,7 @@ func (p *petition) answerLate(t *testing.T) {
 	}
 }
 
-// judge holds the journal and what tools did against what the person said.
+// judge checks the journal and what tools did against what the person said.
 func (p *petition) judge(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(p.part.ledger())

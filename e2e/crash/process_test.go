@@ -28,7 +28,7 @@ type process struct {
 	heard func(line string)
 	// probe tells whether a process that does not say so is ready.
 	probe func() bool
-	// whole means that what the process has started is halted with it. What a worker runs goes on.
+	// whole means that the children of the process are halted with it. The commands of a worker go on.
 	whole bool
 
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// What a test says of a process that is of no use to it.
+// The complaints of a test about a process that is of no use to it.
 const (
 	notReady = "is not ready after"
 	notBack  = "did not come back"

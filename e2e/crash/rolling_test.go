@@ -103,8 +103,8 @@ type deployment struct {
 	build map[string]string
 }
 
-// newDeployment starts workers and servers of the older build. What callers are answered is held against the document of the newer,
-// which knows all that the older says.
+// newDeployment starts workers and servers of the older build. The answers to callers are checked against the document of the newer, which
+// knows all that the older says.
 func newDeployment(w *world, older, newer string, workers, servers int) *deployment {
 	w.t.Helper()
 	d := &deployment{world: w, older: older, newer: newer, build: map[string]string{}}

@@ -152,7 +152,7 @@ func engineAway(t *testing.T, l *load) {
 	}
 }
 
-// sleeps is how often sleeper tries to have the worker that slept come to its end before it learns that another has taken over. It
+// sleeps is how often sleeper tries to have the worker that slept finish before it learns that another has taken over. It
 // sleeps for longer than the five seconds after which the engine gives its leg to another.
 const (
 	sleeps     = 4

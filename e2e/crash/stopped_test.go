@@ -200,7 +200,7 @@ func (l *load) wrote(t *testing.T, since time.Time) map[string]time.Time {
 	return out
 }
 
-// judgeCommandLines holds the commands that ran against what became of their calls: none runs on, and none ran twice.
+// judgeCommandLines compares the commands that ran with what became of their calls: none runs on, and none ran twice.
 func (c *crowd) judgeCommandLines(t *testing.T, done []struck) {
 	t.Helper()
 	until(drainWithin, func() bool { return len(c.wrote(t, time.Now().Add(-quietFor))) == 0 })
@@ -252,8 +252,8 @@ type signature struct {
 	at     time.Time
 }
 
-// signatures are those of all entries that only a leg records, in order, by conversation and task. What a leg that was given up knows of
-// a call is not among them.
+// signatures are those of all entries that only a leg records, in order, by conversation and task. They leave out what a leg that was given
+// up knows of a call.
 func (l *load) signatures(t *testing.T) map[string][]signature {
 	t.Helper()
 	out := map[string][]signature{}
@@ -290,8 +290,8 @@ func (l *load) begun(t *testing.T) map[string][]time.Time {
 	return out
 }
 
-// judgeWriters holds who recorded the entries of each task against the legs that they began: who records after another has must have begun
-// a leg since. It prints when work went on after each stop.
+// judgeWriters compares the writers of each task's entries with the legs that they began: a writer that records after another must have
+// begun a leg since. It prints when work went on after each stop.
 func (c *crowd) judgeWriters(t *testing.T, done []struck) {
 	t.Helper()
 	signed, begun := c.signatures(t), c.begun(t)

@@ -88,7 +88,7 @@ func (l *load) refusals() []string {
 	return out
 }
 
-// judge holds the journal against the ledgers.
+// judge checks the journal against the ledgers.
 func (l *load) judge(t *testing.T, done []struck) verdict {
 	t.Helper()
 	v := verdict{Conversations: len(l.convs), Ends: map[string]int{}, Turns: map[string]int{}}
@@ -112,7 +112,7 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 	return v
 }
 
-// judgeOne holds one conversation against the ledger of promises.
+// judgeOne checks one conversation against the ledger of promises.
 func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string][]time.Time) {
 	t.Helper()
 	ctx, ref := t.Context(), placeOf(conv)

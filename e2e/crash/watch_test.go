@@ -116,7 +116,7 @@ func (w *watch) see(seq int64, data string) {
 // watchedWithin is how long all that was recorded of a conversation may take to be read again.
 const watchedWithin = 60 * time.Second
 
-// judgeWatched holds what people saw against what a fresh stream shows, and that against the journal.
+// judgeWatched compares what people saw with what a fresh stream shows, and that with the journal.
 func (c *crowd) judgeWatched(t *testing.T, v *verdict) {
 	t.Helper()
 	for _, p := range c.proxies {
@@ -133,7 +133,7 @@ func (c *crowd) judgeWatched(t *testing.T, v *verdict) {
 	}
 }
 
-// judgeSeen holds what was seen of one conversation against it.
+// judgeSeen compares what was seen of one conversation with the conversation itself.
 func (c *crowd) judgeSeen(ctx context.Context, conv string, saw *watch, v *verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, watchedWithin)
 	defer cancel()

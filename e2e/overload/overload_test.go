@@ -118,7 +118,7 @@ func TestOverload(t *testing.T) {
 	l.checkLedger(t, append(during, after...))
 }
 
-// judge holds what happened under the load against what must be true of it.
+// judge checks what happened under the load against what must be true of it.
 func (l *load) judge(t *testing.T, list []sent, shed int) {
 	t.Helper()
 	count, silent, other := map[int]int{}, 0, 0
@@ -148,7 +148,7 @@ func (l *load) judge(t *testing.T, list []sent, shed int) {
 	}
 }
 
-// checkLedger holds what was acknowledged, and what was refused, against the journal.
+// checkLedger checks the acknowledged and the refused messages against the journal.
 func (l *load) checkLedger(t *testing.T, list []sent) {
 	t.Helper()
 	said := map[journal.Ref]map[string]bool{}

@@ -31,7 +31,7 @@ type watcher struct {
 	// from is where it began.
 	from   int64
 	counts *counts
-	// contract is what snapshots are held against. Of those who are picked, so is every event.
+	// contract checks snapshots, and every event of a watcher that is picked.
 	contract *apitest.Contract
 	picked   bool
 	broken   func(error)

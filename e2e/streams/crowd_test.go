@@ -41,7 +41,7 @@ type crowd struct {
 	broken          func(error)
 }
 
-// pickedCrowd is of how many streams one is held against the document, event by event.
+// pickedCrowd is of how many streams one is checked against the document, event by event.
 const pickedCrowd = 50
 
 // TestCrowd opens thousands of streams on one server, prints what each costs in memory, and how long
@@ -149,7 +149,7 @@ func (c *crowd) warm(t *testing.T) {
 }
 
 // connect opens a stream and reads its head. Of most there is no more than the connection, so that
-// thousands cost this process little; one of some is read as HTTP has it and held against the document.
+// thousands cost this process little; one of some is read as HTTP has it and checked against the document.
 func (c *crowd) connect(t *testing.T, i int, token string) io.ReadCloser {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", c.node.address, patience)
@@ -170,7 +170,7 @@ func (c *crowd) connect(t *testing.T, i int, token string) io.ReadCloser {
 	return conn
 }
 
-// pick reads the head of a stream that is held against the document.
+// pick reads the head of a stream that is checked against the document.
 func (c *crowd) pick(t *testing.T, i int, conn net.Conn) io.ReadCloser {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/v1/conversations/"+c.conversation(i)+"/events?after=2", nil)

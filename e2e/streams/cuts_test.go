@@ -130,7 +130,7 @@ type cuts struct {
 	contract *apitest.Contract
 }
 
-// pickedCuts is of how many who watch one has every event held against the document. All of them would
+// pickedCuts is of how many who watch one has every event checked against the document. All of them would
 // take more of the machine than the servers.
 const pickedCuts = 4
 
@@ -224,7 +224,7 @@ func (c *cuts) lacks() string {
 // large is the size of what is written to the conversation of the slow.
 const large = 150_000
 
-// talk writes to a conversation. What is written to the first is large.
+// talk writes to a conversation. Rows for the first are large.
 func (c *cuts) talk(ctx context.Context, i int) error {
 	random, serial := c.random(1000+i), 0
 	for pause(ctx, time.Duration(20+random.IntN(230))*time.Millisecond) {
@@ -237,7 +237,7 @@ func (c *cuts) talk(ctx context.Context, i int) error {
 			}
 			rows = append(rows, journal.NoteAdded{In: root, Serial: serial, Note: "kept", Text: strings.Repeat("x", size)})
 		}
-		// What is begun is finished: the test compares with what is there in the end.
+		// A write that is begun is finished: the test compares with what is there in the end.
 		if err := c.site.write(context.WithoutCancel(ctx), c.conversation(i), rows...); err != nil {
 			return err
 		}

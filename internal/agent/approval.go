@@ -107,8 +107,8 @@ func (m *machine) seekApproval(open *OpenCall, c Call) {
 	}
 }
 
-// askPerson shows a call to a person, if there is one. Who decides about a barred call is told why, and
-// decides about that call only.
+// askPerson shows a call to a person, if there is one. A person who decides about a barred call is told
+// why, and decides about that call only.
 func (m *machine) askPerson(open *OpenCall, pattern string) {
 	if m.s.Brief.Headless {
 		m.deny(open, DeniedHeadless)
@@ -181,8 +181,8 @@ func (m *machine) deny(open *OpenCall, reason DenialReason) {
 	}
 }
 
-// toolDenied takes in that a call was stopped just before it ran. What has changed may be asked about
-// again; a rule's no is one like any other.
+// toolDenied takes in that a call was stopped just before it ran. A call that has changed may be asked
+// about again; a rule's no is one like any other.
 func (m *machine) toolDenied(c *OpenCall, reason DenialReason) {
 	if reason == DeniedByPolicy && m.s.Phase == Working {
 		m.deny(c, reason)

@@ -53,9 +53,9 @@ type Approval struct {
 // programs, rules and links may be others by now. It also trusts nothing that only the engine says.
 //
 // A call that began and did not end passes. That it began is recorded only after it passed here, so the approval was good and this
-// is still its one use: the worker that began it is lost, and what differs may be its own doing. What becomes of the call is for its
-// class to say. One that is idempotent gives the same again. One that can be reconciled is probed first, and comes here anew if it
-// has not happened. Any other is never run again.
+// is still its one use: the worker that began it is lost, and any difference may be its own doing. The call's class says what becomes of
+// it. One that is idempotent gives the same again. One that can be reconciled is probed first, and comes here anew if it has not happened.
+// Any other is never run again.
 func Authorise(f Facts) DenialReason {
 	if f.Tool != f.Run.Tool || f.Class != f.Run.Class || f.Run.Hash != "" && f.Hash != f.Run.Hash {
 		return DeniedChanged

@@ -42,7 +42,7 @@ type Brief struct {
 	FailUnanswered bool `json:"fail_unanswered,omitempty"`
 	// Evidence means that a result counts only if the run did something that leaves a fact.
 	Evidence bool `json:"evidence,omitempty"`
-	// Shaped means that a result must fit a schema, which the host holds it against. So plain text is none.
+	// Shaped means that a result must fit a schema, which the host checks. So plain text is none.
 	Shaped bool `json:"shaped,omitempty"`
 
 	// Authority is what the agent holds and may pass on; Tools is what it is offered itself, a part

@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent/sim"
 )
 
-// recorder holds every step of a run against what must always be true. The scripts, the table and
+// recorder checks every step of a run against what must always be true. The scripts, the table and
 // the properties all step through it.
 type recorder struct {
 	keys   map[string]bool
@@ -78,7 +78,7 @@ func checkJSON(s agent.State) error {
 	return nil
 }
 
-// step is Step, held against the laws of single steps.
+// step is Step, checked against the laws of single steps.
 func step(r *run, e agent.Event) (agent.State, error) {
 	next, effects, err := agent.Step(r.state, e)
 	if err == nil {

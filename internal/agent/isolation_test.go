@@ -51,7 +51,7 @@ func spawnFrom(t *testing.T, tree string, item agent.Item, role agent.Isolation)
 	return agent.Brief{}, ""
 }
 
-// TestWhereAChildWorks holds the tree in a child's brief against what its role and the call say.
+// TestWhereAChildWorks compares the tree in a child's brief with what its role and the call say.
 func TestWhereAChildWorks(t *testing.T) {
 	const own = "c/1.0.0"
 	for _, c := range []struct {

@@ -39,7 +39,7 @@ func KindOf(tool string) CallKind {
 	return CallTool
 }
 
-// Offer lists the tools that a model call of this kind is shown, sorted. What is not offered is
+// Offer lists the tools that a model call of this kind is shown, sorted. A tool that is not offered is
 // refused again when it is called.
 func Offer(s State, kind TurnKind) []string {
 	b := s.Brief

@@ -15,9 +15,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// TestOffer holds the tools that a model is shown against the rules, over depth, limits, role and
-// kind of turn, and against what Step does with a call: what is not offered is refused, what is
-// offered is carried out.
+// TestOffer checks the tools that a model is shown against the rules, over depth, limits, role and
+// kind of turn, and against what Step does with a call: a tool that is not offered is refused, an
+// offered one is carried out.
 //
 // Covers: E-10 E-29 E-73 R-068 R-070 R-078 R-111 R-112 R-114 R-155 R-254 R-262.
 func TestOffer(t *testing.T) {
@@ -172,9 +172,8 @@ func (o oracle) both(p oracle) oracle {
 
 func (o oracle) within(p oracle) bool { return len(o.both(p)) == len(o) }
 
-// TestAuthorityOnlyNarrows spawns through random graphs of roles and holds every child's brief
-// against an oracle: child within grant within parent within the first. The grant is what parent
-// and role both hold.
+// TestAuthorityOnlyNarrows spawns through random graphs of roles and checks every child's brief against an
+// oracle: child within grant within parent within the first. The grant is what parent and role both hold.
 //
 // Covers: P24 R-008 R-013 R-078 R-083 R-098 R-162 R-164 R-254.
 func TestAuthorityOnlyNarrows(t *testing.T) {

@@ -27,7 +27,7 @@ type Report struct {
 	Partial string
 	// Data is a typed result, instead of Text.
 	Data json.RawMessage
-	// Receipt is what the child claims, held against what it did; nil if nobody has looked.
+	// Receipt is what the child claims, checked against what it did; nil if nobody has looked.
 	Receipt *receipt.Receipt
 	// Patch is what a child changed in a tree of its own, nil if it had none.
 	Patch *PatchReport

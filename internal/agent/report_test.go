@@ -96,7 +96,7 @@ func (r *reporter) render(settle agent.Settle) string {
 	return text
 }
 
-// want holds the text of a call against testdata/golden, byte for byte.
+// want compares the text of a call with testdata/golden, byte for byte.
 func (r *reporter) want(call, name string) {
 	r.t.Helper()
 	if r.texts[call] == "" {

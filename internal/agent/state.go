@@ -11,7 +11,7 @@ import (
 // has the old one.
 const Rules = 1
 
-// Phase is what an agent is doing. What it waits for is written on its open calls, not here.
+// Phase is what an agent is doing. Its open calls say what it waits for, not the phase.
 type Phase string
 
 // The phases.

@@ -37,7 +37,7 @@ func (m *machine) serial() int {
 	return m.s.Serial
 }
 
-// handle takes the event in. What follows from it for the rest of the state is up to advance.
+// handle takes the event in. Its consequences for the rest of the state are up to advance.
 func (m *machine) handle(e Event) error {
 	if m.s.Rules > Rules {
 		return m.refuse(Invalid, "the state was made under rules %d, these are rules %d", m.s.Rules, Rules)

@@ -66,7 +66,7 @@ const tableHead = `# What each event means in each phase. The event names what i
 # (unknown) (late) (early).
 `
 
-// golden holds a text against a file, or writes the file with -update.
+// golden compares a text with a file, or writes the file with -update.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -106,7 +106,7 @@ func decideCell(t *testing.T, c stage, r tableRow) string {
 	return answer
 }
 
-// deliver steps, holds the step against the laws, and says how the event was taken.
+// deliver steps, checks the step against the laws, and says how the event was taken.
 func deliver(t *testing.T, run *run, e agent.Event, where string) string {
 	t.Helper()
 	next, effects, err := agent.Step(run.state, e)

@@ -11,7 +11,7 @@ import (
 // begins with its parent's, and what a tainted agent says in its own words taints its reader.
 //
 // A tainted agent's calls that write or reach the network are decided by a person each time: no rule, no
-// earlier approval and no permission of its role allows them. What a rule denies stays denied.
+// earlier approval and no permission of its role allows them. A call that a rule denies stays denied.
 //
 // It is set by the host, which knows where a result comes from: on ToolDone, on an Item that resumes an
 // agent, and on Replied for whatever the journal knows and the core was not told.
@@ -43,7 +43,7 @@ const (
 	sourceBytes = 48
 )
 
-// With is both taints. What is listed stays listed; of what does not fit only SourceMore is left.
+// With is both taints. Listed sources stay listed; of those that do not fit only SourceMore is left.
 func (t Taint) With(other Taint) Taint {
 	var listed Taint
 	more := false

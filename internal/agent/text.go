@@ -1,6 +1,6 @@
 package agent
 
-// What the core itself says to a model. The host puts it into the transcript as it stands.
+// The core's own texts for a model. The host puts them into the transcript as they stand.
 const (
 	textGrace = "You have reached your limit. Call submit_result now with what you have, alone, or submit_error. " +
 		"No other call is carried out and there is no further turn."

@@ -73,7 +73,7 @@ func (s *Server) remote(r *http.Request) string {
 	return "socket"
 }
 
-// denied notes that somebody was not let in. Who is unknown belongs to no tenant.
+// denied notes that a caller was refused. An unknown caller belongs to no tenant.
 func (s *Server) denied(c Caller, r *http.Request, err error) {
 	c.From, c.Route = s.remote(r), cmp.Or(r.Pattern, r.Method) // the path itself may hold anything
 	s.refused(c, err)

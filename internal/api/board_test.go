@@ -34,8 +34,7 @@ func (c *counted) Lines(ctx context.Context, tenant string, ids ...string) (map[
 	return c.Memory.Lines(ctx, tenant, ids...)
 }
 
-// fill opens conversations, each later than the one before. Who looks at the list finds none of them or
-// all.
+// fill opens conversations, each later than the one before. A reader of the list finds none of them or all.
 func (c *counted) fill(t *testing.T, from, to int, at time.Time) {
 	t.Helper()
 	c.filling.Lock()

@@ -37,7 +37,7 @@ func (b *board) knows(c journal.Conversation) {
 	}
 }
 
-// look finds what changed without a notice. What cannot be read now is found by the next look.
+// look finds what changed without a notice. The next look finds what cannot be read now.
 func (b *board) look(ctx context.Context) {
 	short, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()

@@ -142,7 +142,7 @@ func TestReleasesAreLetInAlways(t *testing.T) {
 	if status, _ := ask(t, front, "a/ann", http.MethodPost, "/v1/conversations", "some-12345678", `{"title":"x"}`); status != http.StatusServiceUnavailable {
 		t.Errorf("a command on a full disk: status %d", status)
 	}
-	// There are no people here, which is what the handlers say once a request is let in.
+	// There are no people here, which is what the handlers say once a request is admitted.
 	for _, c := range [][2]string{
 		{http.MethodPost, "/logout"},
 		{http.MethodDelete, "/v1/keys/k1"},

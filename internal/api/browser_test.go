@@ -146,7 +146,7 @@ func TestCodesAreNotGuessed(t *testing.T) {
 	t.Errorf("%d guesses, and nobody minds", refused)
 }
 
-// A browser that is let in now and then must not cost the others more than the oldest of them.
+// A browser that enters now and then must not cost the others more than the oldest of them.
 func TestTheOldestBrowserGoesFirst(t *testing.T) {
 	m := newMachine(t)
 	_, cookie, proof := m.enter(t, m.browsers.Link())

@@ -203,8 +203,8 @@ func (s *Server) asked(in *createInput) string {
 	}, "\x00"))
 }
 
-// sameTalk refuses a key under which another conversation was begun. What became of it since, such as
-// a new title, makes no difference.
+// sameTalk refuses a key under which another conversation was begun. Later changes to it, such as a new
+// title, make no difference.
 func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput, first string) error {
 	b := in.Body
 	entries, err := s.options.Log.Find(ctx, ref, journal.Opened{}.Key(), journal.MessageReceived{ID: first}.Key(),

@@ -95,7 +95,7 @@ func callEvent(e Event, row journal.Row) (Event, bool) {
 	return e, true
 }
 
-// object is a text that is a JSON object, as one. What an import brings may be none.
+// object is a text that is a JSON object, as one. A text from an import may be none.
 func object(text string) json.RawMessage {
 	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
 		return nil

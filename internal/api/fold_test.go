@@ -23,7 +23,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestSnapshotAndEvents holds what a client comes to know by a snapshot and the events after it against
+// TestSnapshotAndEvents compares what a client comes to know by a snapshot and the events after it with
 // a later snapshot. Rows are drawn.
 func TestSnapshotAndEvents(t *testing.T) {
 	t.Parallel()

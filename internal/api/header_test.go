@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// TestHeadersOfEveryAnswer holds answers of all kinds against the hardening list, value by value.
+// TestHeadersOfEveryAnswer checks answers of all kinds against the hardening list, value by value.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 	bus := live.NewLocal(0)

@@ -74,8 +74,8 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	if err := c.settled(); err != nil {
 		return nil, err
 	}
-	// What is there when this fails is left: the same import may have been acknowledged to somebody else,
-	// and who sends it again finishes it.
+	// A failure leaves what is there: the same import may have been acknowledged to somebody else, and a
+	// client that sends it again finishes it.
 	record := audit.Record{Action: audit.ActionImport, Conversation: ref.Conversation, Digest: sum, Detail: fmt.Sprintf("entries=%d", c.tail.Seq), Key: "import/" + ref.Conversation}
 	err = s.traced(ctx, record, func() error { return s.writeImport(ctx, file, ref, caller.Name) })
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bound what a server takes on. What is zero is not bounded.
+// Limits bound what a server takes on. Zero means no bound.
 type Limits struct {
 	// Commands are carried out at a time, for everybody together. When they take longer than Latency,
 	// fewer are, until they do not.
@@ -95,15 +95,15 @@ const (
 	kindLong kind = "long"
 	// kindUpload is a command whose body takes as long to arrive.
 	kindUpload kind = "upload"
-	// kindRelease gives something up, such as a session or a key. It is let in however busy the server
-	// is: who wants to be rid of something must not have to wait for others.
+	// kindRelease gives something up, such as a session or a key. It is admitted however busy the server
+	// is: a person who wants to be rid of something must not have to wait for others.
 	kindRelease kind = "release"
 )
 
 // writes reports whether something may come of it that has to be written.
 func (k kind) writes() bool { return k == kindCommand || k == kindLong || k == kindUpload }
 
-// enter takes a request on, or says why not. Who was let in calls leave at the end.
+// enter takes a request on, or says why not. Call leave at the end of a request that was taken on.
 func (g *gate) enter(k kind, c Caller, address string) (leave func(), err error) {
 	if err := g.pace(k, c); err != nil {
 		return nil, err

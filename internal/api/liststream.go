@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// What the stream of a list says.
+// The events in the stream of a list.
 const (
 	eventUpdated EventType = "conversation.updated"
 	eventRemoved EventType = "conversation.removed"

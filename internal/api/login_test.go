@@ -87,7 +87,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// browser keeps cookies and stops at every redirect. What the server answers is held against its document.
+// browser keeps cookies and stops at every redirect. Each answer of the server is checked against its document.
 type browser struct {
 	*http.Client
 	h *house
@@ -223,7 +223,7 @@ func TestLogin(t *testing.T) {
 	if diff := cmp.Diff(me, same); diff != "" {
 		t.Errorf("ann is somebody else the second time:\n%s", diff)
 	}
-	// Who logs out is out, in this browser only.
+	// A logout ends the session of this browser only.
 	again.want(http.MethodPost, "/logout", "", nil, http.StatusNoContent)
 	again.want(http.MethodGet, "/v1/me", "", nil, http.StatusUnauthorized)
 	ann.want(http.MethodGet, "/v1/me", "", nil, http.StatusOK)
@@ -250,7 +250,7 @@ func TestLogin(t *testing.T) {
 	if his.Tenant != me.Tenant || his.Role != people.RoleViewer {
 		t.Errorf("bob is %+v", his)
 	}
-	// What ann changes counts for bob's next request.
+	// A change by ann counts for bob's next request.
 	bob.want(http.MethodPost, "/v1/conversations", `{}`, nil, http.StatusForbidden)
 	ann.want(http.MethodPut, "/v1/members/"+added.ID+"/role", `{"role":"member"}`, nil, http.StatusOK)
 	bob.want(http.MethodPost, "/v1/conversations", `{}`, nil, http.StatusCreated)
@@ -272,7 +272,7 @@ func TestLogin(t *testing.T) {
 	}
 	bob.want(http.MethodPost, "/v1/tenants/"+me.Tenant+"/session", "", nil, http.StatusNoContent)
 	ann.want(http.MethodPost, "/v1/tenants/"+list.Items[1].ID+"/session", "", nil, http.StatusNotFound)
-	// Who is removed is out.
+	// A removed member is out.
 	ann.want(http.MethodDelete, "/v1/members/"+added.ID, "", nil, http.StatusNoContent)
 	bob.want(http.MethodGet, "/v1/me", "", nil, http.StatusUnauthorized)
 	var made api.Tenant

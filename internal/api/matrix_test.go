@@ -85,7 +85,7 @@ type probe struct {
 	route *api.Route
 }
 
-// compareWith sends one request by all ids and holds the answers against each other.
+// compareWith sends one request by all ids and compares the answers with each other.
 func (m *matrix) compareWith(v visitor, e probe) {
 	answers := map[string]answer{}
 	for _, s := range sources {
@@ -158,7 +158,7 @@ var named = regexp.MustCompile(`\{([a-z-]+)(\.\.\.)?\}`)
 // whose is a body that names what somebody has.
 var whose = regexp.MustCompile(`\{(conversation|turn|response)\}`)
 
-// ownFor are a visitor's things. Who may change things gets some of their own to change.
+// ownFor are a visitor's things. A visitor who may change things gets some of their own to change.
 func (m *matrix) ownFor(v visitor, e probe) ids {
 	own := m.things["own"]
 	if e.route == nil || e.verb == http.MethodGet || e.verb == http.MethodHead || e.route.Access.Public || !v.mayUse(*e.route) {

@@ -17,7 +17,7 @@ const (
 )
 
 // readWindow is how much of the orchestrator's transcript is looked through for what it has read last.
-// Whatever is older than that has been read: each message of the transcript takes in all that waits.
+// Any older message has been read: each message of the transcript takes in all that waits.
 const readWindow = 20
 
 // orchestrator is the agent that people talk to.

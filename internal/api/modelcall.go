@@ -161,7 +161,7 @@ func (s *Server) settings(ctx context.Context, ref journal.Ref, out *ModelReques
 	if err != nil {
 		return err
 	}
-	// What cannot be read, of an older or newer program, is left out.
+	// A brief or role that cannot be read, of an older or newer program, is left out.
 	if json.Unmarshal(a.Brief, &brief) == nil {
 		out.Tools, out.MaxOutput = each(brief.Tools, func(name string) string { return name }), brief.Model.MaxOutput
 	}

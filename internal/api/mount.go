@@ -23,7 +23,7 @@ type Mounted struct {
 	Method string
 	Path   string
 	Handle http.HandlerFunc
-	// Refuse answers who is not let in, in the shape that the clients of the wire know. Status and
+	// Refuse answers a caller that is refused, in the shape that the clients of the wire know. Status and
 	// headers are its to write.
 	Refuse func(http.ResponseWriter, *http.Request, *Problem)
 }
@@ -46,7 +46,7 @@ func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // Explain makes a problem of what a route's handler came to. It logs what nobody else will hear of, and
-// notes on the trail that somebody who was let in may not do what they asked for.
+// notes on the trail that a caller who was admitted may not do what they asked for.
 func (s *Server) Explain(ctx context.Context, err error) *Problem {
 	p := s.problem(ctx, err)
 	if p.Status == http.StatusForbidden {

@@ -19,7 +19,7 @@ const (
 	importPause = 200 * time.Millisecond
 )
 
-// others knows whether a tenant has the server to itself. What is heavy rests in between only when it has not.
+// others knows whether a tenant has the server to itself. Heavy requests rest in between only when it has not.
 type others struct {
 	mu sync.Mutex
 	// last are the two tenants that asked last, and when.

@@ -43,7 +43,7 @@ func TestPagesOfMessages(t *testing.T) {
 			t.Errorf("in %d pages of %d: %s", pages, limit, diff)
 		}
 	}
-	// What is written between two pages moves nothing.
+	// A message that is written between two pages moves nothing.
 	var last, before api.Page[api.Message]
 	o.send(t, http.MethodGet, path+"/messages?limit=5", "", "").into(t, 200, &last)
 	o.write(t, ref, journal.MessageReceived{ID: "late", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "late"}}})

@@ -23,7 +23,7 @@ type StorageQuota struct {
 	Used int64 `json:"used_bytes" doc:"What its conversations hold: rows, texts and images, private ones with them."`
 }
 
-// AtOnceQuota is how much a tenant may do at the same time. What is absent has no bound.
+// AtOnceQuota is how much a tenant may do at the same time. An absent field means no bound.
 type AtOnceQuota struct {
 	Agents   int `json:"agents,omitempty" doc:"Agents that work at the same time on one worker. More wait for their turn."`
 	Searches int `json:"searches,omitempty" doc:"Searches at one server. More are refused."`

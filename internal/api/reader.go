@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 )
 
-// What waits for a reader before it counts as slow: so many frames, and so many bytes of them.
+// The most that waits for a reader before it counts as slow: so many frames, and so many bytes of them.
 const (
 	readerFrames = 64
 	readerBytes  = 1 << 20
@@ -57,7 +57,7 @@ func (r *reader) offer(f *frame) bool {
 // took notes that a frame no longer waits.
 func (r *reader) took(f *frame) { r.queued.Add(-int64(f.size)) }
 
-// end cuts the reader off. What waits for it is still received.
+// end cuts the reader off. It still receives the frames that wait for it.
 func (r *reader) end(why string) {
 	r.why = why
 	close(r.frames)

@@ -27,8 +27,8 @@ const (
 	reportQuiet = time.Minute
 )
 
-// directives are those that are told apart. Whatever else somebody sends is one: anybody can send
-// anything here, and none of it is written down.
+// directives are those that are told apart. All others count as one: anybody can send anything here,
+// and none of it is written down.
 var directives = map[string]bool{
 	"default-src": true, "script-src": true, "script-src-elem": true, "script-src-attr": true, "style-src": true,
 	"style-src-elem": true, "style-src-attr": true, "img-src": true, "font-src": true, "connect-src": true, "media-src": true,

@@ -12,7 +12,7 @@ import (
 )
 
 // TestReturnsAreLimited comes back from logins that nobody began, the same one or others, until that is
-// refused. What is shown from the same address is counted by itself.
+// refused. Credentials shown from the same address are counted by themselves.
 func TestReturnsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *api.Options) { o.Guesses = api.LoginLimits{Burst: 3, Every: time.Minute} })

@@ -37,7 +37,7 @@ type revocation struct {
 
 type revocationKey struct{}
 
-// errRefused ends a request whose caller would not be let in any more.
+// errRefused ends a request whose caller would not be admitted any more.
 var errRefused = errors.New("what let the request in is gone")
 
 // revocations are all requests under way that showed a credential.
@@ -111,7 +111,7 @@ func (s *Server) watch(authenticators people.Credentials) {
 // sight is what a request shows of who it is from.
 type sight struct{ header, cookie string }
 
-// recheck ends requests that would not be let in now. Each credential is looked up once, and several at
+// recheck ends requests that would not be admitted now. Each credential is looked up once, and several at
 // a time.
 func (s *Server) recheck(n int64, now time.Time) {
 	due := map[sight][]*revocation{}
@@ -138,8 +138,8 @@ func (s *Server) due(t *revocation, n int64, now time.Time) bool {
 	return t.seen != n || now.Sub(t.looked) >= s.options.Recheck || (!t.caller.Until.IsZero() && t.caller.Until.Before(now))
 }
 
-// lookAgain looks up the credential that requests were let in with and ends those that would not be
-// now. What cannot be found out ends nothing and is asked again.
+// lookAgain looks up the credential of admitted requests and ends those that would not be admitted now.
+// A look-up that fails ends nothing and is tried again.
 func (s *Server) lookAgain(same []*revocation, n int64, now time.Time) {
 	r := same[0].request
 	caller, err := s.whoIs(r.WithContext(context.WithoutCancel(r.Context())))

@@ -95,8 +95,8 @@ func promise(access Access, op *huma.Operation) {
 	}
 }
 
-// browse adds a route that sets cookies or leads browsers on, to the document and to the router. What it
-// answers is its own to write; parameters that it does not know are let through, since providers of
+// browse adds a route that sets cookies or leads browsers on, to the document and to the router. The
+// handler writes its own answers; parameters that it does not know are let through, since providers of
 // identities add some.
 func (s *Server) browse(access Access, op huma.Operation, handler http.HandlerFunc) {
 	promise(access, &op)
@@ -135,7 +135,7 @@ func (s *Server) handle(route Route, k kind, handler http.HandlerFunc) {
 	})
 }
 
-// admit lets in who has access, if there is room.
+// admit accepts a caller who has access, if there is room.
 func (s *Server) admit(access Access, k kind) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := unwrap(ctx)
@@ -165,7 +165,7 @@ func (s *Server) enter(access Access, k kind, r *http.Request) (Caller, func(), 
 	return caller, leave, err
 }
 
-// identify finds out who asks and whether they may. Who may not is noted.
+// identify finds out who asks and whether they may. It notes refusals.
 func (s *Server) identify(access Access, r *http.Request) (Caller, error) {
 	if access.Public {
 		return Caller{From: s.remote(r), Route: r.Pattern}, nil
@@ -195,7 +195,7 @@ func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
 }
 
 // lookUp finds out who asks. An address that has guessed too often learns nothing from guessing on and
-// waits in line with its like, but who shows something valid from there is let in.
+// waits in line with its like, but a caller with a valid credential from there is admitted.
 func (s *Server) lookUp(r *http.Request) (Caller, error) {
 	address, now := s.loginLimiter.address(r), s.options.Now()
 	refusal := s.loginLimiter.check(address, now)
@@ -230,8 +230,8 @@ func (s *Server) whoIs(r *http.Request) (Caller, error) {
 const commandHeader = "Retinue-Request"
 
 // forged refuses what a browser may have been made to send by another page: writes without the header,
-// and everything, streams among it, that the browser says a page of elsewhere asked for. Who follows a
-// link from elsewhere is let in.
+// and everything, streams among it, that the browser says a page of elsewhere asked for. A person may
+// follow a link from elsewhere.
 func forged(c Caller, r *http.Request) error {
 	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
 	if c.Cookie && (site == "cross-site" || site == "same-site") && mode != "navigate" {

@@ -23,7 +23,7 @@ type measured struct {
 	at    time.Time
 }
 
-// add counts what was let in.
+// add counts bytes that were accepted.
 func (s *storage) add(tenant string, more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Server) stored(ctx context.Context, tenant string) (int64, error) {
 }
 
 // room refuses so many bytes more for a tenant that would hold more than it may, unless they are on record under a key
-// already. What it lets in counts until the next measurement.
+// already. Bytes that it accepts count until the next measurement.
 func (s *Server) room(ctx context.Context, ref journal.Ref, key string, more int64) error {
 	if s.options.Storage == nil {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// mostBehind is how far back a stream may begin. Who is further behind reads a snapshot faster.
+// mostBehind is how far back a stream may begin. A client that is further behind reads a snapshot faster.
 const mostBehind = 10_000
 
-// What a stream says beside what is recorded. It has no id.
+// The events of a stream beside those that are recorded. Only a resync has an id.
 const (
 	eventDelta  EventType = "message.delta"
 	eventResync EventType = "resync"

@@ -125,7 +125,7 @@ func (h *hub) leave(t *tap, r *reader) {
 	}
 }
 
-// end cuts all readers of a tap off. Who comes later gets a tap of their own.
+// end cuts all readers of a tap off. A reader that comes later gets another tap.
 func (h *hub) end(t *tap, why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,7 +144,7 @@ func (h *hub) forget(t *tap) {
 }
 
 // begin subscribes and finds out how far the conversation goes, in this order so that nothing is
-// missed in between. What reads on is a goroutine of its own, because it lasts and its stack is small.
+// missed in between. A goroutine of its own reads on, because it lasts and its stack is small.
 func (t *tap) begin(ctx context.Context) {
 	notices, failed := t.hub.bus.Subscribe(ctx, live.Topic(t.ref))
 	seq, err := t.tail(ctx)
@@ -266,7 +266,7 @@ func (t *tap) notice(ctx context.Context, notice live.Notice) {
 }
 
 // catchUp hands out all that is recorded, which is known to go as far as seq; zero means that nothing is
-// known. What cannot be read now is read after the next look.
+// known. Entries that cannot be read now are read after the next look.
 func (t *tap) catchUp(ctx context.Context, seq int64) {
 	for ctx.Err() == nil {
 		read, cancel := context.WithTimeout(ctx, readTime)

@@ -23,7 +23,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestLimitOfConversation asks how much a conversation may cost. What its agents may is theirs.
+// TestLimitOfConversation asks how much a conversation may cost. The limits of its agents are theirs.
 func TestLimitOfConversation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -110,8 +110,8 @@ func TestMarksOfShownMessages(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAThousand asks a SQLite file for a conversation with 1,000 sub-agents, and holds what
-// that costs against writing and reading the same answer as JSON, which is the least it can cost.
+// TestSnapshotOfAThousand asks a SQLite file for a conversation with 1,000 sub-agents, and compares
+// what that costs with writing and reading the same answer as JSON, which is the least it can cost.
 func TestSnapshotOfAThousand(t *testing.T) {
 	log, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	if err != nil {

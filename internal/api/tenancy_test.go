@@ -359,7 +359,7 @@ func newMatrix(t *testing.T, broken, bridged func(*matrix, *api.Options)) *matri
 	return m
 }
 
-// What the other tenant may spend and has spent: amounts that nobody else has.
+// The budget and the spending of the other tenant: amounts that nobody else has.
 const canaryBudget, canarySpent = 7_654_321_987, 6_543_219_871
 
 // allot gives a tenant a workspace, a budget for the month, and something spent of it.

@@ -277,8 +277,8 @@ func TestLoginTracesInvitations(t *testing.T) {
 	}
 }
 
-// TestTenancyTracesRefusalsInside shows a key that is let in and then found to lack something, to the routes
-// of the bridges.
+// TestTenancyTracesRefusalsInside shows the routes of the bridges a key that is accepted and then found
+// to lack something.
 func TestTenancyTracesRefusalsInside(t *testing.T) {
 	w := newWorld(t, nil)
 	p := w.person("ann", "", "")

@@ -191,7 +191,7 @@ func (s *told) deliver(hook string) api.Delivery {
 	return page.Items[0]
 }
 
-// traces holds the trail against what was done.
+// traces compares the trail with what was done.
 func (s *told) traces(want ...string) {
 	s.t.Helper()
 	var page api.AuditPage

@@ -228,7 +228,7 @@ type AuditReport struct {
 	Gaps []string
 }
 
-// Verify computes a tenant's trail again, compares it with its own of the kept heads, and holds the journal against it:
+// Verify computes a tenant's trail again, compares it with its own of the kept heads, and checks the journal against it:
 // each decision on an approval, and each call that must not happen twice, has its entry.
 func (a *Auditor) Verify(ctx context.Context, tenant string, heads []string) (AuditReport, error) {
 	report := AuditReport{Tenant: tenant}

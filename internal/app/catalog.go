@@ -33,8 +33,7 @@ type catalog struct {
 	worktrees *worktrees
 
 	mu sync.Mutex
-	// known is by folder, of which there are as many as this machine serves. What a caller calls a
-	// workspace may be anything.
+	// known is by folder, of which there are as many as this machine serves. A caller may call a workspace anything.
 	known map[string]registry
 	// denials are what the person who runs the machine denied when they were read.
 	denials     []config.Rule
@@ -152,7 +151,7 @@ func (c *catalog) model(name string) (agent.Model, error) {
 // million is how many tokens prices are for.
 const million = 1_000_000
 
-// price is what a usage of a model costs, zero if nobody knows. What a call may cost at most is reckoned with the dearest
+// price is what a usage of a model costs, zero if nobody knows. The most that a call may cost is reckoned with the dearest
 // of the model and its fallbacks, and as if everything that is sent were written to the provider's cache.
 func (c *catalog) price(t config.Target, u chat.Usage) int64 {
 	cost, _ := c.prices.Cost(t.Provider, t.Model, u, time.Now())

@@ -165,7 +165,7 @@ func (d *doctor) concerns(provider string) bool {
 	return false
 }
 
-// checkServers looks at the servers that are configured. What is not runs within the process.
+// checkServers looks at the servers that are configured. A part without a server runs within the process.
 func (d *doctor) checkServers(ctx context.Context) {
 	for _, server := range []struct {
 		name, key string
@@ -194,7 +194,7 @@ func (d *doctor) checkServers(ctx context.Context) {
 	}
 }
 
-// checkEngine looks whether the Temporal server lets this program in, and whether it would let in everybody else.
+// checkEngine looks whether the Temporal server accepts this program, and whether it would accept everybody else.
 func (d *doctor) checkEngine(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

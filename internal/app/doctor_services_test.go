@@ -15,7 +15,7 @@ import (
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
 
-// TestDoctorOpensTheJournal holds what doctor says against what a server would: a database that accepts
+// TestDoctorOpensTheJournal compares what doctor says with what a server would: a database that accepts
 // connections is not yet one that can be used, nor are webhooks whose key is another.
 func TestDoctorOpensTheJournal(t *testing.T) {
 	db := postgrestest.New(t)

@@ -120,8 +120,8 @@ func openSocket(ctx context.Context, dir string) (net.Listener, error) {
 	return peers{Listener: l, uid: os.Getuid()}, nil
 }
 
-// clearSocket removes a socket that nobody listens on, and reports whether somebody does. What is no
-// socket is left alone.
+// clearSocket removes a socket that nobody listens on, and reports whether somebody does. It leaves a
+// file that is no socket alone.
 func clearSocket(ctx context.Context, path string) (taken bool, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ import (
 // EngineStarter starts a workflow engine in this process.
 type EngineStarter func(ctx context.Context, o EngineOptions) (EngineServer, error)
 
-// EngineOptions say where an engine keeps its records and whom it lets in.
+// EngineOptions say where an engine keeps its records and whom it accepts.
 type EngineOptions struct {
 	// File is the SQLite file with its records.
 	File string

@@ -29,7 +29,7 @@ func closeTracer(t *telemetry.Tracer) error {
 	return nil
 }
 
-// observer tells collectors what a host does. What was said goes through redact.
+// observer tells collectors what a host does. Everything that was said goes through redact.
 type observer struct {
 	tracer *telemetry.Tracer
 	redact func(string) string

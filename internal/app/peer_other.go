@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// peerOf cannot tell who is at the other end, so nobody is let in through the socket.
+// peerOf cannot tell who is at the other end, so the socket accepts nobody.
 func peerOf(net.Conn) (int, error) {
 	return 0, errors.New("this system is not asked who is at the other end of a socket")
 }

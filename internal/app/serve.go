@@ -223,7 +223,7 @@ func (f *Front) serve(serve func() error) {
 	})
 }
 
-// Close lets requests come to their end and takes no new ones.
+// Close lets requests end and takes no new ones.
 func (f *Front) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()

@@ -23,8 +23,8 @@ type installationView struct {
 	workspace string
 }
 
-// shownSettings are the parts of the settings that people are shown beside providers and tiers. What is
-// not named stays with the person who runs the server.
+// shownSettings are the parts of the settings that people are shown beside providers and tiers. All
+// others stay with the person who runs the server.
 var shownSettings = []string{"fallbacks.", "models.", "permissions.", "retention.", "roles.", "serve.limits.", "worker."}
 
 // Settings implements api.Installation. On a server that several share nobody is told where files and

@@ -96,7 +96,7 @@ func TestTenantsShareNoWorker(t *testing.T) {
 	measure.Figure(t, "a worker of two tenants: %d requests for files, trees, patches, MCP tools and caches of the other, %d leaks", *visits, found)
 }
 
-// newShared fills both tenants. What the other one has holds the bird.
+// newShared fills both tenants. Everything of the other one holds the bird.
 func newShared(t *testing.T) *shared {
 	t.Helper()
 	base := t.TempDir()
@@ -212,7 +212,7 @@ func (s *shared) attempt(chance *rand.Rand) (string, map[string]any) {
 	}
 }
 
-// ask runs a tool and returns all that it says. What asks for the bird by name gets its own words back, without it.
+// ask runs a tool and returns all that it says. A call that asks for the bird by name gets its own words back, without it.
 func (s *shared) ask(at Workspace, tree, name string, args map[string]any) string {
 	s.t.Helper()
 	set, err := s.shop.Tools(at, tree)

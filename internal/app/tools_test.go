@@ -76,7 +76,7 @@ func TestConfigKnowsTheToolsAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestThePageOnToolsIsTrue holds each tool against its row in docs/tools.md: its names, its class, whether a person is
+// TestThePageOnToolsIsTrue compares each tool with its row in docs/tools.md: its names, its class, whether a person is
 // asked about it when no rule says anything, and its time. The core, the rules of a role and the page must agree.
 func TestThePageOnToolsIsTrue(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tools.md"))

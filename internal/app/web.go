@@ -79,8 +79,7 @@ func (l *lastRead) Close() error {
 	return err
 }
 
-// recorded is a gate for one call, with a budget of its own. What goes through it is on the call's record
-// after finish.
+// recorded is a gate for one call, with a budget of its own. Its traffic is on the call's record after finish.
 func recorded(ctx context.Context, gate *egress.Gate) (own *egress.Gate, finish func()) {
 	traffic := tool.TrafficOf(ctx)
 	own = gate.For(func(ctx context.Context, to egress.Target) error { return traffic.Reach(ctx, to.Host, to.Port) }, traffic.Leaks())
@@ -92,7 +91,7 @@ func recorded(ctx context.Context, gate *egress.Gate) (own *egress.Gate, finish 
 	}
 }
 
-// webPolicy allows to read from the hosts of the settings. What is local is allowed by its address.
+// webPolicy allows to read from the hosts of the settings. A local server is allowed by its address.
 func webPolicy(s config.Web) (egress.Policy, error) {
 	var policy egress.Policy
 	for _, host := range s.Hosts {

@@ -108,7 +108,7 @@ func TestSearchIsOfferedWithAKey(t *testing.T) {
 	if r.Text != "1. Found\n   https://a.example/\n" || authority != "POST /search Bearer tvly-1" {
 		t.Errorf("%s, asked with %s", r.Text, authority)
 	}
-	// What serves searches is not open to web_fetch.
+	// The search engine is not open to web_fetch.
 	if r := use(t, set, "web_fetch", map[string]any{"url": engine.URL}); r.End != tool.EndFailed {
 		t.Errorf("%s %s", r.End, r.Text)
 	}

@@ -111,7 +111,7 @@ func (h *hooks) Allowed(address string) error {
 	return nil
 }
 
-// Close lets requests come to their end.
+// Close lets requests end.
 func (h *hooks) Close() error {
 	h.stop()
 	h.group.Wait()

@@ -20,8 +20,8 @@ const patient = 30 * time.Second
 // notABound is what a line says, with its reason, whose comparison decides about no test.
 const notABound = "// not a bound:"
 
-// Clocks looks in tests, and in what supports them, for comparisons of a time that passed with a bound. What
-// a time that passed is, it knows from how the package is written: see timings.
+// Clocks looks in tests, and in what supports them, for comparisons of a time that passed with a bound.
+// It recognises such a time by how the package is written: see timings.
 func Clocks(t *Tree) []Violation {
 	var found []Violation
 	for _, p := range t.Packages {
@@ -71,7 +71,7 @@ type watch struct {
 // reads reports whether a file is a test or supports tests.
 func reads(p *Package, f *File) bool { return f.Test || matchAny(support, p.name()) }
 
-// file lists the comparisons of one file that hold time against a bound.
+// file lists the comparisons of one file that compare time with a bound.
 func (w *watch) file(f *File) []Violation {
 	var found []Violation
 	lines := strings.Split(string(f.Source), "\n")
@@ -151,7 +151,7 @@ func judge(at token.Position, line string) (Violation, bool) {
 	}
 }
 
-// bound reports whether a comparison holds a time that passed against less than a test must wait.
+// bound reports whether an expression compares a time that passed with less than a test must wait.
 func (w *watch) bound(n *ast.BinaryExpr) bool {
 	if !slices.Contains([]token.Token{token.LSS, token.GTR, token.LEQ, token.GEQ}, n.Op) {
 		return false

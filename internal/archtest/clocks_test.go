@@ -30,7 +30,7 @@ func clocked(body, beside string) string {
 		body + "\n}\n"
 }
 
-// bounds are ways to hold time against a bound: what a test says, and what stands beside it.
+// bounds are ways to compare time with a bound: what a test says, and what stands beside it.
 var bounds = map[string][2]string{
 	"at once":               {`if time.Since(began) > time.Second { t.Error() }`},
 	"the other way round":   {`if time.Second <= time.Since(began) { t.Error() }`},

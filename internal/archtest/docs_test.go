@@ -48,7 +48,7 @@ func TestDocsNameTargetsThatExist(t *testing.T) {
 	}
 }
 
-// TestDocsNameTestsThatExist holds the tests that documents name as proof against those that there are.
+// TestDocsNameTestsThatExist checks that the tests that documents name as proof exist.
 func TestDocsNameTestsThatExist(t *testing.T) {
 	declared, named := regexp.MustCompile(`(?m)^func (Test\w+)\(`), regexp.MustCompile(`\b(Test[A-Z]\w+)(\*?)`)
 	exist := map[string]bool{}

@@ -19,7 +19,7 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: %s\n\trule: %s\n\twhy:  %s", v.At, v.What, v.Rule, v.Why)
 }
 
-// Imports holds every import of the tree against the rules.
+// Imports checks every import of the tree against the rules.
 func Imports(t *Tree, rules []Rule) []Violation {
 	var found []Violation
 	for _, p := range t.Packages {

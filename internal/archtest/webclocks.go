@@ -21,7 +21,7 @@ var (
 )
 
 const (
-	// webBudget is where time may be held against a bound: it asks first whether time is measured.
+	// webBudget is where time may be compared with a bound: it asks first whether time is measured.
 	webBudget = "web/e2e/harness/budget.ts"
 	// webUntil is where time may end a wait, if its patience is long enough.
 	webUntil = "web/e2e/harness/until.ts"
@@ -53,9 +53,9 @@ var (
 	webQuoted   = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|` + "`(?:[^`\\\\]|\\\\.)*`" + `|([(,=:]\s*)/(?:[^/\\\n]|\\.)+/\w*|//.*$`)
 )
 
-// WebClocks looks through the scenarios in a browser and the tests of the web app for clocks that are held
-// against a bound, and for deadlines that a busy machine does not meet. It reads line by line, a call up to
-// where its brackets close, and takes for a time what a clock gave and what was made of that.
+// WebClocks looks through the scenarios in a browser and the tests of the web app for clocks that are
+// compared with a bound, and for deadlines that a busy machine does not meet. It reads line by line, a
+// call up to where its brackets close, and takes for a time what a clock gave and what was made of that.
 func WebClocks(fsys fs.FS) ([]Violation, error) {
 	var found []Violation
 	for name, pattern := range webDeadlines {

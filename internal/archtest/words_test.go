@@ -14,7 +14,7 @@ import (
 
 const glossary = "docs/glossary.md"
 
-// TestRetiredWords holds the names in Go code, the documents, the comments, the messages and the screen against the glossary's list of
+// TestRetiredWords checks the names in Go code, the documents, the comments, the messages and the screen against the glossary's list of
 // words that were replaced.
 func TestRetiredWords(t *testing.T) {
 	words, err := RetiredWords(read(t, glossary))

@@ -42,7 +42,7 @@ const (
 	ActionDeny    Action = "access.deny"
 )
 
-// What people do to who may be here, with what, and to whom things are told.
+// The actions on members, tenants, credentials, sessions and webhooks.
 const (
 	ActionKeyCreate     Action = "key.create"
 	ActionKeyRevoke     Action = "key.revoke"

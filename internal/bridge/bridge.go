@@ -3,7 +3,7 @@
 // the words of one wire each.
 //
 // It keeps nothing: a user turn is found again by its conversation and its message, on any server.
-// What it writes goes through the api's commander. It imports api, chat, progress and the ports journal and
+// It writes through the api's commander. It imports api, chat, progress and the ports journal and
 // live.
 package bridge
 
@@ -76,7 +76,7 @@ type Message struct {
 }
 
 // Post says something and returns what comes of it, which is heard from then on until the request
-// ends. What was posted before under the same key is found again.
+// ends. A message that was posted before under the same key is found again.
 func (h *Service) Post(request context.Context, m Message) (*UserTurn, error) {
 	ctx, leave, err := h.commander.Admit(request)
 	if err != nil {
@@ -237,7 +237,7 @@ func (h *Service) userTurn(ctx context.Context, ref journal.Ref, id string, stat
 	if err != nil {
 		return nil, err
 	}
-	// What was asked later is met on the way.
+	// Later approvals and questions are met on the way.
 	x.tree.Recall(state, slices.DeleteFunc(open, func(e journal.Entry) bool { return e.Seq > x.after }))
 	return x, nil
 }

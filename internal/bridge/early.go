@@ -48,7 +48,7 @@ func (x *UserTurn) heard() live.Bus {
 	return bus
 }
 
-// unhear drops what was heard and not told. What comes later is heard by Watch.
+// unhear drops what was heard and not told. Watch hears what comes later.
 func (x *UserTurn) unhear() {
 	if x.reader != nil {
 		x.reader.Close()

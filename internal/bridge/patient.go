@@ -32,7 +32,7 @@ func (p *Patient) Write(data []byte) (int, error) {
 	return p.ResponseWriter.Write(data)
 }
 
-// Flush implements http.Flusher. Who cannot be reached is found out by the next Write.
+// Flush implements http.Flusher. The next Write finds out that a client cannot be reached.
 func (p *Patient) Flush() { _ = p.control.Flush() }
 
 // Unwrap lets a http.ResponseController through.

@@ -8,7 +8,7 @@ import (
 // Code classifies an error that a user or a caller can act on.
 type Code string
 
-// The codes. Whatever carries none is internal.
+// The codes. An error without one is internal.
 const (
 	CodeInvalid     Code = "invalid"
 	CodeNotFound    Code = "not_found"

@@ -26,7 +26,7 @@ func between(reply []Part, answer ...Part) Transcript {
 	return Transcript{fromUser("m1", text("hi")), fromAssistant("m2", reply...), fromUser("m3", answer...)}
 }
 
-// TestPartKindsAreKnown holds the kinds that the tables below speak of against the declared ones.
+// TestPartKindsAreKnown compares the kinds that the tables below speak of with the declared ones.
 func TestPartKindsAreKnown(t *testing.T) {
 	wantEvery(t, "PartKind", []PartKind{"text", "thinking", "image", "tool_use", "tool_result"})
 	wantEvery(t, "Speaker", []Speaker{"user", "assistant"})

@@ -52,7 +52,7 @@ type resultOfAgent struct {
 	Result   string         `json:"result,omitempty"`
 	Usage    progress.Usage `json:"usage"`
 	Duration int64          `json:"duration_ms"`
-	// Receipt is what it claims, held against what it did.
+	// Receipt is what it claims, checked against what it did.
 	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 

@@ -146,7 +146,7 @@ func (f *taskFollower) tell(ctx context.Context, event progress.Event) {
 	}
 	f.state.Events = append(list, event)
 	if token := f.request.Params.GetProgressToken(); token != nil {
-		// Who does not hear of it reads it in the answer.
+		// A client that does not hear of it reads it in the answer.
 		_ = f.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: token, Progress: float64(event.Seq), Message: string(event.Type) + " " + event.Role,
 		})

@@ -98,7 +98,7 @@ func (d *draft) mayReach(drafts []*draft) []string {
 }
 
 // holds is a role's authority: its own tools, and what the roles it may reach need, however many
-// levels down. What the role itself must not have, it cannot pass on either.
+// levels down. The role cannot pass on a tool that it must not have itself.
 func (d *draft) holds(drafts []*draft) agent.Authority {
 	seen := map[*draft]bool{}
 	var names []string

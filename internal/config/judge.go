@@ -10,7 +10,7 @@ import (
 type Matter struct {
 	// Forms are the texts that a rule may know it by.
 	Forms []string
-	// Inside are texts that it also amounts to, which only a rule that denies some calls or asks about them is held against.
+	// Inside are texts that it also amounts to. Only a rule that denies some calls or asks about them is checked against these.
 	Inside []string
 	// Hidden means that the texts do not tell all of it: only a rule that allows every call allows it.
 	Hidden bool
@@ -56,7 +56,7 @@ func stricter(a, b agent.Policy) agent.Policy {
 }
 
 // forbids is what the rules for some calls say about a text that another amounts to: deny, ask, or nothing against it.
-// A rule for every call says nothing here, since the text as it stands was held against it.
+// A rule for every call says nothing here, since the text as it stands was checked against it.
 func (r Role) forbids(tool, text string) agent.Policy {
 	verdict := agent.PolicyAllow
 	for _, rule := range r.Rules {

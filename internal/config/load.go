@@ -59,8 +59,8 @@ var extensions = []string{".yaml", ".yml", ".json"}
 // LoadSettings reads all layers, nearest last. The error joins everything that is wrong, each a
 // Warning with its place; nothing is used until all of it can be.
 func LoadSettings(in Inputs) (Loaded, error) {
-	// Whether a project is trusted must be known before its own file is read. What is wrong with the
-	// other layers is found again below.
+	// Whether a project is trusted must be known before its own file is read. Errors in the other layers
+	// are found again below.
 	alone := in
 	alone.Project = ""
 	others, _ := alone.read()

@@ -11,7 +11,7 @@ import (
 type Rule struct {
 	// Tool is a name, or a beginning and *.
 	Tool string `json:"tool"`
-	// Pattern is held against what the call is about, a command or a path: * stands for any text,
+	// Pattern is matched with what the call is about, a command or a path: * stands for any text,
 	// ? for one character. Empty means every call.
 	Pattern string       `json:"pattern,omitempty"`
 	Verdict agent.Policy `json:"verdict"`
@@ -72,7 +72,7 @@ func (r Role) Asks(tool string) AskWhen {
 	return AsksNever
 }
 
-// matches holds a pattern against a whole text. A pattern that ends in a blank and * also matches
+// matches reports whether a pattern fits a whole text. A pattern that ends in a blank and * also matches
 // the text before them: "git status *" is "git status" with or without more.
 func matches(pattern, text string) bool {
 	if stem, ok := strings.CutSuffix(pattern, " *"); ok && wild(stem, text) {

@@ -15,7 +15,7 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// Stretch is one part of a system prompt. What changes least comes first.
+// Stretch is one part of a system prompt. The part that changes least comes first.
 type Stretch struct {
 	Text string
 	// Cache marks the end of what stays the same from call to call.

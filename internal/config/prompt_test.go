@@ -104,7 +104,7 @@ func TestSubAgentsAreToldTheirSituation(t *testing.T) {
 	}
 }
 
-// Who must show evidence is told so, and nobody else.
+// A role that must show evidence is told so, and no other.
 func TestEvidenceIsAskedFor(t *testing.T) {
 	const told = "Your result counts only if your calls show something for it"
 	root := project(t, map[string]string{

@@ -70,8 +70,8 @@ func (l Loaded) TrustsProject(project string) bool {
 	return in.trusts(l.Settings.Trust)
 }
 
-// Servers reads the MCP servers that may be used in a project. What is wrong with one does not keep
-// the others from being used.
+// Servers reads the MCP servers that may be used in a project. An error in one does not keep the others
+// from being used.
 func (l Loaded) Servers(project string) Servers {
 	var out Servers
 	if at := l.ServerFile(ScopeUser, project); at != "" {
@@ -289,7 +289,7 @@ func (f serverFile) template(text string) (Template, error) {
 	return parseTemplate(text, filepath.Dir(f.path), f.home)
 }
 
-// check holds the parts of a server against each other.
+// check finds parts of a server that do not fit each other.
 func (v Server) check(kind string) error {
 	switch kind {
 	case "", "stdio", "http", "streamable-http", "streamableHttp":

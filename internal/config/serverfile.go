@@ -22,7 +22,7 @@ type ServerEntry struct {
 }
 
 // AddServer writes a server into the file of a scope and returns where that is. Everything else in
-// the file stays. What could not be used afterwards is not written.
+// the file stays. A server that could not be used afterwards is not written.
 func (l Loaded) AddServer(scope ServerScope, project, name string, e ServerEntry) (string, error) {
 	if err := CheckServerName(name); err != nil {
 		return "", err

@@ -15,7 +15,7 @@ type Template struct{ parts []Secret }
 // templateRef is a reference inside a text. Other programs write ${NAME} for a variable.
 var templateRef = regexp.MustCompile(`\{(?:env|file):[^{}\s]+\}|\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// parseTemplate takes a text apart. What stands outside of references must not look secret.
+// parseTemplate takes a text apart. The text outside of references must not look secret.
 func parseTemplate(text, dir, home string) (Template, error) {
 	var t Template
 	plain := func(part string) error {

@@ -30,8 +30,8 @@ func toolFields() []field {
 	}
 }
 
-// setTools reads the tools: a list, a text with commas, or a table of switches. What a table does
-// not switch on is read-only, as if nothing had been said.
+// setTools reads the tools: a list, a text with commas, or a table of switches. A table begins with the
+// reading tools, as if nothing had been said.
 func (d *draft) setTools(n document.Node) error {
 	if n.Kind == document.Table {
 		for _, p := range n.Pairs {

@@ -36,8 +36,7 @@ const (
 	SQLite   Dialect = "sqlite"
 )
 
-// Everybody is the tenant of a transaction that looks for work in all of them. What it may see is in
-// the policies.
+// Everybody is the tenant of a transaction that looks for work in all of them. The policies say what it may see.
 const Everybody = "*"
 
 const (

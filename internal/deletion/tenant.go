@@ -18,8 +18,8 @@ const (
 	// mostAtOnce is how many conversations of a tenant that is being deleted one look comes to.
 	mostAtOnce = 500
 	pageSize   = 100
-	// settleTime is how long after the beginning of a deletion the rest goes at the earliest: whatever was let in or
-	// under way before has ended by then, or was ended.
+	// settleTime is how long after the beginning of a deletion the rest goes at the earliest: everything that was admitted or under way before
+	// has ended by then, or was ended.
 	settleTime = 20 * time.Second
 )
 

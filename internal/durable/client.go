@@ -21,8 +21,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// Client brings what people want to the agents: mail in the journal, and then the engine has the agent look. What has its row is
-// never lost: when the engine cannot be told at once, a Sweeper tells it later.
+// Client brings what people want to the agents: mail in the journal, and then the engine has the agent look. Mail that has its row is never
+// lost: when the engine cannot be told at once, a Sweeper tells it later.
 type Client struct {
 	Log    journal.Log
 	Engine Engine

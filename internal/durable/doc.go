@@ -6,6 +6,6 @@
 //
 // A worker is lost when its presence falls silent, and then its legs are released for others to take: a leg's own heartbeats are rare.
 //
-// What people want reaches agents as mail in the journal (Client). The engine's signal says "look" and nothing else. Mail that nobody
+// Requests of people reach agents as mail in the journal (Client). The engine's signal says "look" and nothing else. Mail that nobody
 // looks at is found by a Sweeper, and runs that the engine has lost by a Reconciler.
 package durable

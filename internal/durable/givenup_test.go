@@ -97,8 +97,8 @@ func TestAnEngineThatIsNotHeard(t *testing.T) {
 	})
 }
 
-// TestAWorkerThatStoodStill has a worker sleep, or somebody pause it. What ran before is given up, whatever the engine says. What begins
-// after is not.
+// TestAWorkerThatStoodStill has a worker sleep, or somebody pause it. A leg that ran before is given up, whatever the engine says. One that
+// begins after is not.
 func TestAWorkerThatStoodStill(t *testing.T) {
 	t.Parallel()
 	a := &activities{engine: &slowEngine{}}

@@ -79,7 +79,7 @@ func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 var errUnasked = errors.New("the engine does not say what it runs")
 
 // look asks the engine for its list of what runs, of these tasks and their orchestrators. The list can be a little behind, but it
-// costs one query for many: to ask about each run costs as much as to carry it on. What has ended meanwhile is forgotten.
+// costs one query for many: to ask about each run costs as much as to carry it on. Runs that have ended meanwhile are forgotten.
 func (r *Reconciler) look(ctx context.Context, places []journal.Ref, working map[journal.Ref][]journal.WorkingTask) error {
 	var ids []string
 	for _, ref := range places {

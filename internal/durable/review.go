@@ -31,7 +31,7 @@ func Review(ctx workflow.Context, in leg.ReviewInput) (out leg.Reviewed, err err
 }
 
 // propose has a person's arguments looked at before they are decided on, as a reply's calls are before
-// anybody is asked about them. What was decided before is not looked at again.
+// anybody is asked about them. If the call was decided before, they are not looked at again.
 func (c *Client) propose(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (journal.ApprovalDecided, error) {
 	if !d.Allow || agent.Scope(d.Scope) != agent.ScopeOnce {
 		return d, &chat.Error{Code: chat.CodeInvalid, Message: "other arguments can only be allowed, and only once"}

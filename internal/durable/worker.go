@@ -53,7 +53,7 @@ func Connect(ctx context.Context, o ConnectOptions) (Engine, error) {
 	}
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Logger),
-		// What crosses the engine is small: to compress it costs more than to send it.
+		// The data that crosses the engine is small: to compress it costs more than to send it.
 		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GrpcCompression: &client.GrpcCompressionNone{}},
 		DataConverter:     converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), o.Codecs...),
 	}

@@ -110,7 +110,7 @@ func (m *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements net.Conn. What would go over the budget is not sent.
+// Write implements net.Conn. Bytes that would go over the budget are not sent.
 func (m *metered) Write(p []byte) (int, error) {
 	if err := m.gate.spend(m.to, len(p), 0); err != nil {
 		return 0, err

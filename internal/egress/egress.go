@@ -53,8 +53,8 @@ type Rule struct {
 	Host string // a name, an address, *.name for all names below it, or * for all
 	// Ports are 80 and 443 when empty.
 	Ports []uint16
-	// Methods and PathPrefix narrow the rule. What they say cannot be seen in an encrypted tunnel,
-	// so such a rule opens none.
+	// Methods and PathPrefix narrow the rule. An encrypted tunnel hides the method and the path, so such a
+	// rule opens none.
 	Methods    []string
 	PathPrefix string
 }
@@ -176,7 +176,7 @@ func (t guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.gate.transport.RoundTrip(r)
 }
 
-// admit holds a request against the rules.
+// admit checks a request against the rules.
 func (g *Gate) admit(r *http.Request) error {
 	host, port, err := g.target(r.URL)
 	if err == nil {
@@ -221,8 +221,7 @@ func (r Rule) allows(method, host string, port uint16, path string) bool {
 	return r.PathPrefix == "" || underPrefix(path, r.PathPrefix)
 }
 
-// underPrefix compares whole parts of a path. What a server might read as another path is under
-// none.
+// underPrefix compares whole parts of a path. A path that a server might read as another one is under none.
 func underPrefix(path, prefix string) bool {
 	lower := strings.ToLower(path)
 	for _, trick := range []string{"%2f", "%5c", "%2e", "\\", "//", ";"} {

@@ -109,7 +109,7 @@ func (p proxy) pass(w http.ResponseWriter, r *http.Request) {
 	reverse.ServeHTTP(w, r)
 }
 
-// tunnel connects and then carries bytes both ways. What goes through is encrypted, so only rules
+// tunnel connects and then carries bytes both ways. The bytes are encrypted, so only rules
 // without method and path open one.
 func (p proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := p.gate.tunnelTarget(r)

@@ -41,8 +41,7 @@ func TreeName(ref journal.Ref, id string) string {
 	return RunID(ref, id)
 }
 
-// Within says where the files are that an agent works on. Who has a tree of its own makes it before its
-// first call.
+// Within says where the files are that an agent works on. A tree of the agent's own is made before its first call.
 func (w RunRef) Within(s *agent.State) RunRef {
 	w.Tree, w.From = TreeName(w.Ref, s.Brief.Tree), ""
 	if w.NewTree = s.Brief.Isolated() && s.Progress.ToolCalls == 0; w.NewTree {
@@ -123,7 +122,7 @@ func (h *Host) LatePatches(ctx context.Context, run RunRef) []journal.Row {
 	return rows
 }
 
-// patch finds what an agent below this one left. What nobody took yet is taken.
+// patch finds what an agent below this one left. A patch that nobody took yet is taken.
 func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, error) {
 	none := tool.Patch{}
 	if !strings.HasPrefix(task, run.Agent+"/") {
@@ -166,7 +165,7 @@ func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, 
 	if patched.Problem != "" {
 		return none, tool.Refuse("there is no patch: %s", patched.Problem)
 	}
-	// What is on record needs no tree any more; the worker that ended it may not have had it at hand.
+	// A patch on record needs no tree any more; the worker that ended the task may not have had the tree at hand.
 	if err := h.Worktrees.Remove(ctx, run.At(), TreeName(run.Ref, task)); err != nil {
 		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
 	}

@@ -5,9 +5,9 @@
 // it once, so a writer that is not sure whether a commit went through writes it again: the first record
 // of a key stands, and a later writer is told so. Entries are never changed.
 //
-// What people and programs ask for (agents, tasks, usage, open questions) is a fold of that list.
-// View is the fold in Go and its definition; databases keep the same in tables that they write in
-// the transaction of the entries, and are held against View by journaltest and by Verify.
+// All that people and programs ask for (agents, tasks, usage, open questions) is a fold of that list.
+// View is the fold in Go and its definition; databases keep the same in tables that they write in the
+// transaction of the entries, and journaltest and Verify compare them with View.
 //
 // The package imports chat only. Adapters below it know SQL.
 package journal
@@ -67,7 +67,7 @@ type Writer interface {
 	Erase(ctx context.Context, ref Ref) error
 }
 
-// Reader reads one conversation. What does not exist, or belongs to somebody else, is not_found.
+// Reader reads one conversation. A conversation or text that does not exist, or belongs to somebody else, is not_found.
 type Reader interface {
 	// Entries returns what comes after a sequence number, in order, at most limit and not much more than
 	// PageBytes: a page that has entries may have fewer than there are, one without is the end.

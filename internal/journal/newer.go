@@ -15,7 +15,7 @@ type Newer struct {
 	Body json.RawMessage
 }
 
-// Key implements Row. Who does not know the kind does not know the key.
+// Key implements Row. A build that does not know the kind does not know the key.
 func (Newer) Key() string { return "" }
 
 // Kind implements Row.

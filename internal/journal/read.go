@@ -154,7 +154,7 @@ func (v *View) Search(query Query) []Hit {
 	return out
 }
 
-// What a search knows of one message: words of up to maxWord bytes, and maxWords bytes of them.
+// A search knows words of up to maxWord bytes, and maxWords bytes of them per message.
 const (
 	maxWord  = 100
 	maxWords = 100_000

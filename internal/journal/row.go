@@ -79,15 +79,15 @@ type (
 		Decline   bool   `json:"decline,omitempty"`
 	}
 
-	// MailPosted is mail for an agent. It waits until a Delivered row names it: the agent has taken it in, or nobody is there to do so.
-	// The topic says what it is about, the id which of those.
+	// MailPosted is mail for an agent. It waits until a MailDelivered row names it: the agent has taken it in, or nobody is there to do
+	// so. The topic says what it is about, the id which of those.
 	MailPosted struct {
 		nowhere
 		ID    string `json:"id"`
 		Topic string `json:"topic"`
 		// To is the agent that is to read it. A command for the server itself has none.
 		To string `json:"to,omitempty"`
-		// Event is what another agent of the conversation tells. What people want is in rows of its own.
+		// Event is what another agent of the conversation tells. Messages and decisions of people are in rows of their own.
 		Event json.RawMessage `json:"event,omitempty"`
 		// Number is the person's message that the event brings. It goes back to the orchestrator if nobody reads it.
 		Number int64 `json:"number,omitempty"`
@@ -158,7 +158,7 @@ type (
 		Iterations int             `json:"iterations,omitempty"`
 		// Outcome is what the core decided.
 		Outcome json.RawMessage `json:"outcome,omitempty"`
-		// Receipt holds what is claimed in Result against what is known to have been done.
+		// Receipt compares what is claimed in Result with what is known to have been done.
 		Receipt json.RawMessage `json:"receipt,omitempty"`
 	}
 

@@ -10,7 +10,7 @@ import (
 )
 
 // View is the fold of a conversation's list: what each entry means for what people ask. It is the
-// definition that stores are held against. The zero value is the view of an empty list.
+// definition that stores are checked against. The zero value is the view of an empty list.
 type View struct {
 	conversation Conversation
 	agents       []Agent
@@ -118,7 +118,7 @@ func (v *View) Apply(ref Ref, e Entry) {
 	case Stepped, NoteAdded, PatchKept, EditProposed, HostReached, Tainted:
 		// They are read from the list.
 	case Newer:
-		// Nobody here knows what it means. Who wrote it has folded it.
+		// Nobody here knows what it means. The build that wrote it has folded it.
 	}
 }
 
@@ -212,7 +212,7 @@ func (v *View) applyModelCall(e Entry) {
 	}
 }
 
-// hold takes a lease. Who holds it already is relieved of it.
+// hold takes a lease. A holder that it has already is relieved of it.
 func (v *View) hold(l Lease) {
 	if i, ok := v.leaseAt[l.Key]; ok {
 		v.leases[i].Holder = l.Holder

@@ -53,7 +53,7 @@ func (l *leg) abandon(ctx context.Context, why error) error {
 	return fmt.Errorf("this leg is given up: %w", why)
 }
 
-// abort lets go of what the core no longer waits for. What has not begun ends at once.
+// abort lets go of what the core no longer waits for. An effect that has not begun ends at once.
 func (l *leg) abort() {
 	for _, e := range slices.Clone(l.todo) {
 		var target string

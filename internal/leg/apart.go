@@ -51,7 +51,7 @@ func (l *leg) orderRun(ctx context.Context, e agent.StartChild) {
 	l.inBackground(ctx, "run/"+e.Task, nil, func(ctx context.Context) completion { return completion{err: l.run(ctx, in)} })
 }
 
-// run has the engine run an agent, again and again until it does or the leg gives up. What the engine refuses for good ends the task.
+// run has the engine run an agent, again and again until it does or the leg gives up. A refusal for good ends the task.
 func (l *leg) run(ctx context.Context, in Begin) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := l.order(ctx, in)

@@ -29,8 +29,8 @@ var (
 )
 
 // TestApprovals plays random sequences of what agents ask, people decide and others change meanwhile,
-// through the core, the records and the check that activities use, on real files. What runs is held
-// against an oracle that knows only what the person was shown and said.
+// through the core, the records and the check that activities use, on real files. An oracle that knows
+// only what the person was shown and said judges each call that runs.
 func TestApprovals(t *testing.T) {
 	first, count := measure.Seed(t, *seed), *sequences
 	if *seed != 0 && !flagged("sequences") {
@@ -540,7 +540,7 @@ func (tr *trial) ran(id, name, args string) {
 	}
 }
 
-// starts holds a call that begins against the oracle.
+// starts asks the oracle whether a call that begins may run.
 func (tr *trial) starts(id, name, args string) {
 	would, pattern := tr.g.see(name, args)
 	a := tr.o.calls[id]

@@ -45,7 +45,7 @@ type task struct {
 // transcriptPage is how many messages are read at a time.
 const transcriptPage = 200
 
-// The beginnings of message ids. What follows is the turn or the serial.
+// The beginnings of message ids. The turn or the serial follows.
 const (
 	replyMark   = journal.ReplyMark
 	compactMark = journal.CompactMark

@@ -47,7 +47,7 @@ const ordersAtOnce = 16
 // rememberedCounts bounds what a carrier remembers of calls.
 const rememberedCounts = 4096
 
-// usualFamily is how many sub-agents one leg carries. What is more goes to other workers.
+// usualFamily is how many sub-agents one leg carries. Further ones get runs of their own, which any worker may carry.
 const usualFamily = 2000
 
 // New makes a carrier.

@@ -90,7 +90,7 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 		c.Policy = agent.PolicyAsk
 	}
 	c.Sink = (d.Writes || d.Network) && l.Catalog.Sink(d.Name, about.Matters)
-	// Whatever the rules allow may be asked about all the same: the agent may read a stranger's text before it runs.
+	// A person may be asked about a call that the rules allow: the agent may read a stranger's text before it runs.
 	if (c.Asks() || d.Writes || d.Network) && c.Policy != agent.PolicyDeny && c.Problem == "" {
 		if c.Bound, err = l.bindTo(ctx, brief, set, d.Name, call); err != nil {
 			l.Logger.ErrorContext(ctx, "no binding", "tool", d.Name, "error", err)
@@ -120,7 +120,7 @@ func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name
 // their snapshots.
 func (l *leg) cast(ctx context.Context, brief agent.Brief, c *agent.Call, roles []agent.RoleSpec) []agent.RoleSpec {
 	if brief.Isolated() {
-		// What is below works in this agent's tree, or in a copy of it.
+		// Sub-agents work in this agent's tree, or in a copy of it.
 		if err := l.Worktrees.Create(ctx, l.in.At(), host.TreeName(l.in.Ref, brief.Tree), host.TreeName(l.in.Ref, brief.From)); err != nil {
 			l.Logger.ErrorContext(ctx, "no tree", "agent", l.in.Agent, "error", err)
 		}

@@ -1,7 +1,6 @@
 // Package leg carries agents on for a while: it hosts the core (agent.Step) for an agent and its family, and carries out what that
-// orders: model calls, tools, records, mail, sub-agents. What it shares with other legs is package host's. It imports agent, its
-// receipts, chat, host and the ports journal, live, model and tool. It knows no engine: its caller hands it an Engine, and a
-// Watch for each leg.
+// orders: model calls, tools, records, mail, sub-agents. Package host has what all legs share. It imports agent, its receipts, chat,
+// host and the ports journal, live, model and tool. It knows no engine: its caller hands it an Engine, and a Watch for each leg.
 //
 // A leg ends when nothing is left to do: everybody waits for a person or for a time, or has finished.
 //
@@ -13,9 +12,9 @@
 //
 // # Mail
 //
-// Whatever reaches an agent from outside is a Posted row in the journal, written in the transaction of what causes it: a person's
-// command, or the step of another agent. A leg reads what waits for its agent; the append that records the step takes the mail out
-// of the mailbox.
+// Everything that reaches an agent from outside is a MailPosted row in the journal, written in the transaction of its cause: a
+// person's command, or the step of another agent. A leg reads what waits for its agent; the append that records the step takes the
+// mail out of the mailbox.
 //
 // # What is recorded
 //

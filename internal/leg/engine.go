@@ -20,7 +20,7 @@ type Engine interface {
 	End(ctx context.Context, ref journal.Ref, task string) error
 }
 
-// What an Engine says of a run.
+// The errors of an Engine about a run.
 var (
 	ErrNoRun      = errors.New("there is no such run")
 	ErrInvalidRun = errors.New("there cannot be such a run")

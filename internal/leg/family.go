@@ -98,8 +98,8 @@ func (f *family) leaves() bool {
 	return f.still
 }
 
-// leaveTo has everybody leave to a newer build what only that can read: nobody begins anything more, and what is under way comes to its
-// end first, so that nothing is cut off. It is false for any other error.
+// leaveTo has everybody leave to a newer build what only that can read: nobody begins anything more, and effects under way end first,
+// so that nothing is cut off. It is false for any other error.
 func (f *family) leaveTo(why error) bool {
 	if !errors.Is(why, errNewer) {
 		return false

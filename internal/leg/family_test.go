@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestFamiliesOfAnySize has a lead delegate to two helpers that its leg carries, of which it carries one, or none. What comes of it is
-// the same, and each task ends once.
+// TestFamiliesOfAnySize has a lead delegate to two helpers, of which its leg carries both, one or none. The outcome is the same, and
+// each task ends once.
 func TestFamiliesOfAnySize(t *testing.T) {
 	t.Parallel()
 	for size, runs := range map[int]int{2: 0, 1: 1, -1: 2} {

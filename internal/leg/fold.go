@@ -13,8 +13,8 @@ import (
 // saveEvery is how often a step is recorded together with the state, so that nobody has to fold more steps than so many.
 const saveEvery = 200
 
-// fold brings the leg to where the journal says that the task is. What was ordered and not answered is left to do. A cache that was
-// taken up may be behind: a leg that the engine had given up may have gone on for a moment.
+// fold brings the leg to where the journal says that the task is. Effects that were ordered and not answered are left to do. A
+// cache that was taken up may be behind: a leg that the engine had given up may have gone on for a moment.
 func (l *leg) fold(ctx context.Context) error {
 	after := l.position.N
 	if after == 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// What a request shows at most: providers bound the number of images and the size of a request. The
-// newest are shown.
+// The most that a request shows: providers bound the number of images and the size of a request. The newest are shown.
 const (
 	shownImages     = 20
 	shownImageBytes = 12 << 20

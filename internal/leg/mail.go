@@ -120,7 +120,7 @@ func (l *leg) messageEvent(ctx context.Context, id string) (agent.Event, error) 
 	return out, nil
 }
 
-// refuse is what is written of mail that the core refuses. What it may take later waits.
+// refuse is what is written of mail that the core refuses. Mail that it may take later waits.
 func (l *leg) refuse(post *journal.MailPosted, why error) []journal.Row {
 	switch {
 	case post == nil:

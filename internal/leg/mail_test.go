@@ -83,7 +83,7 @@ func (m strangeMail) Mail(context.Context, journal.Ref, string) ([]journal.Entry
 }
 
 // TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver has a leg find mail that only a newer build can read while a call is under way. The
-// call is not cut off: it comes to its end, nothing more is begun, and then the leg fails for the newer build to go on.
+// call is not cut off: it ends, nothing more is begun, and then the leg fails for the newer build to go on.
 func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
@@ -107,8 +107,8 @@ func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	}
 }
 
-// TestMailThatHasToWait has a person say more than an agent takes in while it waits for a helper. What it does not take yet waits, and
-// is read when it has read the rest.
+// TestMailThatHasToWait has a person say more than an agent takes in while it waits for a helper. Messages that it does not take yet
+// wait, and are read when it has read the rest.
 func TestMailThatHasToWait(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `

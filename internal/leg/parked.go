@@ -15,7 +15,7 @@ type parked struct {
 	bytes    int
 }
 
-// What a host remembers of caches: so many, with transcripts of so many bytes each and together.
+// The caches that a carrier remembers: so many, with transcripts of so many bytes each and together.
 const (
 	rememberedCaches = 2048
 	cacheBytes       = 256 << 10

@@ -130,8 +130,8 @@ func TestACacheMayBeBehind(t *testing.T) {
 	}
 }
 
-// TestADetourKnowsWhatNobodyBegan has two legs take a detour. What the first one orders has surely not been begun; what was left to do
-// before the second may have been.
+// TestADetourKnowsWhatNobodyBegan has two legs take a detour. The effects that the first one orders have surely not been begun; those
+// left to do before the second may have been.
 func TestADetourKnowsWhatNobodyBegan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)

@@ -60,7 +60,7 @@ type Input struct {
 // Next is what a workflow does after a leg.
 type Next string
 
-// What comes next.
+// The values of Next.
 const (
 	// NextWait waits for mail, for children, or for the time to wake.
 	NextWait Next = ""

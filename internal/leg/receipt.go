@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// receipt holds what a run claims against what is recorded of it.
+// receipt compares what a run claims with what is recorded of it.
 func (c *Carrier) receipt(
 	ctx context.Context, run host.RunRef, o agent.Outcome, claims receipt.Claims,
 ) (json.RawMessage, error) {

@@ -209,7 +209,7 @@ func submission(args string) submitted {
 		var short struct {
 			Summary, Result, Error, Partial string
 		}
-		_ = json.Unmarshal([]byte(args), &short) // What does not fit stays empty; the row has it whole.
+		_ = json.Unmarshal([]byte(args), &short) // A field that does not fit stays empty; the row has it whole.
 		s = submitted{Summary: short.Summary, Result: short.Result, Error: short.Error, Partial: short.Partial}
 	}
 	return s
@@ -254,8 +254,8 @@ func detailText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// closeBooks records the end of a task whose run could not do so: it never started, or somebody ended it from outside. What was
-// recorded before stands.
+// closeBooks records the end of a task whose run could not do so: it never started, or somebody ended it from outside. Earlier
+// records stand.
 func (l *leg) closeBooks(ctx context.Context, run host.RunRef, o agent.Outcome) (agent.ChildEnded, error) {
 	rows, err := l.closedTree(ctx, run, o)
 	if err != nil {

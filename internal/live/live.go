@@ -3,7 +3,7 @@
 // here, the bus on NATS in an adapter below.
 //
 // Everything here is lossy by promise. A publisher is never held up and never told of a failure; a
-// reader may miss anything, and the journal has all that counts. What is promised:
+// reader may miss anything, and the journal has all that counts. The promises:
 //
 //   - The notices of one publisher reach a reader in the order they were published.
 //   - A reader sees its own conversation of its own tenant, whatever the ids are made of. A reader of
@@ -29,8 +29,7 @@ type Bus interface {
 	Publish(Delta)
 	// Announce tells the readers of a conversation how far its rows go. It never blocks.
 	Announce(Appended)
-	// Subscribe starts reading a conversation. What is published after it returned is delivered;
-	// what was published before is not.
+	// Subscribe starts reading a conversation. Notices published after it returned are delivered; earlier ones are not.
 	Subscribe(context.Context, Topic) (*Reader, error)
 	// Counts says what became of the notices so far.
 	Counts() Counts
@@ -92,7 +91,7 @@ type Counts struct {
 	Cut int64
 }
 
-// What a bus accepts. Text beyond the limit is split by a Feed.
+// The longest text and id that a bus accepts. A Feed splits a longer text.
 const (
 	MaxText = 8 << 10
 	MaxID   = 256

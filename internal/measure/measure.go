@@ -1,4 +1,4 @@
-// Package measure holds figures against their bounds, where that is asked for.
+// Package measure checks figures against their bounds, where that is asked for.
 //
 // A slow machine must not decide if a change is right. Tests therefore write down what they measured, and
 // only where TEST_RETINUE_MEASURE is 1, as make prove sets it, does a figure over its bound fail. Every line
@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// Variable is the name of the variable that asks for figures to be held against their bounds.
+// Variable is the name of the variable that asks for figures to be checked against their bounds.
 const Variable = "TEST_RETINUE_MEASURE"
 
-// On reports whether figures are held against their bounds.
+// On reports whether figures are checked against their bounds.
 func On() bool { return os.Getenv(Variable) == "1" }
 
 // Seed is the seed of a test that draws: the one that its caller gives, if that is not zero. Otherwise make prove draws
@@ -36,7 +36,7 @@ func Seed(t testing.TB, given uint64) uint64 {
 	return given
 }
 
-// Most writes down a figure and the most it may be. Over it, the test fails where figures are held.
+// Most writes down a figure and the most it may be. Over it, the test fails where figures are checked.
 func Most[T cmp.Ordered](t testing.TB, what string, got, most T) {
 	t.Helper()
 	line := fmt.Sprintf("proof: %s: %s, at most %s", what, text(got), text(most))
@@ -63,7 +63,7 @@ func Least[T cmp.Ordered](t testing.TB, what string, got, least T) {
 }
 
 // Met writes down whether a test met what it is there for. Chance decides that where faults come at random: on a slow machine they all come
-// to the same moment. So only where figures are held does a test fail that met nothing.
+// to the same moment. So only where figures are checked does a test fail that met nothing.
 func Met(t testing.TB, ok bool, what string) {
 	t.Helper()
 	switch {

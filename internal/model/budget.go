@@ -10,8 +10,8 @@ import (
 
 // Budget pays for the sendings of one call, so that all of them together cost no more than they may.
 type Budget interface {
-	// Take sets aside what one sending may cost at most, in millionths of a US dollar, zero if nobody knows. What it
-	// returns is the end of a call that must not be sent.
+	// Take sets aside what one sending may cost at most, in millionths of a US dollar, zero if nobody knows. It
+	// returns the end of a call that must not be sent.
 	Take(ctx context.Context, most int64) *Error
 	// Return gives back what a sending did not cost.
 	Return(rest int64)
@@ -28,8 +28,7 @@ type Counted struct {
 	sum      uint64
 }
 
-// What a request is reckoned to have beside its texts, in tokens. Providers do not say; these are several times what is
-// known of them.
+// The tokens that a request is reckoned to have beside its texts. Providers do not say; these are several times what is known of them.
 const (
 	requestExtra = 1_024
 	toolExtra    = 64
@@ -57,7 +56,7 @@ func (r Request) Counted(reply Reply) *Counted {
 }
 
 // Most is how many tokens the request has at most before a model, provider/model. A token stands for at least one byte of
-// text, so there are no more of them than bytes. What the same model has counted before is taken as it was counted.
+// text, so there are no more of them than bytes. A beginning that the same model has counted before is taken as it was counted.
 func (r Request) Most(name string) int64 {
 	c, from := r.Before, 0
 	var sum int64

@@ -74,8 +74,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestShuffled repeats, drops and swaps every frame of a stream. Whatever comes of it, a call that
-// may be run is one that the model has asked for in full.
+// TestShuffled repeats, drops and swaps every frame of a stream. A call that may be run is still one
+// that the model has asked for in full.
 //
 // Covers: L14, L15.
 func TestShuffled(t *testing.T) {

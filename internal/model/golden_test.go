@@ -157,7 +157,7 @@ func (c *capture) handle(reply string) http.HandlerFunc {
 	}
 }
 
-// TestGolden holds the exact JSON that is sent against the files under testdata.
+// TestGolden compares the exact JSON that is sent with the files under testdata.
 func TestGolden(t *testing.T) {
 	all := scenarios()
 	for _, w := range wires {

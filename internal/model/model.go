@@ -5,8 +5,8 @@
 // provider said that it is complete is an error, never a short reply. Adapters send a request once:
 // the code that decides to send it again sits above them.
 //
-// What all wires have in common is kept by an Exchange: adapters check a request, begin an exchange,
-// send through it, tell it what the stream says, and return what it ends with.
+// An Exchange keeps what all wires have in common: adapters check a request, begin an exchange, send
+// through it, tell it what the stream says, and return what it ends with.
 package model
 
 import (

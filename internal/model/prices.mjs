@@ -13,9 +13,9 @@ const providers = [
   "anthropic", "openai", "google", "aws", "azure", "mistral", "deepseek", "groq", "x-ai",
   "openrouter", "cohere", "fireworks", "together", "cerebras", "moonshotai", "zai", "minimax",
 ];
-// What we price by, and its name in the table. A model that also charges for anything in `besides`
-// gets no price: half of one would be worse than none. It is listed all the same, so that no other
-// model's pattern takes its place.
+// The units that we price by, and their names in the table. A model that also charges for anything in
+// `besides` gets no price: half of one would be worse than none. It is listed all the same, so that no
+// other model's pattern takes its place.
 const keys = {
   input: "input_mtok",
   output: "output_mtok",

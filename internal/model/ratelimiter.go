@@ -14,17 +14,16 @@ import (
 // key's limits: how many requests at once, how many a second, and when the provider asked for
 // quiet. A call that must wait stands in a queue that can be looked at.
 //
-// Who tries again: the rate limiter absorbs rate_limit and nothing else. Being told to slow down is
-// about the key, not about the request; all callers of the key must hear of it at once, and only
-// the rate limiter knows them all. So the request goes back to its place in the queue, and the agent's
-// clock does not count the time (Reply.Waited). Every other failure is about a request or about the
-// provider's health, and goes to the core, which has the retry limit, the budget and a durable
-// timer. A wait that would outlast Patience goes to the core as well, with the time to wait, since
-// a timer there survives a restart and a queue here does not.
+// Retries: the rate limiter absorbs rate_limit and nothing else. Being told to slow down is about the
+// key, not about the request; all callers of the key must hear of it at once, and only the rate limiter
+// knows them all. So the request goes back to its place in the queue, and the agent's clock does not
+// count the time (Reply.Waited). Every other failure is about a request or about the provider's health,
+// and goes to the core, which has the retry limit, the budget and a durable timer. A wait that would
+// outlast Patience goes to the core as well, with the time to wait, since a timer there survives a
+// restart and a queue here does not.
 //
-// What the core's own retries cannot do, being without chance, the rate limiter does for them: after
-// server errors it lets requests out one by one, at random distances, and after several in a row
-// only one at a time until one succeeds.
+// The rate limiter does for the core's own retries what they cannot, being without chance: after server errors it lets
+// requests out one by one, at random distances, and after several in a row only one at a time until one succeeds.
 type RateLimiter struct {
 	client  Client
 	options RateLimiterOptions

@@ -91,7 +91,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Whatever else comes, a background request waits no longer than its age and those before it.
+// A background request waits no longer than its age and those before it, no matter what else comes.
 func TestBackgroundNeverStarves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(t, ok)
@@ -118,7 +118,7 @@ func TestBackgroundNeverStarves(t *testing.T) {
 	})
 }
 
-// Who gives up leaves at once, and leaves nothing behind.
+// A caller that gives up leaves at once, and leaves nothing behind.
 func TestCancelledInTheQueue(t *testing.T) {
 	for _, test := range []struct {
 		name string

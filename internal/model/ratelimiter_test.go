@@ -217,7 +217,7 @@ func TestNoLockStepAfterServerErrors(t *testing.T) {
 	})
 }
 
-// What the provider asks for holds for the whole key, in seconds or as a date.
+// A wait that the provider asks for holds for the whole key, in seconds or as a date.
 func TestRetryAfterHoldsForTheKey(t *testing.T) {
 	for _, form := range []string{"seconds", "date"} {
 		t.Run(form, func(t *testing.T) {

@@ -53,8 +53,8 @@ func (r *Redacted) Generate(ctx context.Context, req Request, told func(Delta)) 
 	return reply, nil
 }
 
-// redact redacts a part. What was thought is sealed, and no longer fits its seal once it is changed:
-// without one the provider is not sent it again.
+// redact redacts a part. Thinking is sealed, and no longer fits its seal once it is changed: without a
+// seal the provider is not sent it again.
 func (r *Redacted) redact(p *chat.Part) {
 	text := r.by.Redact(p.Text)
 	if text != p.Text {

@@ -37,8 +37,7 @@ type Route struct {
 	Model    string
 }
 
-// ParseRoute reads provider/model. What follows the first slash is the provider's own name of the
-// model, slashes included.
+// ParseRoute reads provider/model. The part after the first slash is the provider's own name of the model, slashes included.
 func ParseRoute(name string) (Route, error) {
 	provider, model, found := strings.Cut(name, "/")
 	if !found || provider == "" || model == "" {

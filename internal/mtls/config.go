@@ -13,7 +13,7 @@ import (
 // http2 is the protocol that the engine speaks over TLS.
 var http2 = []string{"h2"}
 
-// ServerConfig is for a server that lets in only those whose certificate comes from its authority.
+// ServerConfig is for a server that accepts only callers whose certificate comes from its authority.
 func (f Files) ServerConfig() (*tls.Config, error) {
 	l, err := newLoader(f)
 	if err != nil {

@@ -20,7 +20,7 @@ func ensure(t *testing.T, dir string, at time.Time) {
 	}
 }
 
-// serve lets in whom the server of a folder lets in, and says a word to each.
+// serve accepts the callers that the server of a folder accepts, and says a word to each.
 func serve(t *testing.T, f Files) string {
 	t.Helper()
 	config, err := f.ServerConfig()

@@ -39,7 +39,7 @@ const (
 	ScopeAdmin Scope = "admin"
 )
 
-// AllScopes are those of a person who logged in. What they come to is limited by the role.
+// AllScopes are those of a person who logged in. The role limits what they come to.
 func AllScopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
 
 // Scopes are those that a role can give to a key.

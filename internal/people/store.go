@@ -182,7 +182,7 @@ type Deletions interface {
 	Deletion(ctx context.Context, tenant string) (Deletion, error)
 	// Deletions lists those of all tenants, the oldest first.
 	Deletions(ctx context.Context) ([]Deletion, error)
-	// EndDeletion removes all that is kept of a tenant's people, and the deletion. What has ended has ended.
+	// EndDeletion removes all that is kept of a tenant's people, and the deletion. Ending it again is no error.
 	EndDeletion(ctx context.Context, tenant string) error
 }
 

@@ -4,9 +4,9 @@ package porttest
 
 import "testing"
 
-// Hold is a port of 127.0.0.1 that nobody gets who asks for any free one, until the test ends. Who
-// connects while nobody listens is refused, and a program that names the port can listen there, once and
-// again. A port that was only looked for and let go may be another's by the time it is used.
+// Hold is a port of 127.0.0.1 that nobody gets who asks for any free one, until the test ends. A
+// client that connects while nobody listens is refused, and a program that names the port can listen there,
+// once and again. A port that was only looked for and let go may be another's by the time it is used.
 func Hold(t testing.TB) int {
 	t.Helper()
 	port, free, err := hold()

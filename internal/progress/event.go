@@ -39,7 +39,7 @@ type Event struct {
 	// Duration is in milliseconds.
 	Duration int64  `json:"duration_ms,omitempty"`
 	Usage    *Usage `json:"usage,omitempty"`
-	// Receipt is what an agent claims, held against what it did.
+	// Receipt compares what an agent claims with what it did.
 	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 

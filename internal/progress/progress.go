@@ -37,7 +37,7 @@ type Agent struct {
 	// Result is what it handed back, Message why it failed.
 	Result  string
 	Message string
-	// Receipt is what it claims, held against what it did; nil until it has ended.
+	// Receipt compares what it claims with what it did; nil until it has ended.
 	Receipt *receipt.Receipt
 }
 

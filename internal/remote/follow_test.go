@@ -140,7 +140,7 @@ func record(t *testing.T, s *apitest.Server, rows ...journal.Row) {
 	}
 }
 
-// TestWhatIsShownIsTheSame holds what is shown over HTTP against what is shown of the journal.
+// TestWhatIsShownIsTheSame compares what is shown over HTTP with what is shown of the journal.
 func TestWhatIsShownIsTheSame(t *testing.T) {
 	s := apitest.Start(t, nil)
 	rows := story(t)

@@ -162,7 +162,7 @@ func (c replica) suite(t *testing.T, name string) (string, bool) {
 	return c.run(t, args...)
 }
 
-// run has make carry something out in the copy. What it leaves behind is ended with it.
+// run has make carry something out in the copy. If it takes too long, all that it started is killed with it.
 func (c replica) run(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), suiteTime)

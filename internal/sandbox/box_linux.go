@@ -91,7 +91,7 @@ func (b *Box) Close() error {
 // Warning is what people must be told about the tier, and empty when there is nothing.
 func (b *Box) Warning() string { return b.options.Warning() }
 
-// test runs our own program in a fresh sandbox and holds what it sees against what is promised.
+// test runs our own program in a fresh sandbox and compares what it sees with what is promised.
 func (b *Box) test(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "retinue-sandbox-")
 	if err != nil {

@@ -48,7 +48,7 @@ var escapes = []escape{
 	{"a file made with rights", true, `$SELF attempt setuid $W/s && test -u $W/s`},
 	{"a group's file that lends rights", true, `cp /bin/true $W/s && chmod g+s $W/s && test -g $W/s`},
 
-	// What somebody outside acts on.
+	// Files that somebody outside acts on.
 	{"git hook", true, `echo x > $W/.git/hooks/pre-commit`},
 	{"git hook through another name", true, `ln -sfn .git/hooks $W/h && echo x > $W/h/pre-commit`},
 	{"git settings", true, `echo x >> $W/.git/config`},

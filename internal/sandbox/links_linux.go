@@ -31,7 +31,7 @@ type linkWalk struct {
 	// names are the paths of each file with more than one name, and links how many it has.
 	names map[inode][]string
 	links map[inode]uint64
-	// closed are folders that cannot be looked into. Who owns one can open it.
+	// closed are folders that cannot be looked into. The owner of one can open it.
 	closed []string
 }
 

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sights is what a program sees from inside. Open holds it against what the tier promises.
+// sights is what a program sees from inside. Open compares it with what the tier promises.
 type sights struct {
 	Processes    int      // that are visible
 	Interfaces   []string // of the network

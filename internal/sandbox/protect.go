@@ -20,18 +20,18 @@ type guarded struct {
 	isFile  bool   // its placeholder is a file, because who reads it cannot read a folder
 	content string // of that file
 	// watched means that no placeholder stands where it is missing, because people and their programs
-	// would stumble over that. What a program makes there is set aside when the program has ended.
+	// would stumble over that. Anything that a program makes there is set aside when the program has ended.
 	watched bool
-	// linked means that it may be a symbolic link. What that leads to in the workspace is guarded, and a
-	// link that the program changed is put back when the program has ended.
+	// linked means that it may be a symbolic link. Its target in the workspace is guarded, and a link that
+	// the program changed is put back when the program has ended.
 	linked bool
 	// advice is text for agents, which tools may write if a person approves that very call.
 	advice bool
 }
 
-// guardedPaths are the built-in ones, and the only list of them. What git's own settings name comes to
-// them at every run. A .git/commondir would send git to another folder for its hooks and settings; one
-// that says "." changes nothing, and neither does an empty .git/config.worktree.
+// guardedPaths are the built-in ones, and the only list of them. Paths that git's own settings name are
+// added to them at every run. A .git/commondir would send git to another folder for its hooks and
+// settings; one that says "." changes nothing, and neither does an empty .git/config.worktree.
 var guardedPaths = slices.Concat(gitFiles(".git"), []guarded{
 	{path: ".retinue"},
 	{path: ".claude"},

@@ -1,8 +1,8 @@
 // Package sandbox runs a program in a workspace and keeps it there.
 //
 // A Box is opened for one tier. It either holds what the tier promises, shown by a test of itself
-// at the start, or it does not open: it never falls back to less. What each tier promises, and what
-// it does not, is in docs/security.md.
+// at the start, or it does not open: it never falls back to less. docs/security.md says what each tier
+// promises, and what it does not.
 //
 // The package imports the standard library, golang.org/x and a seccomp assembler, and of ours only
 // chat, for errors. It decides nothing about who may run what.

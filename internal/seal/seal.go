@@ -3,7 +3,7 @@
 //
 // Each tenant has a key of its own, which lies beside what it seals, wrapped by the key of the
 // installation, which does not. So a tenant's secrets are gone when its key is, and another key of the
-// installation means to wrap a few keys anew and nothing else. Both are AES-256-GCM. What is sealed is
+// installation means to wrap a few keys anew and nothing else. Both are AES-256-GCM. A sealed secret is
 // bound to its tenant, its name and its version: put elsewhere, it does not open.
 package seal
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// RedactJSON redacts the strings of a JSON text, and leaves it JSON. What is no JSON is redacted as
-// any text. A value that is JSON itself, such as the credentials of a service, can be spread over the
-// text; then nothing is left of the text but its redacted form as a string.
+// RedactJSON redacts the strings of a JSON text, and leaves it JSON. A text that is not JSON is
+// redacted as any other. A value that is JSON itself, such as the credentials of a service, can be
+// spread over the text; then nothing is left of the text but its redacted form as a string.
 func (v *Vault) RedactJSON(text string) string {
 	redacted := v.Redact(text)
 	if redacted == text {

@@ -2,8 +2,8 @@
 // standard library only, and reads no settings: the code that reveals a secret adds it.
 //
 // A value is found as it is, and in the encodings in which programs pass values on: JSON, quoted,
-// percent-encoded, hexadecimal, and base64 wherever in a longer text it begins. What is in pieces,
-// encrypted, or encoded in some other way is not found, nor is a value that nobody added.
+// percent-encoded, hexadecimal, and base64 wherever in a longer text it begins. A value in pieces,
+// encrypted, or encoded in some other way is not found, nor is one that nobody added.
 package secret
 
 import (

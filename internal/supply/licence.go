@@ -77,8 +77,8 @@ func Licences(p *Part) ([]Licence, error) {
 	return found, nil
 }
 
-// readLicence reads a file and what is in it. What a package says of others, whom its makers bundled into a tool of
-// their own, is left out.
+// readLicence reads a file and what is in it. It leaves out what a package says of others, which its makers bundled
+// into a tool of their own.
 func readLicence(p *Part, file string) (Licence, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -20,7 +20,7 @@ const root = "../.."
 
 var built = flag.String("built", "", "the folder of built programs with their bills of materials, to be held against each other")
 
-// TestABillNamesWhatIsInside makes the bill of a program of our own, and holds it against what the go command says of it.
+// TestABillNamesWhatIsInside makes the bill of a program of our own, and compares it with what the go command says of it.
 func TestABillNamesWhatIsInside(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "run")
 	run(t, "go", "build", "-o", binary, "./run")
@@ -47,7 +47,7 @@ func TestABillNamesWhatIsInside(t *testing.T) {
 	}
 }
 
-// TestBuiltPrograms holds the bills that make sbom wrote against the programs beside them.
+// TestBuiltPrograms compares the bills that make sbom wrote with the programs beside them.
 func TestBuiltPrograms(t *testing.T) {
 	if *built == "" {
 		t.Skip("make sbom gives the folder")

@@ -39,7 +39,7 @@ const (
 	keyTokenType    = attribute.Key("gen_ai.token.type")
 	keyError        = attribute.Key("error.type")
 
-	// What was said, only where a setting asks for it.
+	// Content, only where a setting asks for it.
 	keyInputMessages  = attribute.Key("gen_ai.input.messages")
 	keyOutputMessages = attribute.Key("gen_ai.output.messages")
 	keyToolArguments  = attribute.Key("gen_ai.tool.call.arguments")

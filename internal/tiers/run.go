@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// measureVariable makes internal/measure hold figures against their bounds.
+// measureVariable makes internal/measure check figures against their bounds.
 const measureVariable = "TEST_RETINUE_MEASURE"
 
 // endTime is how long suites may take to end after they were told to.

@@ -110,7 +110,7 @@ func TestEveryGuardedPathExists(t *testing.T) {
 	}
 }
 
-// TestEveryPackageIsGuarded holds the table against the folders that exist: a change of any of them
+// TestEveryPackageIsGuarded checks the table against the folders that exist: a change of any of them
 // makes both the gate and prove run something other than what runs on every change.
 func TestEveryPackageIsGuarded(t *testing.T) {
 	table := theTable(t)

@@ -39,8 +39,8 @@ type Options struct {
 	// Marked reports whether a text has a mark in it that Redact has put in the place of something. Tools
 	// that write do not take it: what it stands for would be lost.
 	Marked func(text string) bool
-	// Leaks looks up what must not leave, as it is now. What comes back names what a text holds of it; empty
-	// means nothing. Nil means that everything may leave.
+	// Leaks looks up what must not leave, as it is now. The find that it returns names what a text holds of
+	// it; empty means nothing. Nil means that everything may leave.
 	Leaks func() (find func(text string) string, err error)
 }
 
@@ -164,7 +164,7 @@ func (s *Set) Definitions(allowed []string) []Definition {
 // longestProblem is how much of a complaint about arguments is told: it may quote them.
 const longestProblem = 600
 
-// Check holds a call against the set and its tool's schema. The error tells the model what to change.
+// Check says whether a call fits the set and its tool's schema. The error tells the model what to change.
 func (s *Set) Check(call Call) error {
 	_, _, err := s.admit(call)
 	return err

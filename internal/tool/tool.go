@@ -36,8 +36,7 @@ type Definition struct {
 	// it is of no use here. Models that learned those succeed; the schema does not offer them.
 	Synonyms map[string]string
 	Class    chat.EffectClass
-	// Writes and Network say what authority a call takes. What neither writes nor reaches the
-	// network needs no approval.
+	// Writes and Network say what authority a call takes. A call that neither writes nor reaches the network needs no approval.
 	Writes  bool
 	Network bool
 	// Unconfined means that a call can reach the network although it takes no authority for it, because

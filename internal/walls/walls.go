@@ -50,8 +50,8 @@ func parse(text string) (rows []row, err error) {
 	return rows, nil
 }
 
-// carryOut runs the tests of one package after another, and reports whether any failed. What is shown of their figures has no
-// mark by which make prove would take each for one of the suite's: only the sum has.
+// carryOut runs the tests of one package after another, and reports whether any failed. It shows their figures without the
+// mark by which make prove would take each for one of the suite's: only the sum has it.
 func carryOut(rows []row) (output string, failed bool) {
 	for rows = slices.Clone(rows); len(rows) > 0; {
 		pkg := rows[0].pkg

@@ -129,7 +129,7 @@ func (s *Sender) look(ctx context.Context) error {
 	return failures
 }
 
-// hook begins to send what is due to one hook. Who is done with one looks for the next.
+// hook begins to send what is due to one hook. A goroutine that is done with one looks for the next.
 func (s *Sender) hook(ctx context.Context, h Hook) error {
 	room := s.room(h)
 	if room == 0 || ctx.Err() != nil {

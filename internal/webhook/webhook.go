@@ -6,7 +6,7 @@
 // killed when. A Sender takes deliveries out, each for a while; what it does not report back on is
 // taken out again. So an event is delivered at least once, under an id that stays the same.
 //
-// The outbox holds no content. What is sent is made from the journal when it is sent, and what was
+// The outbox holds no content. A delivery's body is made from the journal when it is sent, and content
 // deleted meanwhile is not sent.
 //
 // The package imports chat and journal. Adapters below it know SQL; where requests may go is decided by

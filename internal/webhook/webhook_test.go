@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestSign holds a signature against the example of the Standard Webhooks.
+// TestSign compares a signature with the example of the Standard Webhooks.
 func TestSign(t *testing.T) {
 	got, err := Sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0),
 		[]byte(`{"test": 2432232314}`))

@@ -39,7 +39,7 @@ const (
 	ConflictNoFile ConflictKind = "not a file"
 )
 
-// What is shown of a conflict.
+// The most that is shown of a conflict.
 const (
 	mostHunks = 3
 	hunkBytes = 800

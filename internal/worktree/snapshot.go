@@ -23,8 +23,8 @@ const (
 	excludeBytes = 64 << 10
 )
 
-// snapshot writes what a folder holds into the store and returns its tree. What is ignored, nested
-// repositories, what is no file and files that are too large are left out; what from has stays in sight,
+// snapshot writes what a folder holds into the store and returns its tree. It leaves out ignored files,
+// nested repositories, what is no file and files that are too large; paths of from stay in sight,
 // ignored or not. From may be empty.
 func (s *Store) snapshot(ctx context.Context, folder, from string) (string, error) {
 	dir, remove, err := s.scratch()

@@ -34,7 +34,7 @@ type Store struct {
 const oldest = "2.38"
 
 // Open opens the store of a workspace, below a folder for such stores, and makes it if there is none.
-// What is wrong comes with what to do about it.
+// A refusal says what to do about it.
 func Open(ctx context.Context, below, folder string) (*Store, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) Has(id string) bool {
 	return err == nil
 }
 
-// Remove takes a tree away. What it was copied from stays, so that its patch can be merged.
+// Remove takes a tree away. The snapshot that it was copied from stays, so that its patch can be merged.
 func (s *Store) Remove(id string) error {
 	gone := s.Folder(id) + ".gone"
 	err := os.Rename(s.Folder(id), gone)

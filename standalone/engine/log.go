@@ -12,7 +12,7 @@ import (
 
 // serverLog hands what the server says to slog. While its parts come and go, one after the other,
 // each warns of the others' absence: those warnings are kept back unless somebody asked for more
-// than warnings. What the server calls an error and is a caller that left is for debugging.
+// than warnings. The server's error about a caller that left is for debugging.
 type serverLog struct {
 	to     *slog.Logger
 	steady *atomic.Bool

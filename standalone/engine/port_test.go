@@ -26,7 +26,7 @@ func TestAHeldPortGoesToWhoNamesIt(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		// Who connects is answered by the listener, not by what held its port.
+		// The listener, not the holder of its port, answers a client that connects.
 		conn, err := net.DialTimeout("tcp", ports.address(name), time.Minute)
 		if err != nil {
 			t.Fatal(err)

@@ -110,8 +110,7 @@ func launch(t *testing.T, o Options, credentials string) *process {
 	return p
 }
 
-// kill gives the engine no chance to tidy up. What Kill and Wait have to say of a process that was
-// killed is of no use.
+// kill gives the engine no chance to tidy up. The errors of Kill and Wait about a process that was killed are of no use.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()

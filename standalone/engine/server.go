@@ -49,7 +49,7 @@ func dynamic(s store) dynamicconfig.StaticClient {
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): visibilityRPS,
 		// It would ask its makers for news over the internet, every hour.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
-		// What waits for a worker is handed out tenant by tenant.
+		// Tasks that wait for a worker are handed out tenant by tenant.
 		dynamicconfig.MatchingEnableFairness.Key(): s.shared,
 	}
 }

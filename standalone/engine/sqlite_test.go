@@ -31,7 +31,7 @@ func TestSQLiteSchemaIsMadeOnceAndUpgraded(t *testing.T) {
 		t.Errorf("the second time changed it:\n%s", diff)
 	}
 
-	// What version 0.8 was: without what 0.9, 0.10 and 0.11 brought.
+	// Version 0.8, without what 0.9, 0.10 and 0.11 brought.
 	for _, name := range []string{"chasm_node_maps", "tasks_v2", "task_queues_v2", "current_chasm_executions"} {
 		change(t, file, "DROP TABLE "+name)
 	}

@@ -49,10 +49,10 @@ type attempt struct {
 	Err  string
 }
 
-// attemptTime is how long a try may take. An engine that lets somebody in answers in a moment.
+// attemptTime is how long a try may take. An engine that accepts somebody answers in a moment.
 const attemptTime = 25 * time.Second
 
-// tries tries everything with everything. Who holds the engine's own certificate tries that first.
+// tries tries everything with everything. A stranger that can read the engine's own certificate tries nothing else.
 func (s stranger) tries() (all []attempt) {
 	theirs, err := mtls.Client(s.Credentials).ClientConfig("127.0.0.1")
 	all = append(all, attempt{What: "read the certificates", Err: fmt.Sprint(err)})

@@ -16,7 +16,7 @@ type Claims struct {
 	Passed *int
 }
 
-// Read takes the claims out of the arguments of a submit_result. What has another shape than it
+// Read takes the claims out of the arguments of a submit_result. A field of another shape than it
 // should have claims nothing.
 func Read(args string) Claims {
 	var fields map[string]json.RawMessage
@@ -54,7 +54,7 @@ func number(raw json.RawMessage) *int {
 	return n
 }
 
-// files are the paths that are claimed, as the facts spell them. What is claimed as both was created.
+// files are the paths that are claimed, as the facts spell them. A path that is claimed as both was created.
 func (c Claims) files() (created, modified []string) {
 	for _, name := range c.Created {
 		created = append(created, clean(name))

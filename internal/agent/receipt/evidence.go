@@ -82,8 +82,8 @@ func (e Evidence) Count() int {
 	return len(e.Changed) + len(e.Read) + len(e.Commands) + len(e.Pages)
 }
 
-// Add takes in what a call, or a sub-agent, is known to have done, in any order. What it took is not
-// added: a run knows that of itself.
+// Add takes in what a call, or a sub-agent, is known to have done, in any order. Its calls, tokens and
+// duration are not added: a run knows those of itself.
 func (e *Evidence) Add(o Evidence) {
 	for _, c := range o.Changed {
 		e.change(c)

@@ -30,7 +30,7 @@ func (e Evidence) find(name string) (found Change, ok bool) {
 	return found, ok
 }
 
-// judgeCreated holds the claim that a file was created against the facts, and notes which file it
+// judgeCreated checks the claim that a file was created against the facts, and notes which file it
 // speaks of.
 func (e Evidence) judgeCreated(name string, claimed map[string]bool) Finding {
 	c, touched := e.find(name)
@@ -50,7 +50,7 @@ func (e Evidence) judgeCreated(name string, claimed map[string]bool) Finding {
 	return f
 }
 
-// judgeModified holds the claim that a file was changed against the facts. One that the run created is
+// judgeModified checks the claim that a file was changed against the facts. One that the run created is
 // listed as created.
 func (e Evidence) judgeModified(name string, claimed map[string]bool) Finding {
 	c, touched := e.find(name)

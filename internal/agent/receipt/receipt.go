@@ -1,4 +1,4 @@
-// Package receipt holds what an agent claims to have done against what is known of it. The claims are
+// Package receipt checks what an agent claims to have done against what is known of it. The claims are
 // a model's words; the facts come from tools and from the journal. Each claim gets a verdict, and
 // what was done without being claimed is listed.
 //
@@ -50,7 +50,7 @@ type Finding struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Receipt is what a run claims, held against what it did.
+// Receipt is what a run claims, checked against what it did.
 type Receipt struct {
 	// Verdict is the worst of all claims.
 	Verdict Verdict   `json:"verdict"`
@@ -60,7 +60,7 @@ type Receipt struct {
 	Facts     Evidence `json:"facts"`
 }
 
-// Judge holds claims against facts.
+// Judge checks claims against facts.
 func Judge(c Claims, e Evidence) Receipt {
 	r := Receipt{Verdict: None, Facts: e}
 	claimed := map[string]bool{}

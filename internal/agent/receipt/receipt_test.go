@@ -354,7 +354,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// check holds the overall verdict and all findings against what is wanted.
+// check compares the overall verdict and all findings with what is wanted.
 func check(t *testing.T, got receipt.Receipt, verdict receipt.Verdict, want []string) {
 	t.Helper()
 	if got.Verdict != verdict {

@@ -49,7 +49,7 @@ func (e Evidence) tally() tally {
 	return t
 }
 
-// judgeTests holds the claimed numbers of tests against those that were counted.
+// judgeTests compares the claimed numbers of tests with those that were counted.
 func (e Evidence) judgeTests(c Claims) Finding {
 	f := Finding{Kind: KindTests, Claim: c.words(), Verdict: Contradicted}
 	t := e.tally()

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// drainSteps bounds how long a history may take to come to its end once faults have stopped.
+	// drainSteps bounds how long a history may take to end once faults have stopped.
 	drainSteps = 3000
 	day        = 24 * 3_600_000
 )
@@ -160,7 +160,7 @@ func (w *world) tick() error {
 	return err
 }
 
-// drain lets everything come to its end, with nobody left to help.
+// drain lets everything end, with nobody left to help.
 func (w *world) drain() error {
 	for range drainSteps {
 		if len(w.mail) == 0 && w.anyBusy() == nil && w.asleep() {
@@ -182,7 +182,7 @@ func (w *world) asleep() bool {
 	return true
 }
 
-// verdict holds the end of a history against what was promised.
+// verdict checks the end of a history against what was promised.
 func (w *world) verdict() error {
 	for _, n := range w.nodes {
 		s := &n.state

@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 )
 
-// Check holds one accepted step against what must be true of every step. It returns the first
+// Check tests one accepted step for what must be true of every step. It returns the first
 // breach.
 func Check(before agent.State, e agent.Event, after agent.State, effects []agent.Effect) error {
 	for _, law := range []func(agent.State, agent.State, []agent.Effect) error{

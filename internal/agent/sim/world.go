@@ -31,7 +31,7 @@ type world struct {
 	inherited, told map[string]reading
 	said            int64
 	requests        int
-	// calm means that faults and people have stopped: whatever is open must now come to its end.
+	// calm means that faults and people have stopped: everything that is open must now end.
 	calm bool
 	// legs is how many effects a host carries out in one go, answers included, before it looks at
 	// its mail again; zero is one effect at a time, with every answer by mail.
@@ -229,7 +229,7 @@ func keys(effects []agent.Effect) string {
 	return strings.Join(out, " ")
 }
 
-// crash loses everything a host had in memory. What it recorded must give back the same state, now
+// crash loses everything a host had in memory. Its records must give back the same state, now
 // and then through JSON, and the same effects; those not known to be done are carried out again.
 func (w *world) crash(n *node) error {
 	w.stats.Crashes++

@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// Token lets in every client that has it.
+// Token is accepted from every client that has it.
 const Token = "rtl_of_a_test"
 
 // Tenant is whose everything is.

@@ -1,5 +1,5 @@
-// Package apitest holds what tests of the API share: a server on a journal in memory, and a client
-// that holds every exchange against the served document. It is for tests.
+// Package apitest holds what tests of the API share: a server on a journal in memory, and a client that
+// checks every exchange against the served document. It is for tests.
 package apitest
 
 import (
@@ -37,7 +37,7 @@ type Contract struct {
 	counts   Counts
 }
 
-// Counts say how much was held against a document.
+// Counts say how much was checked against a document.
 type Counts struct {
 	// Answers are all that were whole, and Events those of streams among them.
 	Answers, Events int
@@ -150,7 +150,7 @@ func (c *Contract) Unasked() []string {
 	return slices.DeleteFunc(c.Operations(), func(id string) bool { return c.asked[id] > 0 })
 }
 
-// Counts say how much was held against the document so far.
+// Counts say how much was checked against the document so far.
 func (c *Contract) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,8 +235,8 @@ func (c *Contract) note(e exchange, well bool) {
 	}
 }
 
-// find is the operation of an address, the one with the most words of its own. What the document does
-// not know is nobody's promise.
+// find is the operation of an address, the one with the most words of its own. An address that the
+// document does not know is nobody's promise.
 func (c *Contract) find(method, path string) (found *operation) {
 	most, have := -1, strings.Split(path, "/")
 	for _, op := range c.operations {
@@ -293,7 +293,7 @@ func (op *operation) place(r *http.Response) (kind, pointer string) {
 	return kind, op.pointer + "/responses/" + status + "/content/" + escape(kind) + "/schema"
 }
 
-// taken holds a request that was carried out against what the document says of it.
+// taken checks a request that was carried out against what the document says of it.
 func (c *Contract) taken(e exchange) error {
 	op := e.op
 	for name := range e.request.URL.Query() {
@@ -318,7 +318,7 @@ func (c *Contract) taken(e exchange) error {
 	return c.check(op.pointer+"/requestBody/content/application~1json/schema", e.sent)
 }
 
-// check holds a value against a schema.
+// check validates a value against a schema.
 func (c *Contract) check(address string, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

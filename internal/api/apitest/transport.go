@@ -41,7 +41,7 @@ func FetchDocument(ctx context.Context, server string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// Client is an HTTP client whose exchanges are all held against a document. Each break of the
+// Client is an HTTP client whose exchanges are all checked against a document. Each break of the
 // promise fails the test.
 func (c *Contract) Client(t testing.TB) *http.Client {
 	return &http.Client{Transport: c.Watch(&http.Transport{ResponseHeaderTimeout: time.Minute}, Fail(t))}
@@ -62,9 +62,9 @@ func Fail(t testing.TB) func(error) {
 	}
 }
 
-// Watch holds every exchange that goes over a transport against the document, and tells of each break
+// Watch checks every exchange that goes over a transport against the document, and tells of each break
 // of the promise. Answers are looked at when they are here whole, and events of streams one by one:
-// what is cut off on its way was promised by nobody.
+// nobody promised a piece that is cut off on its way.
 func (c *Contract) Watch(base http.RoundTripper, broken func(error)) http.RoundTripper {
 	return &transport{contract: c, base: base, broken: broken}
 }

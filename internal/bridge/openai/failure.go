@@ -51,7 +51,7 @@ func failureOf(p *api.Problem) failure {
 	return f
 }
 
-// refuse answers with an error. What cannot be understood is a 400 there.
+// refuse answers with an error. A request that cannot be understood is a 400 there.
 func refuse(w http.ResponseWriter, _ *http.Request, p *api.Problem) {
 	status := p.Status
 	if status == http.StatusUnprocessableEntity {

@@ -228,7 +228,7 @@ func visit(m protoreflect.Message, f func(protoreflect.Message)) {
 }
 
 // Keep stores the runs of one conversation in a folder, as NAME.0.json.gz and so on, and reports whether
-// it did. What is stored stays as it is: a conversation that the folder has already is left alone, since
+// it did. Stored runs stay as they are: a conversation that the folder has already is left alone, since
 // a later build would only write down what it does itself.
 func Keep(folder, name string, runs []Run) (bool, error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {

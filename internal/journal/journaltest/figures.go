@@ -51,15 +51,15 @@ func Turn(in journal.In, n int) [][]journal.Row {
 // transaction for each append, without asking what is there.
 type Bare func(ctx context.Context, ref journal.Ref, in journal.In, n int, seq int64) error
 
-// The targets of the project, and the bounds that figures are held against: what a busy machine adds is not
-// the journal's fault.
+// The targets of the project, and the bounds that figures are checked against: the time that a busy machine
+// adds is not the journal's fault.
 const (
 	ratioTarget, ratioBound = 1.3, 2.0
 	crowdTarget, crowdBound = 3.0, 30.0
 	readTarget, readBound   = 1.2, 1.5
 )
 
-// hold gives a figure to be held against its bound, and says whether it reached its target.
+// hold gives a figure to be checked against its bound, and says whether it reached its target.
 func hold(t *testing.T, what string, figure, target, bound float64) {
 	t.Helper()
 	word := "reached"

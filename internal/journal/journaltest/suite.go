@@ -27,7 +27,7 @@ type Fixture struct {
 	LoseAnswer func()
 }
 
-// Run holds a journal against the suite. Open gives an empty one and cleans up after the test.
+// Run runs the suite on a journal. Open gives an empty one and cleans up after the test.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	tests := []struct {
@@ -381,7 +381,7 @@ func foldsLikeTheView(t *testing.T, f Fixture) {
 	})
 }
 
-// sameUnsettled holds the small fold of what waits against the whole one.
+// sameUnsettled compares the small fold of what waits with the whole one.
 func sameUnsettled(t *rapid.T, memory journal.Log, at journal.Ref) {
 	view, small := journal.NewView(), journal.NewUnsettled()
 	entries, err := memory.Entries(context.Background(), at, 0, 1000)

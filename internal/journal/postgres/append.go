@@ -55,8 +55,7 @@ const (
 // itself is the viewer of a transaction that writes: a read found out before who may write.
 const itself = ""
 
-// What says that a guess is wrong: the code of the error that expect raises, and the constraint that refuses a key which is
-// there already.
+// The signs that a guess is wrong: the code of the error that expect raises, and the constraint that refuses a key which is there already.
 const (
 	wrongGuess = "RT001"
 	oneOfEach  = "keys_pkey"

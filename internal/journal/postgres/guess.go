@@ -32,7 +32,7 @@ type recollection struct {
 	rest, doubt int
 }
 
-// What is remembered at the most: conversations, keys of one, and appends of doubt.
+// The most that is remembered: conversations, keys of one, and appends of doubt.
 const (
 	maxPlaces = 4096
 	maxKnown  = 4096

@@ -54,7 +54,7 @@ func TestCommitsLast(t *testing.T) {
 }
 
 func TestFilesAreTheOwners(t *testing.T) {
-	// What SQLite takes for syntax in a name is part of the name.
+	// Characters that SQLite takes for syntax are part of the name.
 	path := filepath.Join(t.TempDir(), "a name?mode=ro#%41.db")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -96,8 +96,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestUnknownIsRefused holds rows of which no table is a fold against what they are about, in the
-// order in which they come.
+// TestUnknownIsRefused checks rows of which no table is a fold: the agent and the task that they are about must come before them.
 func TestUnknownIsRefused(t *testing.T) {
 	log := opened(t, filepath.Join(t.TempDir(), "journal.db"))
 	begin := []journal.Row{journal.Opened{By: "ann"}, journal.TaskAssigned{In: root, Role: "main"}}
@@ -192,8 +191,7 @@ func TestWriterRecovers(t *testing.T) {
 	}
 }
 
-// TestCloseWaits closes a journal while somebody writes. What was written is in the file, and
-// nothing beside it is left.
+// TestCloseWaits closes a journal while somebody writes. The write is in the file, and nothing beside it is left.
 func TestCloseWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	log, err := Open(t.Context(), Options{Path: path})

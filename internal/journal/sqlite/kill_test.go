@@ -122,7 +122,7 @@ func (l telling) Append(
 	return written, err
 }
 
-// spawn starts a child. What it says comes out of the scanner; closing the input ends it.
+// spawn starts a child. Its output comes out of the scanner; closing the input ends it.
 func (c child) spawn(t *testing.T) (*exec.Cmd, io.Closer, *bufio.Scanner) {
 	t.Helper()
 	arguments, err := json.Marshal(c)
@@ -223,8 +223,7 @@ func TestTwoProcesses(t *testing.T) {
 	t.Logf("%d rows acknowledged to two processes", ledger.Acks())
 }
 
-// check holds a file against the ledger and against SQLite's own idea of a sound one. It returns
-// how many entries there are.
+// check compares a file with the ledger, and has SQLite check that it is sound. It returns how many entries there are.
 func check(t *testing.T, path string, ledger *journaltest.Ledger) (rows int) {
 	t.Helper()
 	log, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})

@@ -305,7 +305,7 @@ func subject(prefix string, topic live.Topic) string {
 	return prefix + "." + id([]byte(topic.Tenant)) + "." + id([]byte(topic.Conversation))
 }
 
-// What follows the place of a conversation.
+// The endings of a subject, after the place of a conversation.
 const (
 	announcements = ".p"
 	deltas        = ".d"

@@ -7,7 +7,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// What thinking is sealed with: whose it is, what it is, and the provider's own mark.
+// The beginnings of the seals of thinking: whose it is, and what it is. The provider's own mark follows.
 const (
 	sealSignature = "anthropic/signature:"
 	sealRedacted  = "anthropic/redacted:"
@@ -128,8 +128,7 @@ func (d *decoder) close(index int64) {
 	}
 }
 
-// usage takes the last word on tokens. What it does not repeat stays as the start of the message
-// had it.
+// usage takes the last word on tokens. Counts of the input that it does not repeat stay as the start of the message had them.
 func (d *decoder) usage(u sdk.MessageDeltaUsage) {
 	c := d.x.Counted()
 	if u.JSON.InputTokens.Valid() {

@@ -91,8 +91,8 @@ func picture(img model.Image) sdk.ContentBlockParamUnion {
 }
 
 // mark tells the provider up to where a request will be asked again: the tools, the instructions
-// that stay, and the end of the talk so far. What changes least is marked first. A request that
-// nothing will follow, without tools and with one message, is not worth writing to a cache.
+// that stay, and the end of the talk so far. The part that changes least is marked first. A request
+// that nothing will follow, without tools and with one message, is not worth writing to a cache.
 func mark(req model.Request, p *sdk.MessageNewParams) {
 	left := maxMarks
 	ephemeral := sdk.NewCacheControlEphemeralParam()

@@ -225,7 +225,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// play runs one fault on one wire and holds the books against the server's.
+// play runs one fault on one wire and compares the books with the server's.
 func play(t *testing.T, r row, a adapter) {
 	base := plain
 	if r.short {

@@ -15,7 +15,7 @@ import (
 // ledger is what a careful caller puts down as spent.
 type ledger struct{ input, output int64 }
 
-// add enters one call. What nobody can know is entered as the most it can have been.
+// add enters one call. A use that nobody can know is entered as the most it can have been.
 func (l *ledger) add(req model.Request, e end) {
 	switch {
 	case e.err == nil:

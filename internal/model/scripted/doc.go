@@ -13,6 +13,6 @@
 // refused on both wires as far as the wire knows them.
 //
 // A fault is something that goes wrong on purpose. Faults lists them all; a reply names the one it
-// wants. What a fault costs is counted as a provider would bill it: whatever was generated is paid
+// wants. The cost of a fault is counted as a provider would bill it: all that was generated is paid
 // for, whether it arrived or not.
 package scripted

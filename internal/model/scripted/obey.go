@@ -8,7 +8,7 @@ import (
 )
 
 // orderMark is an order in a text, and taskMark one that counts only at the beginning: a report repeats the task that it
-// is about. What is in them is base64, so that it survives whatever quotes the text.
+// is about. The order in them is base64, so that it survives whatever quotes the text.
 var (
 	orderMark = regexp.MustCompile(`ORDER\(([A-Za-z0-9_-]+)\)`)
 	taskMark  = regexp.MustCompile(`(?:ORDER|TASK)\(([A-Za-z0-9_-]+)\)`)

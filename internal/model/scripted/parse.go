@@ -78,7 +78,7 @@ func position(file string, node ast.Node) string {
 	return fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 }
 
-// walk holds the keys of a YAML tree against the fields of a type.
+// walk checks the keys of a YAML tree against the fields of a type.
 func walk(node ast.Node, t reflect.Type, report func(ast.Node, string)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -53,7 +53,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Shutdown lets what is being sent come to its end until ctx is over, then closes.
+// Shutdown waits for the responses under way until ctx is over, then closes.
 func (s *Server) Shutdown(ctx context.Context) error {
 	_ = s.http.Shutdown(ctx) // whatever is left over is closed next
 	return s.Close()

@@ -126,7 +126,7 @@ const insertMember = `insert into people.members
 	(tenant_id, member_id, person_id, issuer, subject, email, name, role, added_by, added_at, joined_at)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
-// join takes up an invitation. Who is a member already stays what they are: errMember.
+// join takes up an invitation. A person who is a member already stays what they are: errMember.
 func (s *Store) join(ctx context.Context, i people.Invitation, p people.Person, at time.Time) error {
 	return s.inTenant(ctx, "take up an invitation", i.Tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `update people.members set person_id = $3, issuer = $4, subject = $5, name = $6, joined_at = $7

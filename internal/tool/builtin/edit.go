@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// edit is a replacement held against a content.
+// edit is a replacement, and its places in a content.
 type edit struct {
 	content  string
 	old, new string
@@ -152,8 +152,8 @@ func (e edit) lines(at []int) string {
 	return text
 }
 
-// edits are the replacements, without those that overlap one before. What old and new have in common
-// at their ends is left out, so that a diff shows a line that was added as added.
+// edits are the replacements, without those that overlap one before. Text that old and new have in
+// common at their ends is left out, so that a diff shows a line that was added as added.
 func (e edit) edits() []udiff.Edit {
 	head := 0
 	for head < min(len(e.old), len(e.new)) && e.old[head] == e.new[head] {

@@ -78,7 +78,7 @@ func quote(key, text string) string {
 	return fmt.Sprintf(`{%q:%s}`, key, value)
 }
 
-// golden holds a text against a file in testdata.
+// golden compares a text with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

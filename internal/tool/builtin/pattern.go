@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// dialect is how a pattern of an ignore file is read. These are ours and not go-git's, which was held
-// against git by the tests of this package and reads [!a], []a] and [[:digit:]] in another way than
-// git. Patterns of models are doublestar's.
+// dialect is how a pattern of an ignore file is read. These are ours and not go-git's: the tests of
+// this package compared those with git, and they read [!a], []a] and [[:digit:]] in another way.
+// Patterns of models are doublestar's.
 type dialect struct {
 	// loose means that ** right after the text before the first wildcard counts as if it stood
 	// after a slash. Git sets that text aside before it looks at a pattern with a slash.

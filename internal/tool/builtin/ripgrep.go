@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// ripgrep looks through many files at once and tells which cannot hold a match. What it finds is searched
-// again by us, through the workspace's root: its answer decides what is left out, never what is shown. It
+// ripgrep looks through many files at once and tells which cannot hold a match. We search again the files
+// that it finds, through the workspace's root: its answer decides what is left out, never what is shown. It
 // runs no other program (no settings of anybody's are read, nothing is unpacked) and gets no environment.
 type ripgrep struct {
 	// program is where it is; empty means that there is none.

@@ -181,8 +181,8 @@ func (p target) swap(ctx context.Context, before held, data []byte) (err error) 
 	return syncFolder(p.dir)
 }
 
-// unchanged refuses to go on if somebody else has written to the place meanwhile. What is written
-// after this look is lost: between two programs only a lock could tell.
+// unchanged refuses to go on if somebody else has written to the place meanwhile. A write after this
+// look is lost: between two programs only a lock could tell.
 func (p target) unchanged(before held) error {
 	now, err := p.dir.Lstat(p.name)
 	switch {

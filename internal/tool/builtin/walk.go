@@ -25,7 +25,7 @@ type walker struct {
 	unread []string
 }
 
-// walk starts at a folder of the workspace. What was named is walked even if it is ignored.
+// walk starts at a folder of the workspace. A folder that was named is walked even if it is ignored.
 func (k *walker) walk(ctx context.Context, base string) error {
 	root, err := k.w.folder(base)
 	if err != nil {

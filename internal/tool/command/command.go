@@ -1,6 +1,5 @@
 // Package command says what a shell line would run, before it runs: every command in it, also those
-// behind &&, in pipes, substitutions and functions. Rules are held against each of them, and people are
-// shown them.
+// behind &&, in pipes, substitutions and functions. Rules are checked against each of them, and people are shown them.
 //
 // It imports tool. It is there for rules and for people, not for safety: what a line may
 // touch is decided by the sandbox, since no reading of a line tells what a program does.
@@ -27,7 +26,7 @@ type Line struct {
 // Command is one program with its arguments, an assignment, or a file that is written.
 type Command struct {
 	// Text is the command with its words separated by blanks and without needless quotes: "git push
-	// origin main". What is written to a file is "> file".
+	// origin main". A write to a file is "> file".
 	Text string
 	// Program is the last part of the program's path; empty if it is none, or nobody knows which.
 	Program string

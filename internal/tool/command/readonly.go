@@ -6,8 +6,8 @@ import (
 )
 
 // readOnly are the commands of programs that change nothing and run nothing, each with the options that leave it so.
-// What is not in this list is not covered by a wider approval: programs get new options, and their options run others.
-// An option that ends in = takes its value after that, one that ends in # a number.
+// A command or option that is not in this list is not covered by a wider approval: programs get new options, and their
+// options run others. An option that ends in = takes its value after that, one that ends in # a number.
 var readOnly = map[string]map[string][]string{
 	"git": {
 		"status":     {"-s", "--short", "-b", "--branch", "--porcelain", "--porcelain=", "-u", "-uno", "-uall", "--ignored", "--long", "-v", "-z"},
@@ -66,7 +66,7 @@ func (c Command) family() string {
 	return c.Program + " " + c.words[1] + " *"
 }
 
-// isOption holds a word against an option of the list.
+// isOption reports whether a word is this option of the list.
 func isOption(option, word string) bool {
 	if name, ok := strings.CutSuffix(option, "="); ok {
 		return strings.HasPrefix(word, name+"=")

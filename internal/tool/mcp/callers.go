@@ -32,7 +32,7 @@ func (c *callers) reach(ctx context.Context, to egress.Target) error {
 	return errs
 }
 
-// join begins a call. What goes through the gate until leave is on its record.
+// join begins a call. Traffic through the gate until leave is on its record.
 func (c *callers) join(ctx context.Context, gate *egress.Gate) (leave func(), err error) {
 	if gate == nil {
 		return func() {}, nil

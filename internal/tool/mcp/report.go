@@ -46,7 +46,7 @@ type Report struct {
 	Moved string
 }
 
-// Look connects to a server and holds its tools against what was approved.
+// Look connects to a server and compares its tools with what was approved.
 func (s *Servers) Look(ctx context.Context, name string) (Report, error) {
 	s.mu.Lock()
 	l, ok := s.links[name]
@@ -83,7 +83,7 @@ func (s *Servers) Look(ctx context.Context, name string) (Report, error) {
 	return out, nil
 }
 
-// stand holds what is offered against what was approved.
+// stand compares what is offered with what was approved.
 func stand(listed, pinned []Offer) []ToolStatus {
 	var out []ToolStatus
 	for _, o := range listed {

@@ -20,8 +20,7 @@ const programBytes = 512 << 20
 
 // Binding is everything beyond the arguments that decides what a call will run, as text: where it
 // starts, what confines it, and which programs and scripts its words stand for now. A person who
-// approved a call approved that; when the text has changed, they have not. What a program reads once
-// it runs is not in it.
+// approved a call approved that; when the text has changed, they have not. The binding leaves out what a program reads once it runs.
 func (t *Tool) Binding(ctx context.Context, call tool.Call) (string, error) {
 	var args arguments
 	if err := call.Decode(&args); err != nil {

@@ -1,5 +1,4 @@
-// Package shell is the tool that runs command lines in a sandbox. What the model is told is in
-// shell.md.
+// Package shell is the tool that runs command lines in a sandbox. The description for the model is in shell.md.
 //
 // It imports chat, tool, tool/command and sandbox. It decides nothing about who may run what: a call
 // comes here after that. It says how a command ended, what it printed, which files it changed and

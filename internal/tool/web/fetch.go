@@ -22,7 +22,7 @@ type Fetcher interface {
 	Do(request *http.Request) (*http.Response, error)
 }
 
-// What one fetch may take.
+// The limits of one fetch.
 const (
 	urlBytes    = 4096
 	bodyBytes   = 5_000_000
@@ -157,8 +157,7 @@ func denied(format string, args ...any) error {
 	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(format, args...)}
 }
 
-// exchange sends a request and reads the whole answer, within the caps. What a redirect carries is not
-// read.
+// exchange sends a request and reads the whole answer, within the caps. The body of a redirect is not read.
 func exchange(ctx context.Context, f Fetcher, request *http.Request) (*http.Response, []byte, error) {
 	response, err := f.Do(request)
 	if err != nil {
@@ -195,7 +194,7 @@ func exchange(ctx context.Context, f Fetcher, request *http.Request) (*http.Resp
 	return response, body, nil
 }
 
-// reason leaves the address out of an error: the caller names it. What ended the context comes first.
+// reason leaves the address out of an error: the caller names it. The error of an ended context comes first.
 func reason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -44,7 +44,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// golden holds a text against a file in testdata.
+// golden compares a text with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

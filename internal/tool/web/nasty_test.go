@@ -167,7 +167,7 @@ func zippedBytes(t testing.TB, data []byte) []byte {
 	return out.Bytes()
 }
 
-// TestNastyAnswersAreBounded holds each against a deadline and a limit of memory.
+// TestNastyAnswersAreBounded gives each a deadline and a limit of memory.
 func TestNastyAnswersAreBounded(t *testing.T) {
 	answers := nastyAnswers(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

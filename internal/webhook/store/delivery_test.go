@@ -364,7 +364,7 @@ func TestGivingUpAndReplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What is due is waited for: else a slow machine would have the day over after few attempts.
+			// The test waits for a delivery that is due: else a slow machine would have the day over after few attempts.
 			if len(list) == 1 && list[0].Status == webhook.Pending && list[0].Next.After(c.now()) {
 				c.advance(20 * time.Minute)
 			}

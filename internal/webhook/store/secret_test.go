@@ -59,7 +59,7 @@ func add(t *testing.T, s *Store, tenant, id string) webhook.Hook {
 	return h
 }
 
-// reads holds what a store reads of a tenant against what was added.
+// reads compares what a store reads of a tenant with what was added.
 func reads(t *testing.T, s *Store, want ...webhook.Hook) {
 	t.Helper()
 	got, err := s.Receivers(t.Context(), want[0].Tenant)
