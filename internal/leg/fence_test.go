@@ -159,13 +159,19 @@ func TestACallThatMayBeMade(t *testing.T) {
 	}
 }
 
-// TestASavedStateHasWhatIsLeftToDo has a leg save its state when a model call is left to do, and another take it up.
+// TestASavedStateHasWhatIsLeftToDo has a leg save its state when a model call is left to do, and another take it up. A child that is known
+// to run is in the state itself, and is not ordered again.
 func TestASavedStateHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
 	l := s.orchestrator(s.carrier)
 	l.position.N, l.todo = saveEvery, []agent.Effect{agent.CallModel{Turn: 7, Attempt: 1}}
-	l.running["tool/7.0"] = &effectRun{effect: agent.RunTool{Call: "7.0"}}
+	l.position.State.Brief.Agent = host.Root
+	l.position.State.Children = []*agent.Child{{ID: "7.1.0", State: agent.ChildRunning}, {ID: "7.1.1", State: agent.ChildStarting}}
+	starting := agent.StartChild{Task: host.Root + "/7.1.1"}
+	for _, e := range []agent.Effect{agent.RunTool{Call: "7.0"}, agent.StartChild{Task: host.Root + "/7.1.0"}, starting} {
+		l.running[e.Key()] = &effectRun{effect: e}
+	}
 	state, err := l.save()
 	s.must(err)
 	next := s.orchestrator(s.carrier)
@@ -174,7 +180,9 @@ func TestASavedStateHasWhatIsLeftToDo(t *testing.T) {
 	for _, e := range next.todo {
 		keys = append(keys, e.Key())
 	}
-	if want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key()}; !slices.Equal(keys, want) || next.position.N != saveEvery || next.base != saveEvery {
+	slices.Sort(keys)
+	want := []string{l.todo[0].Key(), agent.RunTool{Call: "7.0"}.Key(), starting.Key()}
+	if slices.Sort(want); !slices.Equal(keys, want) || next.position.N != saveEvery || next.base != saveEvery {
 		t.Errorf("step %d with %q to do, want %q", next.position.N, keys, want)
 	}
 }
