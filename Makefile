@@ -42,7 +42,7 @@ ENGINE     := cd standalone &&
 # The race detector needs C. Nothing else that runs our code does.
 RACE       := CGO_ENABLED=1 $(GO) test -race -timeout 30m
 # What runs under the race detector: all but the core, which `make core` runs, what is long by itself and the tree checks.
-RACE_PKGS   = $(shell $(GO) list ./... | grep -vE '/(internal/agent.*|chaos|archtest.*|tiers.*)$$')
+RACE_PKGS   = $(shell $(GO) list ./... | grep -vE '/(internal/agent.*|chaos|archtest.*|tiers.*|extending)$$')
 # The packages with tests that hold figures against bounds.
 MEASURING   = $(shell grep -rl --include='*_test.go' '"$(MODULE)/internal/measure"' internal client | xargs -n1 dirname | sort -u | sed 's|^|./|')
 MODULE     := github.com/retinue-dev/retinue
@@ -92,11 +92,16 @@ lint/engine: $(LINT) ## the same linters on the standalone module
 lint/actions: $(ACTIONS) ## the workflows of hosted runs, read by actionlint
 	$(ACTIONS)
 
-archtest: ## who may import what, the purity of the core, clocks in tests, the tree in docs/architecture.md, the table of suites
-	$(GO) test ./internal/archtest/... ./internal/tiers/...
+archtest: ## who may import what, the purity of the core, clocks in tests, the tree in docs/architecture.md, the table of suites, the guides
+	$(GO) test ./internal/archtest/... ./internal/tiers/... ./internal/extending
 
 test: ## unit, property and script tests
 	$(GO) test ./...
+
+cover: ## what each shipped package's own tests run of it, without services; fails under 70 % unless archtest.Uncovered has a reason
+	@mkdir -p bin
+	@$(GO) test -short -cover ./client/... ./cmd/... ./internal/... ./web/... ./wire/... >bin/coverage.txt || { cat bin/coverage.txt; exit 1; }
+	@$(GO) run ./internal/archtest/cover <bin/coverage.txt
 
 core: ## the core's tests once: scripts, trace and properties under the race detector; coverage fails under COVER_MIN
 	@mkdir -p bin
@@ -160,7 +165,7 @@ engine: web/fresh ## build bin/retinue-full, the program with the workflow engin
 lean: web/fresh ## build bin/retinue, the program for workers and clients, without an engine
 	$(GO) build -tags web -ldflags "-s -w" -o bin/retinue ./cmd/retinue
 
-report: ## sizes, names and comments worth a look; never fails
+report: ## sizes; fails when a package, file, function, comment or name is over a bound without a reason
 	@$(GO) run ./internal/archtest/report
 
 tools: $(LINT) $(SQLC) $(WORKFLOWS) $(ACTIONS) $(SCANNER) ## build linters, the query generator and the scanner, as pinned in tools/go.mod
@@ -322,7 +327,7 @@ test/chaos: ## every fault of the plan RUNS times on both model wires
 
 fuzz: ## front matter, transcripts, both streams, paths of tools and addresses, FUZZTIME each
 	@GO="$(GO)" bash .ci/fuzz.sh $(FUZZTIME) \
-		config:FuzzFrontMatter model:FuzzTranscript model:FuzzAnthropicStream model:FuzzOpenAIStream \
+		config/role:FuzzFrontMatter model:FuzzTranscript model:FuzzAnthropicStream model:FuzzOpenAIStream \
 		tool/builtin:FuzzResolve tool/builtin:FuzzWrite tool/command:FuzzParse egress:FuzzTarget egress:FuzzPublic
 	$(GO) test ./internal/model -run '^TestGarbled$$' -count=1 -v -garbled=2000
 

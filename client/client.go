@@ -2,8 +2,8 @@
 // stream of events per conversation that survives cut connections and restarts of servers.
 //
 // Commands carry an Idempotency-Key, made once per call and sent again with every retry, so that a
-// command is carried out once however often its answer is lost. A refusal of the server is a *Problem,
-// which says what to do next.
+// command is carried out once however often its answer is lost. A refusal of the server is a
+// *Problem, which says what to do next.
 //
 // The package stands by itself: it imports the standard library only. Its methods cover all
 // operations of the document that the server serves under /openapi.json.

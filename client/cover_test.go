@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // covered says which method is which operation.
@@ -62,7 +63,7 @@ func newScene(t *testing.T) *scene {
 	s := &scene{Server: server, client: &Client{
 		BaseURL: server.URL, Key: apitest.Token, HTTP: server.Contract.Client(t), strict: true,
 	}}
-	c, err := s.client.Create(t.Context(), NewConversation{Title: "Plums", Message: "Compare plums"})
+	c, err := s.client.Create(t.Context(), wire.NewConversation{Title: "Plums", Message: "Compare plums"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,8 @@ func (s *scene) settle(t *testing.T) {
 }
 
 // TestCoversTheDocument uses every operation of the document through the client. Each exchange is
-// checked against the document, and each answer must have a place for everything that the server sends.
+// checked against the document, and each answer must have a place for everything that the server
+// sends.
 func TestCoversTheDocument(t *testing.T) {
 	s := newScene(t)
 	forBrowsers := func(id string) bool { return browsers[id] != "" }
@@ -170,12 +172,12 @@ func useHosted(t *testing.T, s *scene) {
 	note := func(id string, err error) { answers[id] = err }
 	_, err := c.Keys(ctx)
 	note("listKeys", err)
-	_, err = c.CreateKey(ctx, NewAPIKey{Name: "ci", Scopes: []string{"read"}})
+	_, err = c.CreateKey(ctx, wire.NewAPIKey{Name: "ci", Scopes: []string{"read"}})
 	note("createKey", err)
 	note("revokeKey", c.RevokeKey(ctx, "k1"))
 	_, err = c.Policy(ctx)
 	note("getPolicy", err)
-	_, err = c.SetPolicy(ctx, Policy{SecondPair: true})
+	_, err = c.SetPolicy(ctx, wire.Policy{SecondPair: true})
 	note("setPolicy", err)
 	_, err = c.Link(ctx)
 	note("createLink", err)
@@ -198,7 +200,7 @@ func useHosted(t *testing.T, s *scene) {
 	note("getTenantDeletion", err)
 	_, err = c.Audit(ctx, 0, 10)
 	note("listAudit", err)
-	_, err = c.CreateWebhook(ctx, NewWebhook{URL: "https://example.com/hook"})
+	_, err = c.CreateWebhook(ctx, wire.NewWebhook{URL: "https://example.com/hook"})
 	note("createWebhook", err)
 	_, err = c.Webhooks(ctx)
 	note("listWebhooks", err)
@@ -272,9 +274,9 @@ func useAll(t *testing.T, s *scene) {
 	filled("approvals", len(approvals), err)
 	one, err := c.Approval(ctx, id, approvals[0].ID)
 	must("approval", err)
-	_, err = c.Decide(ctx, id, one.ID, Decision{Allow: true, Hash: one.Hash})
+	_, err = c.Decide(ctx, id, one.ID, wire.Decision{Allow: true, Hash: one.Hash})
 	must("decide", err)
-	_, err = c.Post(ctx, id, NewMessage{Text: "1999", InReplyTo: "q1"})
+	_, err = c.Post(ctx, id, wire.NewMessage{Text: "1999", InReplyTo: "q1"})
 	must("post", err)
 	s.settle(t)
 	hits, err := c.Search(ctx, SearchOptions{Words: "plums", SubAgents: true, Conversation: id, Limit: 3})
@@ -339,7 +341,7 @@ func (s *scene) follows(t *testing.T) {
 			t.Errorf("event %d after %d of type %s has data that nobody knows", e.Seq, last, e.Type)
 		}
 		last = e.Seq
-		if e.Type == CancelRequested {
+		if e.Type == wire.CancelRequested {
 			break
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Ask a question and print the answer as soon as the turn has ended.
@@ -18,7 +19,7 @@ func Example() {
 	defer cancel()
 
 	c := &client.Client{BaseURL: server.URL, Key: apitest.Token}
-	conversation, err := c.Create(ctx, client.NewConversation{Title: "Fruit", Message: "Which keeps longest?"})
+	conversation, err := c.Create(ctx, wire.NewConversation{Title: "Fruit", Message: "Which keeps longest?"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -31,9 +32,9 @@ func Example() {
 			return
 		}
 		switch data := event.Data.(type) {
-		case *client.Message:
+		case wire.Message:
 			fmt.Println(data.Text())
-		case *client.TurnEnd:
+		case wire.TurnEnd:
 			fmt.Println("turn", data.Turn, data.Status)
 			return
 		}

@@ -3,15 +3,15 @@ package client
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/retinue-dev/retinue/wire"
 )
 
 const (
@@ -36,12 +36,12 @@ type FollowOptions struct {
 // Follow gives what happens in a conversation, each recorded event once and in order, until ctx
 // ends or the caller stops. Cut connections and ends of servers are waited out. An error is the
 // last thing that it gives: the server's refusal, or that ctx has ended.
-func (c *Client) Follow(ctx context.Context, conversation string, o FollowOptions) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
+func (c *Client) Follow(ctx context.Context, conversation string, o FollowOptions) iter.Seq2[wire.Event, error] {
+	return func(yield func(wire.Event, error) bool) {
 		f := &follower{client: c, conversation: conversation, last: o.After, yield: yield}
 		err := c.lasting(ctx, func() request { return f.request(o) }, f.hand, o.Lost)
 		if !errors.Is(err, errStopped) {
-			yield(Event{}, err)
+			yield(wire.Event{}, err)
 		}
 	}
 }
@@ -56,8 +56,8 @@ type frame struct {
 }
 
 // lasting reads a stream over as many connections as it takes. It ends with an error that waiting
-// does not mend, and that of ctx when it ends. Lost is told of connections that brought nothing; it may be
-// nil.
+// does not mend, and that of ctx when it ends. Lost is told of connections that brought nothing; it
+// may be nil.
 func (c *Client) lasting(
 	ctx context.Context, ask func() request, hand func(context.Context, frame) error, lost func(error),
 ) error {
@@ -103,7 +103,7 @@ func (c *Client) stream(ctx context.Context, r request, hand func(context.Contex
 			return lasted, &brokenError{err}
 		}
 		lasted = true
-		if EventType(f.name) == streamCut {
+		if wire.EventType(f.name) == wire.StreamCut {
 			return lasted, &brokenError{errors.New("the server ended the stream")}
 		}
 		if err := hand(ctx, f); err != nil {
@@ -118,7 +118,7 @@ type follower struct {
 	conversation string
 	// last is the last event that was handed on.
 	last  int64
-	yield func(Event, error) bool
+	yield func(wire.Event, error) bool
 }
 
 // request asks for what comes after the last event.
@@ -139,26 +139,21 @@ func (f *follower) request(o FollowOptions) request {
 
 // hand hands one event on, unless it was handed on before.
 func (f *follower) hand(ctx context.Context, in frame) error {
-	var e Event
-	switch EventType(in.name) { //nolint:exhaustive // all others are recorded and read alike
-	case MessageDelta:
-		delta := &Delta{}
-		if err := json.Unmarshal(in.data, delta); err != nil {
-			return fmt.Errorf("read delta: %w", err)
-		}
-		e = Event{Type: MessageDelta, Conversation: f.conversation, Agent: delta.Agent, Data: delta}
-	case Resynced:
+	e, err := wire.Parse(wire.EventType(in.name), in.data)
+	if err != nil {
+		return err
+	}
+	switch data := e.Data.(type) {
+	case wire.Delta:
+		e.Conversation, e.Agent = f.conversation, data.Agent
+	case wire.Resync:
 		snapshot, err := f.client.Conversation(ctx, f.conversation)
 		if err != nil {
 			return err
 		}
 		f.last = snapshot.Conversation.Seq
-		e = Event{Type: Resynced, Conversation: f.conversation, Data: &snapshot}
+		e.Conversation, e.Data = f.conversation, snapshot
 	default:
-		var err error
-		if e, err = parseEvent(in.data); err != nil {
-			return err
-		}
 		if e.Seq <= f.last {
 			return nil
 		}

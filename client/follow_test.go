@@ -20,6 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // cutter is a way to a server that is cut at random.
@@ -101,7 +102,7 @@ func TestFollowSurvivesCuts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, ok := e.Data.(*Message)
+		m, ok := e.Data.(wire.Message)
 		if !ok || m.Turn < 10 {
 			continue
 		}
@@ -159,7 +160,7 @@ func TestFollowResyncs(t *testing.T) {
 		}
 	})
 	mux.HandleFunc("GET /v1/conversations/c", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(Snapshot{Conversation: Conversation{ID: "c", Seq: 52}})
+		_ = json.NewEncoder(w).Encode(wire.Snapshot{Conversation: wire.Conversation{ID: "c", Seq: 52}})
 	})
 	server := httptest.NewServer(mux)
 	defer server.Close()

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // read asks for something.
@@ -56,7 +58,7 @@ func moment(q url.Values, name string, t time.Time) {
 }
 
 // Me says who the key belongs to.
-func (c *Client) Me(ctx context.Context) (Me, error) { return read[Me](ctx, c, nil, "me") }
+func (c *Client) Me(ctx context.Context) (wire.Me, error) { return read[wire.Me](ctx, c, nil, "me") }
 
 // ListOptions ask for a page of the list of conversations. Cursor is from the page before.
 type ListOptions struct {
@@ -66,91 +68,91 @@ type ListOptions struct {
 }
 
 // Conversations lists the conversations, the one last written to first.
-func (c *Client) Conversations(ctx context.Context, o ListOptions) (Conversations, error) {
+func (c *Client) Conversations(ctx context.Context, o ListOptions) (wire.Conversations, error) {
 	q := url.Values{}
 	number(q, "limit", int64(o.Limit))
 	text(q, "cursor", o.Cursor)
 	if o.Archived {
 		q.Set("archived", "true")
 	}
-	return read[Conversations](ctx, c, q, "conversations")
+	return read[wire.Conversations](ctx, c, q, "conversations")
 }
 
 // Conversation is the state of a conversation, with all that waits for a person.
-func (c *Client) Conversation(ctx context.Context, conversation string) (Snapshot, error) {
-	return read[Snapshot](ctx, c, nil, "conversations", conversation)
+func (c *Client) Conversation(ctx context.Context, conversation string) (wire.Snapshot, error) {
+	return read[wire.Snapshot](ctx, c, nil, "conversations", conversation)
 }
 
 // Messages are what people and the orchestrator said to each other.
-func (c *Client) Messages(ctx context.Context, conversation string, o PageOptions) (Page[Message], error) {
-	return read[Page[Message]](ctx, c, o.query(), "conversations", conversation, "messages")
+func (c *Client) Messages(ctx context.Context, conversation string, o PageOptions) (wire.Page[wire.Message], error) {
+	return read[wire.Page[wire.Message]](ctx, c, o.query(), "conversations", conversation, "messages")
 }
 
 // Agents are all who work in a conversation.
-func (c *Client) Agents(ctx context.Context, conversation string) ([]Agent, error) {
-	return items[Agent](ctx, c, nil, "conversations", conversation, "agents")
+func (c *Client) Agents(ctx context.Context, conversation string) ([]wire.Agent, error) {
+	return items[wire.Agent](ctx, c, nil, "conversations", conversation, "agents")
 }
 
 // Agent is one agent with its tasks.
-func (c *Client) Agent(ctx context.Context, conversation, agent string) (AgentView, error) {
-	return read[AgentView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent))
+func (c *Client) Agent(ctx context.Context, conversation, agent string) (wire.AgentView, error) {
+	return read[wire.AgentView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent))
 }
 
 // Children are the agents that one asked for help.
-func (c *Client) Children(ctx context.Context, conversation, agent string) ([]Agent, error) {
-	return items[Agent](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "children")
+func (c *Client) Children(ctx context.Context, conversation, agent string) ([]wire.Agent, error) {
+	return items[wire.Agent](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "children")
 }
 
 // AgentMessages is an agent's transcript.
-func (c *Client) AgentMessages(ctx context.Context, conversation, agent string, o PageOptions) (Page[Message], error) {
-	return read[Page[Message]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "messages")
+func (c *Client) AgentMessages(ctx context.Context, conversation, agent string, o PageOptions) (wire.Page[wire.Message], error) {
+	return read[wire.Page[wire.Message]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "messages")
 }
 
 // ToolCalls are what an agent used tools for.
-func (c *Client) ToolCalls(ctx context.Context, conversation, agent string, o PageOptions) (Page[ToolCall], error) {
-	return read[Page[ToolCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "tool-calls")
+func (c *Client) ToolCalls(ctx context.Context, conversation, agent string, o PageOptions) (wire.Page[wire.ToolCall], error) {
+	return read[wire.Page[wire.ToolCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "tool-calls")
 }
 
 // ToolCall is one tool call, whole.
-func (c *Client) ToolCall(ctx context.Context, conversation, agent, call string) (ToolCallView, error) {
-	return read[ToolCallView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "tool-calls", call)
+func (c *Client) ToolCall(ctx context.Context, conversation, agent, call string) (wire.ToolCallView, error) {
+	return read[wire.ToolCallView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "tool-calls", call)
 }
 
 // ModelCalls are what an agent asked models.
-func (c *Client) ModelCalls(ctx context.Context, conversation, agent string, o PageOptions) (Page[ModelCall], error) {
-	return read[Page[ModelCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "model-calls")
+func (c *Client) ModelCalls(ctx context.Context, conversation, agent string, o PageOptions) (wire.Page[wire.ModelCall], error) {
+	return read[wire.Page[wire.ModelCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "model-calls")
 }
 
 // Tasks are all that agents were asked to do.
-func (c *Client) Tasks(ctx context.Context, conversation string) ([]Task, error) {
-	return items[Task](ctx, c, nil, "conversations", conversation, "tasks")
+func (c *Client) Tasks(ctx context.Context, conversation string) ([]wire.Task, error) {
+	return items[wire.Task](ctx, c, nil, "conversations", conversation, "tasks")
 }
 
 // Task is one task with what came of it.
-func (c *Client) Task(ctx context.Context, conversation, task string) (TaskView, error) {
-	return read[TaskView](ctx, c, nil, "conversations", conversation, "tasks", inAddress(task))
+func (c *Client) Task(ctx context.Context, conversation, task string) (wire.TaskView, error) {
+	return read[wire.TaskView](ctx, c, nil, "conversations", conversation, "tasks", inAddress(task))
 }
 
 // Approvals are what wanted or wants a person's approval.
-func (c *Client) Approvals(ctx context.Context, conversation string) ([]Approval, error) {
-	return items[Approval](ctx, c, nil, "conversations", conversation, "approvals")
+func (c *Client) Approvals(ctx context.Context, conversation string) ([]wire.Approval, error) {
+	return items[wire.Approval](ctx, c, nil, "conversations", conversation, "approvals")
 }
 
 // Approval is one approval with what the person is shown.
-func (c *Client) Approval(ctx context.Context, conversation, approval string) (Approval, error) {
-	return read[Approval](ctx, c, nil, "conversations", conversation, "approvals", approval)
+func (c *Client) Approval(ctx context.Context, conversation, approval string) (wire.Approval, error) {
+	return read[wire.Approval](ctx, c, nil, "conversations", conversation, "approvals", approval)
 }
 
 // Questions are what agents wanted or want to know.
-func (c *Client) Questions(ctx context.Context, conversation string) ([]Question, error) {
-	return items[Question](ctx, c, nil, "conversations", conversation, "questions")
+func (c *Client) Questions(ctx context.Context, conversation string) ([]wire.Question, error) {
+	return items[wire.Question](ctx, c, nil, "conversations", conversation, "questions")
 }
 
 // Inbox is all that waits for a person, the oldest first; limit zero means a hundred.
-func (c *Client) Inbox(ctx context.Context, limit int) ([]Waiting, error) {
+func (c *Client) Inbox(ctx context.Context, limit int) ([]wire.Waiting, error) {
 	q := url.Values{}
 	number(q, "limit", int64(limit))
-	return items[Waiting](ctx, c, q, "inbox")
+	return items[wire.Waiting](ctx, c, q, "inbox")
 }
 
 // SearchOptions say what is searched for: all of the words, in one conversation or in all.
@@ -162,7 +164,7 @@ type SearchOptions struct {
 }
 
 // Search finds messages, the newest first.
-func (c *Client) Search(ctx context.Context, o SearchOptions) ([]Hit, error) {
+func (c *Client) Search(ctx context.Context, o SearchOptions) ([]wire.Hit, error) {
 	q := url.Values{}
 	text(q, "q", o.Words)
 	text(q, "conversation", o.Conversation)
@@ -170,7 +172,7 @@ func (c *Client) Search(ctx context.Context, o SearchOptions) ([]Hit, error) {
 		q.Set("sub_agents", "true")
 	}
 	number(q, "limit", int64(o.Limit))
-	return items[Hit](ctx, c, q, "search")
+	return items[wire.Hit](ctx, c, q, "search")
 }
 
 // Text is a kept text: a prompt, a whole output, a patch.
@@ -182,17 +184,17 @@ func (c *Client) Text(ctx context.Context, conversation, hash string) (string, e
 }
 
 // Roles are what agents can be in a workspace.
-func (c *Client) Roles(ctx context.Context, workspace string) ([]Role, error) {
+func (c *Client) Roles(ctx context.Context, workspace string) ([]wire.Role, error) {
 	q := url.Values{}
 	text(q, "workspace", workspace)
-	return items[Role](ctx, c, q, "roles")
+	return items[wire.Role](ctx, c, q, "roles")
 }
 
 // ConversationUsage is what a conversation used, by agent, role, model or turn.
-func (c *Client) ConversationUsage(ctx context.Context, conversation, by string) (UsageSums, error) {
+func (c *Client) ConversationUsage(ctx context.Context, conversation, by string) (wire.UsageSums, error) {
 	q := url.Values{}
 	text(q, "by", by)
-	return read[UsageSums](ctx, c, q, "conversations", conversation, "usage")
+	return read[wire.UsageSums](ctx, c, q, "conversations", conversation, "usage")
 }
 
 // UsageOptions say what of all conversations is summed: by role, model or conversation, and since
@@ -203,17 +205,17 @@ type UsageOptions struct {
 }
 
 // Usage is what all conversations used.
-func (c *Client) Usage(ctx context.Context, o UsageOptions) (UsageSums, error) {
+func (c *Client) Usage(ctx context.Context, o UsageOptions) (wire.UsageSums, error) {
 	q := url.Values{}
 	text(q, "by", o.By)
 	moment(q, "since", o.Since)
 	moment(q, "until", o.Until)
-	return read[UsageSums](ctx, c, q, "usage")
+	return read[wire.UsageSums](ctx, c, q, "usage")
 }
 
 // Quotas is how much the tenant may use, and has used.
-func (c *Client) Quotas(ctx context.Context) (Quotas, error) {
-	return read[Quotas](ctx, c, nil, "quotas")
+func (c *Client) Quotas(ctx context.Context) (wire.Quotas, error) {
+	return read[wire.Quotas](ctx, c, nil, "quotas")
 }
 
 // Export writes a conversation with all its content as JSON Lines. It is not sent again after an

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // faulty answers one request after another as it is told, then well.
@@ -59,7 +60,7 @@ func half(w http.ResponseWriter) {
 func TestOneCommandHasOneKey(t *testing.T) {
 	c, keys := faulty(t, torn, status(http.StatusServiceUnavailable), half, status(http.StatusTooManyRequests, "Retry-After", "1"))
 	began := time.Now()
-	got, err := c.Create(t.Context(), NewConversation{})
+	got, err := c.Create(t.Context(), wire.NewConversation{})
 	if err != nil || got.ID != "c1" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -70,13 +71,13 @@ func TestOneCommandHasOneKey(t *testing.T) {
 			t.Fatalf("the keys of five attempts are %v", all)
 		}
 	}
-	if _, err := c.Create(t.Context(), NewConversation{}); err != nil {
+	if _, err := c.Create(t.Context(), wire.NewConversation{}); err != nil {
 		t.Fatal(err)
 	}
 	if again := keys(); again[5] == all[0] {
 		t.Error("another command has the same key")
 	}
-	if _, err := c.Keyed("my own key").Create(t.Context(), NewConversation{}); err != nil {
+	if _, err := c.Keyed("my own key").Create(t.Context(), wire.NewConversation{}); err != nil {
 		t.Fatal(err)
 	}
 	if again := keys(); again[6] != "my own key" {
@@ -87,7 +88,7 @@ func TestOneCommandHasOneKey(t *testing.T) {
 // TestRefusalsAreNotSentAgain ends with the problem.
 func TestRefusalsAreNotSentAgain(t *testing.T) {
 	c, keys := faulty(t, status(http.StatusConflict, "Request-Id", "r1"))
-	_, err := c.Create(t.Context(), NewConversation{})
+	_, err := c.Create(t.Context(), wire.NewConversation{})
 	p, ok := errors.AsType[*Problem](err)
 	if !ok {
 		t.Fatalf("the error is %v", err)
@@ -101,7 +102,7 @@ func TestRefusalsAreNotSentAgain(t *testing.T) {
 	c.Attempts = 2
 	c, keys = faulty(t, torn, torn, torn)
 	c.Attempts = 2
-	if _, err := c.Create(t.Context(), NewConversation{}); err == nil || len(keys()) != 2 {
+	if _, err := c.Create(t.Context(), wire.NewConversation{}); err == nil || len(keys()) != 2 {
 		t.Errorf("after two attempts: %v, %d sent", err, len(keys()))
 	}
 }

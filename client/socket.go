@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// OverSocket returns a client of the server that listens on a Unix socket, such as retinue.sock in the
-// data folder of a local installation. It needs no key: the server knows the user at the other end.
+// OverSocket returns a client of the server that listens on a Unix socket, such as retinue.sock in
+// the data folder of a local installation. It needs no key: the server knows the user at the other
+// end.
 func OverSocket(path string) *Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	return &Client{BaseURL: "http://localhost", HTTP: &http.Client{Transport: &http.Transport{

@@ -249,7 +249,8 @@ func peerCancel(t *testing.T, on *stack) {
 	}
 }
 
-// slowModel writes for five seconds: as long as another server may take to come up on a busy machine.
+// slowModel writes for five seconds: as long as another server may take to come up on a busy
+// machine.
 const slowModel = `
 name: slow
 rules:

@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// audited checks all that scenarios left on a stack against the audit trail: each decision and each call
-// that must not happen twice is on it.
+// audited checks all that scenarios left on a stack against the audit trail: each decision and each
+// call that must not happen twice is on it.
 func audited(t *testing.T, s *stack) {
 	t.Helper()
 	spec := s.spec()

@@ -18,8 +18,9 @@ import (
 	"testing"
 )
 
-// biller is a provider with a price list. It speaks both wires, plays the agents of random tasks, fails now and then, and
-// bills what it got and what it wrote, also where it failed after it had begun. Its count of tokens is its own.
+// biller is a provider with a price list. It speaks both wires, plays the agents of random tasks,
+// fails now and then, and bills what it got and what it wrote, also where it failed after it had
+// begun. Its count of tokens is its own.
 type biller struct {
 	models map[string]billedModel // by provider/model
 
@@ -35,13 +36,15 @@ type billedModel struct {
 	// bytes is how many of them make a token, and trouble how many of a hundred requests fail.
 	bytes   int
 	trouble int
-	// greedy means that nothing is ever read from a cache, and that every reply is as long as it may be.
+	// greedy means that nothing is ever read from a cache, and that every reply is as long as it may
+	// be.
 	greedy bool
 	// silent is how many of a hundred replies come without a count; only on OpenAI's wire.
 	silent int
 }
 
-// billedTask is what a task has had so far. Money is in millionths of a millionth of a dollar, so that nothing is rounded.
+// billedTask is what a task has had so far. Money is in millionths of a millionth of a dollar, so
+// that nothing is rounded.
 type billedTask struct {
 	requests, billed, failed int
 	spent                    int64
@@ -169,8 +172,8 @@ func (b *biller) weigh(v any, openai bool) (size int, pictures int64) {
 	return size, pictures
 }
 
-// pictureTokens is what providers count for a picture: one token for 750 pixels, or for each tile of 512 by 512 what the
-// most expensive small model takes.
+// pictureTokens is what providers count for a picture: one token for 750 pixels, or for each tile
+// of 512 by 512 what the most expensive small model takes.
 func pictureTokens(data string, openai bool) int64 {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -199,7 +202,8 @@ func (b *biller) charge(a billedRequest, output, read, write int64, failed bool)
 	}
 }
 
-// cached is a share of the input that was read from a cache, and one that was written to it. OpenAI's wire tells of the first only.
+// cached is a share of the input that was read from a cache, and one that was written to it.
+// OpenAI's wire tells of the first only.
 func (a billedRequest) cached(chance *rand.Rand) (read, write int64) {
 	if a.model.greedy {
 		if !a.openai {
@@ -222,8 +226,8 @@ func (a billedRequest) made(chance *rand.Rand) int64 {
 	return chance.Int64N(int64(a.most) + 1)
 }
 
-// fail answers with an error, at once or in the middle of the stream. Errors that a gateway sends after it gave up waiting are
-// billed in full.
+// fail answers with an error, at once or in the middle of the stream. Errors that a gateway sends
+// after it gave up waiting are billed in full.
 func (b *biller) fail(w http.ResponseWriter, a billedRequest, chance *rand.Rand) {
 	status := []int{0, 0, 0, 429, 500, 502, 503, 504, 529}[chance.IntN(9)]
 	switch status {
@@ -244,7 +248,8 @@ func (b *biller) fail(w http.ResponseWriter, a billedRequest, chance *rand.Rand)
 	fmt.Fprintf(w, `{"type":"error","error":{"type":"api_error","message":"status %d"}}`, status)
 }
 
-// breakOff begins to answer, and then ends the stream, or says that it cannot go on. It bills all that it had made.
+// breakOff begins to answer, and then ends the stream, or says that it cannot go on. It bills all
+// that it had made.
 func (b *biller) breakOff(w http.ResponseWriter, a billedRequest, chance *rand.Rand) {
 	read, write := a.cached(chance)
 	output := a.made(chance)

@@ -40,7 +40,8 @@ func (d authenticators) Identify(r *http.Request) (api.Caller, error) {
 	return api.Caller{}, api.Unauthorised()
 }
 
-// bob is somebody with a tenant of his own. He has workspaces of the same names and, here, the same files as others.
+// bob is somebody with a tenant of his own. He has workspaces of the same names and, here, the same
+// files as others.
 var (
 	bob        = people.Person{Issuer: "https://login.example.org", Subject: "bob", Email: "bob@example.org", Name: "bob"}
 	bobsTenant = bob.Home()
@@ -108,15 +109,15 @@ func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	return listening.URL, server
 }
 
-// unhurried is what the model is told that takes longer than requestTime, which is how long the answer may
-// take unless its limit is lifted.
+// unhurried is what the model is told that takes longer than requestTime, which is how long the
+// answer may take unless its limit is lifted.
 const (
 	unhurried   = "Take your time"
 	requestTime = 500 * time.Millisecond
 )
 
-// hurried limits the answers to what is unhurried as a server limits all. Here others have no limit: how
-// long one takes that is there at once is the machine's affair.
+// hurried limits the answers to what is unhurried as a server limits all. Here others have no
+// limit: how long one takes that is complete at once is the machine's affair.
 func hurried(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := bufio.NewReader(r.Body)

@@ -24,8 +24,8 @@ rules:
   - {name: answer, reply: {text: 'got: it'}}
 `
 
-// TestACapCountsTools gives conversations a cap below what the first call costs, most of which are the descriptions of tools:
-// the call is not made.
+// TestACapCountsTools gives conversations a cap below what the first call costs, most of which are
+// the descriptions of tools: the call is not made.
 //
 // Covers: P10.
 func TestACapCountsTools(t *testing.T) {
@@ -67,8 +67,9 @@ func busy(status int) bool {
 	return status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 }
 
-// TestATenantsBudget gives one tenant a small budget for the month and has it begin many turns at the same time. The model
-// is asked only as often as the budget allows, the turns that come to nothing say why, and another tenant goes on.
+// TestATenantsBudget gives one tenant a small budget for the month and has it begin many turns at
+// the same time. The model is asked only as often as the budget allows, the turns that come to
+// nothing say why, and another tenant goes on.
 //
 // Covers: P10.
 func TestATenantsBudget(t *testing.T) {
@@ -152,8 +153,8 @@ func TestATenantsBudget(t *testing.T) {
 	}
 }
 
-// TestATenantsStorage gives one tenant little storage and has it say long things until it is refused. It can still answer and
-// delete, which gives storage back, and another tenant goes on.
+// TestATenantsStorage gives one tenant little storage and has it say long things until it is
+// refused. It can still answer and delete, which gives storage back, and another tenant goes on.
 //
 // Covers: P18.
 func TestATenantsStorage(t *testing.T) {
@@ -164,8 +165,8 @@ func TestATenantsStorage(t *testing.T) {
 	ann, mallory := h.settle(t, "ann"), h.settle(t, "mallory")
 	h.extend(t, "config/retinue/retinue.yaml", fmt.Sprintf("quotas: {tenants: {%s: {storage_mb: 1}}}\n", mallory.tenant))
 	h.start(t, "worker: ready", "worker")
-	// A message takes its size twice: as a row, and in what the model was sent, which the server learns of when it measures again. Seven of
-	// these are accepted before that.
+	// A message takes its size twice: as a row, and in what the model was sent, which the server learns
+	// of when it measures again. Seven of these are accepted before that.
 	at, long := h.serve(t), strings.Repeat("plums ", 21_000)
 	begin := func(who resident, text string) (int, string) {
 		t.Helper()

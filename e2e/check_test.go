@@ -14,6 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable/history"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
 // settle waits until everything that was begun has ended, and returns what was recorded.
@@ -53,7 +54,7 @@ func (st *stage) check(t *testing.T, entries []journal.Entry) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	if err := journal.Verify(ctx, st.node.Log, st.ref); err != nil {
+	if err := journaltest.Verify(ctx, st.node.Log, st.ref); err != nil {
 		t.Error(err)
 	}
 	for _, a := range st.provider.Meter().Attempts {
@@ -147,7 +148,8 @@ func (st *stage) checkEngine(t *testing.T, entries []journal.Entry) {
 }
 
 // keep stores histories to check later releases against: of the scenarios as they stand in their
-// files all with long legs, and those of acceptance with short ones too. Those that are stored already stay.
+// files all with long legs, and those of acceptance with short ones too. Those that are stored
+// already stay.
 func (st *stage) keep(t *testing.T, runs []history.Run) {
 	t.Helper()
 	short := st.spec.LegEffects == 1 && !strings.HasPrefix(st.name, "R")

@@ -22,8 +22,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// TestCodec plays a scenario with everything encoded that crosses the engine. The engine keeps nothing
-// that could be read, failures included, and the journal is the one that the scenario leaves without.
+// TestCodec plays a scenario with everything encoded that crosses the engine. The engine keeps
+// nothing that could be read, failures included, and the journal is the one that the scenario
+// leaves without.
 func TestCodec(t *testing.T) {
 	t.Parallel()
 	s := readScenarios(t, "testdata/cancel-failed.txtar")[0]
@@ -53,7 +54,8 @@ func TestCodec(t *testing.T) {
 	t.Logf("%d payloads, %d failures, %d field names looked for", payloads, len(found), len(names))
 }
 
-// TestFieldNamesAreFound shows that the search for field names finds those of what crosses the engine.
+// TestFieldNamesAreFound shows that the search for field names finds those of what crosses the
+// engine.
 func TestFieldNamesAreFound(t *testing.T) {
 	body, err := json.Marshal(leg.Input{N: 7})
 	if err != nil {
@@ -116,8 +118,8 @@ const (
 	workflowBreak = "the workflow of the orchestrator broke"
 )
 
-// breaks has a leg and a workflow panic once each, where it changes nothing that is recorded, so that
-// the engine has failures to keep.
+// breaks has a leg and a workflow panic once each, where it changes nothing that is recorded, so
+// that the engine has failures to keep.
 type breaks struct{ leg, workflow sync.Once }
 
 func (b *breaks) at(p host.Point, _ journal.Ref, task string) {

@@ -29,7 +29,8 @@ var (
 	costSeed  = flag.Uint64("cost-seed", 1, "where they are drawn from")
 )
 
-// costLanes is how many pairs of providers there are, each with prices, limits and troubles of its own.
+// costLanes is how many pairs of providers there are, each with prices, limits and troubles of its
+// own.
 const costLanes = 16
 
 // costTask is a random task.
@@ -41,9 +42,9 @@ type costTask struct {
 	ended []string
 }
 
-// TestCost gives agents random tasks with a cap: with small and large sets of tools, files that no tokenizer has words for,
-// pictures, sub-agents that get a part of the cap, providers that fail after they have billed, and fallbacks that cost
-// more. No task is billed more than its cap.
+// TestCost gives agents random tasks with a cap: with small and large sets of tools, files that no
+// tokenizer has words for, pictures, sub-agents that get a part of the cap, providers that fail
+// after they have billed, and fallbacks that cost more. No task is billed more than its cap.
 //
 // Covers: P10.
 func TestCost(t *testing.T) {
@@ -90,7 +91,8 @@ func TestCost(t *testing.T) {
 	checkBills(t, b, tasks)
 }
 
-// costSettings writes the settings, roles and files of the tasks, and returns the dearest prices of each lane.
+// costSettings writes the settings, roles and files of the tasks, and returns the dearest prices of
+// each lane.
 func costSettings(t *testing.T, h *hosted, b *biller, url string, chance *rand.Rand) (dearest []billedModel) {
 	t.Helper()
 	var providers, models, fallbacks []string
@@ -139,8 +141,8 @@ func costSettings(t *testing.T, h *hosted, b *biller, url string, chance *rand.R
 	return dearest
 }
 
-// costFiles writes roles with few and with many tools, among them one whose schema is as large as those of some MCP servers, and
-// the files that the agents read.
+// costFiles writes roles with few and with many tools, among them one whose schema is as large as
+// those of some MCP servers, and the files that the agents read.
 func costFiles(t *testing.T, h *hosted, chance *rand.Rand) {
 	t.Helper()
 	role := func(name, front, text string) {

@@ -15,8 +15,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestDeletionDeletes deletes a conversation and asks for what was in it, in every way that there is, over the API and in
-// the database itself: all of it went with the conversation. The same prompt of another conversation stays.
+// TestDeletionDeletes deletes a conversation and asks for what was in it, in every way that there
+// is, over the API and in the database itself: all of it went with the conversation. The same
+// prompt of another conversation stays.
 //
 // Covers: P29.
 func TestDeletionDeletes(t *testing.T) {
@@ -104,7 +105,8 @@ func TestDeletionDeletes(t *testing.T) {
 	}
 }
 
-// tablesWith are the tables of the journal's database with a row that has a word in it, as text or as bytes.
+// tablesWith are the tables of the journal's database with a row that has a word in it, as text or
+// as bytes.
 func (h *hosted) tablesWith(t *testing.T, word string) (found []string) {
 	t.Helper()
 	for _, table := range strings.Fields(h.psql(t, `select format('%I.%I', table_schema, table_name) from information_schema.tables

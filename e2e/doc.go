@@ -55,21 +55,21 @@
 //	pause engine D          the engine stands still for so long; such a scenario has an engine of its
 //	                        own, on SQLite
 //
-// Every scenario is played on SQLite with an engine on SQLite, and on Postgres and NATS with an engine
-// on Postgres, each with an activity for every effect and with legs of any length. All four must leave
-// the same records.
+// Every scenario is played on SQLite with an engine on SQLite, and on Postgres and NATS with an
+// engine on Postgres, each with an activity for every effect and with legs of any length. All four
+// must leave the same records.
 //
 // # What is served
 //
 // The public client reads over HTTP as well what a scenario has left: every answer and every event
-// must be as the document promises that the server serves. The suites below check their answers against
-// it in the same way; e2e/bench, which measures, does not.
+// must be as the document promises that the server serves. The suites below check their answers
+// against it in the same way; e2e/bench, which measures, does not.
 //
 // # What has a test of its own
 //
-// TestCodec plays one of the scenarios through a codec and reads what the engine keeps. TestVersions
-// deploys a build of the workers beside another. TestDrain ends a worker that has more under way than
-// it can wait for. TestWeb has pages to read, TestImage a picture to look at.
-// TestHosted plays the shipped programs, as docs/operating.md lays them out.
-// TestSecrets and TestSecretsAlone look for planted values in everything that these leave.
+// TestCodec plays one of the scenarios through a codec and reads what the engine keeps.
+// TestVersions deploys a build of the workers beside another. TestDrain ends a worker that has more
+// under way than it can wait for. TestWeb has pages to read, TestImage a picture to look at.
+// TestHosted plays the shipped programs, as docs/operating.md lays them out. TestSecrets and
+// TestSecretsAlone look for planted values in everything that these leave.
 package e2e

@@ -37,8 +37,8 @@ rules:
   - {name: answer, when: {role: main, turn: 1, result: 'Soon done'}, reply: {text: 'Both are done.'}}
 `
 
-// TestDrain ends a worker with SIGTERM. The model call that ends in time is recorded by it and not made
-// again; the other is handed over, and made again by another worker soon after.
+// TestDrain ends a worker with SIGTERM. The model call that ends in time is recorded by it and not
+// made again; the other is handed over, and made again by another worker soon after.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, "drain", drainModel)
@@ -94,8 +94,9 @@ func (st *stage) attempt(t *testing.T, rule string) scripted.Attempt {
 	return scripted.Attempt{}
 }
 
-// checkDrained compares what was recorded with what each worker had to record: the reply to the first
-// call before the worker ended that asked for it, and for the second call two requests and one reply.
+// checkDrained compares what was recorded with what each worker had to record: the reply to the
+// first call before the worker ended that asked for it, and for the second call two requests and
+// one reply.
 func checkDrained(t *testing.T, entries []journal.Entry, ended time.Time) {
 	t.Helper()
 	type count struct{ Requests, Responses, Replies int }

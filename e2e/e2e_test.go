@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScenarios plays every scenario on both stacks, with short and with long legs. With -short each stack
-// has legs of one kind.
+// TestScenarios plays every scenario on both stacks, with short and with long legs. With -short
+// each stack has legs of one kind.
 func TestScenarios(t *testing.T) {
 	scenarios := readScenarios(t, "testdata/*.txtar")
 	shared := stacks(t, sqliteStack, postgresStack)

@@ -20,8 +20,8 @@ rules:
   - {name: at_once, when: {text: 'now'}, reply: {text: 'got: it'}}
 `
 
-// TestATenantLeavesRoom has one tenant ask for more turns than a worker has slots, all of which take for ever. Another one's
-// turn ends all the same. Turns that wait for a slot are not lost.
+// TestATenantLeavesRoom has one tenant ask for more turns than a worker has slots, all of which
+// take for ever. Another one's turn ends all the same. Turns that wait for a slot are not lost.
 //
 // Covers: P18.
 func TestATenantLeavesRoom(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// grown are commands that run a program of the workspace, each of a family that a person has allowed for the task if one
-// looks at its beginning only.
+// grown are commands that run a program of the workspace, each of a family that a person has
+// allowed for the task if one looks at its beginning only.
 var grown = []string{
 	"git grep --no-index -O./evil.sh foo",
 	"git grep --no-index --open-files-in-pager=./evil.sh foo",
@@ -26,8 +26,9 @@ var grown = []string{
 	"./evil.sh",
 }
 
-// TestForTheTaskIsWhatWasShown allows one harmless search for the task. A model that goes on from there to run a program of
-// its own is asked about each step, and nothing runs that a person denies.
+// TestForTheTaskIsWhatWasShown allows one harmless search for the task. A model that goes on from
+// there to run a program of its own is asked about each step, and nothing runs that a person
+// denies.
 //
 // Covers: P23.
 func TestForTheTaskIsWhatWasShown(t *testing.T) {

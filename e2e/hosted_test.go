@@ -21,6 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
@@ -42,9 +43,9 @@ rules:
   - {name: thanks, when: {turn: 2, text: 'Thank you'}, reply: {text: 'You are welcome.'}}
 `
 
-// TestHosted lays the shipped programs out as docs/operating.md tells people to, each a process of its
-// own, and kills the worker that has the run in its hands. Then it deploys workers with a build, and the
-// conversation goes on there.
+// TestHosted lays the shipped programs out as docs/operating.md tells people to, each a process of
+// its own, and kills the worker that has the run in its hands. Then it deploys workers with a
+// build, and the conversation goes on there.
 func TestHosted(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t, hostedModel)
@@ -103,8 +104,8 @@ type hosted struct {
 	errs  *logs
 }
 
-// newHosted starts what the programs need: a journal's database that is empty, an engine on Postgres,
-// and a model.
+// newHosted starts what the programs need: a journal's database that is empty, an engine on
+// Postgres, and a model.
 func newHosted(t *testing.T, model string) *hosted {
 	t.Helper()
 	h := &hosted{dir: t.TempDir(), binary: program(t, "retinue", "lean"), errs: &logs{}}
@@ -303,7 +304,7 @@ func checkAnswer(t *testing.T, out []byte, ref journal.Ref, result string, agent
 // checkBooks checks the journal against what must be true of every one.
 func (h *hosted) checkBooks(t *testing.T, ref journal.Ref) {
 	t.Helper()
-	if err := journal.Verify(t.Context(), h.log, ref); err != nil {
+	if err := journaltest.Verify(t.Context(), h.log, ref); err != nil {
 		t.Error(err)
 	}
 	entries, err := h.log.Entries(t.Context(), ref, 0, journal.PageMaxLimit)

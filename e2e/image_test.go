@@ -25,8 +25,9 @@ rules:
   - {name: answer, when: {role: main, turn: 1, result: 'Dots'}, reply: {text: 'It shows dots.'}}
 `
 
-// TestImage has a sub-agent look at a picture. Its model, which refuses what a provider would, is sent the
-// picture in the result of the call; the journal's rows hold its hash and the journal itself its content.
+// TestImage has a sub-agent look at a picture. Its model, which refuses what a provider would, is
+// sent the picture in the result of the call; the journal's rows hold its hash and the journal
+// itself its content.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	dots := image.NewGray(image.Rect(0, 0, 64, 64))

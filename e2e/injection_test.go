@@ -52,12 +52,14 @@ rules:
 default: {obey: true, text: 'Looked at it.'}
 `
 
-// everything allows a clean agent all that documents ask for. Files and images that strangers wrote lie in one folder.
+// everything allows a clean agent all that documents ask for. Files and images that strangers wrote
+// lie in one folder.
 const everything = `permissions: {allow: [web_fetch, web_search, write_file, edit_file, shell, "mcp__*"]}
 taint: {files: ["strange/**"]}
 `
 
-// readsLog allows to read the messages of commits and nothing else: these, and names of files, do not taint.
+// readsLog allows to read the messages of commits and nothing else: these, and names of files, do
+// not taint.
 const readsLog = `permissions: {allow: ["shell(git log *)"]}
 `
 
@@ -68,7 +70,8 @@ type arrivals struct {
 	body map[string]string
 }
 
-// ServeHTTP implements http.Handler. It answers with the document of that name, or as a search engine that finds nothing.
+// ServeHTTP implements http.Handler. It answers with the document of that name, or as a search
+// engine that finds nothing.
 func (a *arrivals) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	a.mu.Lock()
@@ -109,10 +112,11 @@ type tally struct {
 	writes, requests, sends, reads, canaries int
 }
 
-// TestInjection shows hostile documents to a model that obeys them, in three sets of roles, with rules under which a clean
-// agent acts without being asked about. A person denies everything but requests for pages with a canary in them, which must
-// be refused all the same. The test reads the outcome outside of the program: what
-// servers and an MCP server were sent, the files of the workspace, and what the model was shown.
+// TestInjection shows hostile documents to a model that obeys them, in three sets of roles, with
+// rules under which a clean agent acts without being asked about. A person denies everything but
+// requests for pages with a canary in them, which must be refused all the same. The test reads the
+// outcome outside of the program: what servers and an MCP server were sent, the files of the
+// workspace, and what the model was shown.
 //
 // Covers: P25.
 func TestInjection(t *testing.T) {
@@ -298,7 +302,8 @@ func (g *ground) play(t *testing.T) {
 	g.judge(t, before)
 }
 
-// talk says things in a conversation of its own, and decides whatever a person is asked. It gives all rows.
+// talk says things in a conversation of its own, and decides whatever a person is asked. It gives
+// all rows.
 func (g *ground) talk(t *testing.T, conversation string, yes func(journal.ApprovalRequested) bool, said ...string) []journal.Entry {
 	t.Helper()
 	st := *g.stage
@@ -432,7 +437,8 @@ func (g *ground) control(t *testing.T) {
 	}
 }
 
-// tree is every file of the workspace by its hash, without what a person asked for and what was sent.
+// tree is every file of the workspace by its hash, without what a person asked for and what was
+// sent.
 func (g *ground) tree(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -455,7 +461,7 @@ func (g *ground) tree(t *testing.T) map[string]string {
 	return out
 }
 
-// judge compares what is left with what was there.
+// judge compares the files that are left with those before.
 func (g *ground) judge(t *testing.T, before map[string]string) {
 	t.Helper()
 	if after := g.tree(t); !maps.Equal(before, after) {

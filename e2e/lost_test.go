@@ -33,8 +33,8 @@ rules:
   - {name: answer, when: {role: main}, reply: {text: 'Done.'}}
 `
 
-// TestLostRuns has the engine lose runs at every moment that has a name. Without a word of a person, what was lost goes on or its
-// books are closed.
+// TestLostRuns has the engine lose runs at every moment that has a name. Without a word of a
+// person, what was lost goes on or its books are closed.
 //
 // Covers: P7, P8.
 func TestLostRuns(t *testing.T) {
@@ -89,12 +89,12 @@ func TestLostRuns(t *testing.T) {
 			stuck := st.stuck(t)
 			mu.Lock()
 			defer mu.Unlock()
-			wall.Try(stuck != "", "%s: nobody carries on%s", name, stuck)
+			wall.Try(stuck != "", "%s: nobody continues%s", name, stuck)
 		})
 	}
 }
 
-// stuck are the tasks that nobody carries on.
+// stuck are the tasks that nobody continues.
 func (st *stage) stuck(t *testing.T) (tasks string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
@@ -140,7 +140,8 @@ func (st *stage) waitFound(t *testing.T, agent string) {
 	}
 }
 
-// roll talks until the orchestrator has begun a new history, in which the engine knows nothing of earlier sub-agents.
+// roll talks until the orchestrator has begun a new history, in which the engine knows nothing of
+// earlier sub-agents.
 func (st *stage) roll(t *testing.T) {
 	t.Helper()
 	for i := range 1000 {
@@ -157,8 +158,9 @@ func (st *stage) roll(t *testing.T) {
 	t.Fatal("the orchestrator keeps its history")
 }
 
-// TestNewerEvents leaves an agent mail that this build cannot read, as a newer part of the installation does while it is being
-// upgraded. The run waits for a worker of the newer build, and goes on there.
+// TestNewerEvents leaves an agent mail that this build cannot read, as a newer part of the
+// installation does while it is being upgraded. The run waits for a worker of the newer build, and
+// goes on there.
 func TestNewerEvents(t *testing.T) {
 	t.Parallel()
 	wall := measure.NewWall(t, "1.12")

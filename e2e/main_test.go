@@ -20,7 +20,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite what the scenarios expect")
-	store  = flag.String("histories", "", "add the engine's histories to this folder; what is there stays")
+	store  = flag.String("histories", "", "add the engine's histories to this folder; existing ones stay")
 )
 
 // asWorker holds the spec of a worker that this binary is to be instead of a test.

@@ -246,8 +246,8 @@ func wordServer(t *testing.T) string {
 	return server.URL
 }
 
-// TestMCP is a client of the whole program, whose agents are clients of two servers: one over HTTP, and
-// the program itself once more, in the sandbox.
+// TestMCP is a client of the whole program, whose agents are clients of two servers: one over HTTP,
+// and the program itself once more, in the sandbox.
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	script, err := scripted.Parse("model.yaml", []byte(mcpModel))

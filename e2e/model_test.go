@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
@@ -159,8 +159,8 @@ func inOrder(found map[string]string) string {
 	slices.SortFunc(names, func(a, b string) int {
 		roleA, callA, _ := strings.Cut(a, " ")
 		roleB, callB, _ := strings.Cut(b, " ")
-		turnA, itemA, _ := journal.ParseCall(callA)
-		turnB, itemB, _ := journal.ParseCall(callB)
+		turnA, itemA, _ := chat.CallID(callA).Parse()
+		turnB, itemB, _ := chat.CallID(callB).Parse()
 		return cmp.Or(cmp.Compare(roleA, roleB), cmp.Compare(turnA, turnB), cmp.Compare(itemA, itemB))
 	})
 	var out strings.Builder

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestAUserWithoutAName runs everything in one process as a user that the machine has no name for, as containers do.
+// TestAUserWithoutAName runs everything in one process as a user that the machine has no name for,
+// as containers do.
 func TestAUserWithoutAName(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

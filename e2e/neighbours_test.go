@@ -46,8 +46,9 @@ const (
 	slower, memoryMB = 2.0, 300
 )
 
-// TestNeighbours measures how long the turns of a quiet tenant take: alone, and beside one with 500 slow turns, 40 searches
-// and 8 imports. Both share a worker, a server and a provider's key with their default settings.
+// TestNeighbours measures how long the turns of a quiet tenant take: alone, and beside one with 500
+// slow turns, 40 searches and 8 imports. Both share a worker, a server and a provider's key with
+// their default settings.
 //
 // Covers: P18.
 func TestNeighbours(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -69,7 +70,7 @@ func normalJournal(entries []journal.Entry, normal func(string) string) (string,
 }
 
 func byDepth(a, b string) int {
-	return cmp.Or(cmp.Compare(journal.Depth(a), journal.Depth(b)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(chat.AgentPath(a).Depth(), chat.AgentPath(b).Depth()), cmp.Compare(a, b))
 }
 
 func (a *account) add(row journal.Row, encoded journal.Encoded, normal func(string) string) error {
@@ -133,7 +134,8 @@ func sideOf(row journal.Row) (string, bool) {
 	return call, strings.HasPrefix(call, "side.")
 }
 
-// step is an event of the core. When the core is woken, and which sub-agents have runs of their own, is the host's affair.
+// step is an event of the core. When the core is woken, and which sub-agents have runs of their
+// own, is the host's affair.
 func (a *account) step(r journal.Stepped, normal func(string) string) error {
 	var e struct {
 		Name  string

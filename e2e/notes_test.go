@@ -14,7 +14,8 @@ import (
 // notesServer is the argument by which this binary is an MCP server instead of a test.
 const notesServer = "notes-server"
 
-// serveNotes is an MCP server on the standard streams. It reads notes of the workspace and writes down what it is sent.
+// serveNotes is an MCP server on the standard streams. It reads notes of the workspace and writes
+// down what it is sent.
 func serveNotes(ctx context.Context) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "read", Description: "Reads a note."},

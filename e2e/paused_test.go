@@ -19,7 +19,8 @@ import (
 
 var paused = flag.Bool("paused", false, "stop a worker for ten seconds while it runs commands")
 
-// pausedModel runs a command that never ends and writes a file every half second, or one that ends at once.
+// pausedModel runs a command that never ends and writes a file every half second, or one that ends
+// at once.
 const pausedModel = `
 name: paused
 rules:
@@ -38,9 +39,9 @@ const (
 	goneWithin = 5 * time.Second
 )
 
-// TestPaused stops a worker that runs commands which a person approved, as a laptop that sleeps does. The
-// engine takes it for lost. When it is back, it kills them: none runs on, cancelled or not. The models, the person and the agent that
-// runs the next command there are told.
+// TestPaused stops a worker that runs commands which a person approved, as a laptop that sleeps
+// does. The engine takes it for lost. When it is back, it kills them: none runs on, cancelled or
+// not. The models, the person and the agent that runs the next command there are told.
 //
 // Covers: P9.
 func TestPaused(t *testing.T) {

@@ -390,7 +390,8 @@ func (st *stage) waitBeat(ctx context.Context, agent string) error {
 	})
 }
 
-// release lets a rule answer that was held. Everything that people did before has reached the engine by then.
+// release lets a rule answer that was held. Everything that people did before has reached the
+// engine by then.
 func (st *stage) release(ctx context.Context, c command) error {
 	name := strings.Join(c.args, " ")
 	released, held := st.provider.held[name]

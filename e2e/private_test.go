@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestAPrivateConversation has ann keep a conversation to herself while bob, of the same tenant, asks for it in every way
-// that a program has, and then has her share it.
+// TestAPrivateConversation has ann keep a conversation to herself while bob, of the same tenant,
+// asks for it in every way that a program has, and then has her share it.
 //
 // Covers: P21.
 func TestAPrivateConversation(t *testing.T) {

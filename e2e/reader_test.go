@@ -16,7 +16,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// readerModel has a reader obey a page in its result: prose first, then an address that nobody named, and data at last.
+// readerModel has a reader obey a page in its result: prose first, then an address that nobody
+// named, and data at last.
 const readerModel = `
 name: reader
 rules:
@@ -28,8 +29,8 @@ rules:
   - {name: end, when: {role: main, turn: 2}, reply: {text: 'Done.'}}
 `
 
-// TestTheReaderKeepsItsParentClean has a reader read a page that gives orders. Its parent gets data and goes on under its
-// rules; prose gets through to nobody, and a reader that insists on it fails.
+// TestTheReaderKeepsItsParentClean has a reader read a page that gives orders. Its parent gets data
+// and goes on under its rules; prose gets through to nobody, and a reader that insists on it fails.
 func TestTheReaderKeepsItsParentClean(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

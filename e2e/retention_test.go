@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// TestOldConversationsGo has two servers delete what nobody has touched for longer than a tenant says: one conversation
-// that waits for a person is among it. A younger conversation stays, and so does everything of a tenant that says nothing.
+// TestOldConversationsGo has two servers delete what nobody has touched for longer than a tenant
+// says: one conversation that waits for a person is among it. A younger conversation stays, and so
+// does everything of a tenant that says nothing.
 //
 // Covers: P29.
 func TestOldConversationsGo(t *testing.T) {
@@ -76,7 +77,8 @@ func (h *hosted) psql(t *testing.T, statement string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// traces counts the entries of a tenant's trail that say that retention did something to a conversation.
+// traces counts the entries of a tenant's trail that say that retention did something to a
+// conversation.
 func (h *hosted) traces(t *testing.T, at string, who resident, action, conversation string) (n int) {
 	t.Helper()
 	_, text := h.call(t, at, who, http.MethodGet, "/v1/audit?limit=1000", nil)

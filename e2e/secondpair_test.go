@@ -23,7 +23,8 @@ rules:
   - {name: done, when: {turn: 1, results: true}, reply: {text: 'got: ${result}'}}
 `
 
-// TestASecondPairOfEyes has somebody try to allow what they asked for, in a tenant that wants another's eyes on it.
+// TestASecondPairOfEyes has somebody try to allow what they asked for, in a tenant that wants
+// another's eyes on it.
 //
 // Covers: P23.
 func TestASecondPairOfEyes(t *testing.T) {

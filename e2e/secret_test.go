@@ -24,13 +24,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
-// TestSecrets plants 50 values in variables, settings, files, messages, replies, headers and addresses,
-// has the shipped programs talk about them, and looks for each, in each encoding, in everything that is
-// left: none is found. A program that does not redact is played as well, and they are found, but for
-// the engine: it is told no text anyway, and what fails is redacted by internal/durable.
+// TestSecrets plants 50 values in variables, settings, files, messages, replies, headers and
+// addresses, has the shipped programs talk about them, and looks for each, in each encoding, in
+// everything that is left: none is found. A program that does not redact is played as well, and
+// they are found, but for the engine: it is told no text anyway, and what fails is redacted by
+// internal/durable.
 //
-// It is played before the others: it has an engine on Postgres of its own, and a server has connections
-// for one more only while nobody else asks.
+// It is played before the others: it has an engine on Postgres of its own, and a server has
+// connections for one more only while nobody else asks.
 //
 // Covers: P29.
 func TestSecrets(t *testing.T) {

@@ -32,7 +32,8 @@ import (
 // canaryCount is how many values are planted.
 const canaryCount = 50
 
-// Where some of the values are planted besides in files that agents read. The others are in variables.
+// Where some of the values are planted besides in files that agents read. The others are in
+// variables.
 const (
 	inKey = iota
 	inKeyFile
@@ -79,8 +80,8 @@ type secretPlay struct {
 	live      logs
 }
 
-// gossip is a model's provider that, when asked to, repeats the headers of a request in its refusal. It
-// remembers what it was sent.
+// gossip is a model's provider that, when asked to, repeats the headers of a request in its
+// refusal. It remembers what it was sent.
 type gossip struct {
 	*scripted.Model
 	url string

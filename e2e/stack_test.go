@@ -69,8 +69,8 @@ const (
 	natsName = "E2E_NATS"
 )
 
-// open connects a node. A spec without a workspace serves workflows and nothing else. The journal may
-// be shared by all nodes of a process.
+// open connects a node. A spec without a workspace serves workflows and nothing else. The journal
+// may be shared by all nodes of a process.
 func (n nodeSpec) open(ctx context.Context, out *logs, shared journal.Log) (*app.Node, error) {
 	loaded, err := n.settings()
 	if err != nil {
@@ -113,7 +113,7 @@ func (n nodeSpec) settings() (config.Loaded, error) {
 	})
 }
 
-// stacks starts what scenarios run on; it is there until the test ends.
+// stacks starts the stack that scenarios run on; it runs until the test ends.
 func stacks(t *testing.T, names ...string) []*stack {
 	t.Helper()
 	var out []*stack
@@ -163,7 +163,8 @@ func (s *stack) connect(t *testing.T) {
 	t.Cleanup(func() { closeNode(t, s.control) })
 }
 
-// serve carries the workflows of all scenarios out, and tells the engine of what it was too busy to hear.
+// serve carries the workflows of all scenarios out, and tells the engine of what it was too busy to
+// hear.
 func (s *stack) serve(t *testing.T) {
 	t.Helper()
 	s.connect(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// taintModel obeys a page: it reads it, and then writes and sends what the page says, itself and by a sub-agent. Rules
-// allow all of it.
+// taintModel obeys a page: it reads it, and then writes and sends what the page says, itself and by
+// a sub-agent. Rules allow all of it.
 const taintModel = `
 name: taint
 rules:
@@ -32,9 +32,9 @@ rules:
   - {name: answer, when: {role: main, turn: 6}, reply: {text: 'It ended.'}}
 `
 
-// TestTaint has a model obey a page. Before it has read the page, rules let it write. Afterwards each write and each
-// request waits for a person, who is told of the page, in its sub-agent too; where nobody is there, all are refused. A file that the
-// operator listed is written all the same.
+// TestTaint has a model obey a page. Before it has read the page, rules let it write. Afterwards
+// each write and each request waits for a person, who is told of the page, in its sub-agent too; in
+// a headless run all are refused. A file that the operator listed is written all the same.
 func TestTaint(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

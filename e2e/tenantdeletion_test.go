@@ -15,9 +15,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
-// TestATenantGoes deletes two tenants whose agents wait for a person: one by its owner, over the API, and one by the
-// operator. The only server is killed on the way and started again. Nothing of either is left but the trail, with a
-// certificate.
+// TestATenantGoes deletes two tenants whose agents wait for a person: one by its owner, over the
+// API, and one by the operator. The only server is killed on the way and started again. Nothing of
+// either is left but the trail, with a certificate.
 //
 // Covers: P29.
 func TestATenantGoes(t *testing.T) {

@@ -24,8 +24,8 @@ const (
 	buildB     = "B"
 )
 
-// thinFor is how long a build has workers, but none for the workspace: longer than a promotion takes
-// that nothing is in the way of.
+// thinFor is how long a build has workers, but none for the workspace: longer than a promotion
+// takes that nothing is in the way of.
 const thinFor = 3 * time.Second
 
 const versionsModel = `
@@ -41,9 +41,9 @@ rules:
   - {name: part, when: {role: main, text: 'Goodbye'}, reply: {text: 'Farewell.'}}
 `
 
-// TestVersions deploys a build of the workers beside another. Runs stay with the build they began on,
-// even while it has no worker, new ones begin on the new one, idle orchestrators go over to it, and when
-// the old workers are stopped nothing is missing.
+// TestVersions deploys a build of the workers beside another. Runs stay with the build they began
+// on, even while it has no worker, new ones begin on the new one, idle orchestrators go over to it,
+// and when the old workers are stopped nothing is missing.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	on := newStack(t, sqliteStack)
@@ -136,8 +136,8 @@ func (b *build) served(t *testing.T, want map[string]int) {
 	}
 }
 
-// builds compares the builds that answered for an agent with those that should have, for each of its
-// histories. One that has just begun is answered for a little later.
+// builds compares the builds that answered for an agent with those that should have, for each of
+// its histories. One that has just begun is answered for a little later.
 func (st *stage) builds(t *testing.T, agent string, want ...[]string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)

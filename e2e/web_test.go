@@ -32,8 +32,9 @@ rules:
   - {name: answer, when: {role: main, turn: 1, result: 'It sings'}, reply: {text: 'A canary sings.'}}
 `
 
-// TestWeb has a sub-agent read a page of a server on this machine, which a rule allows. A redirect from
-// there to a metadata service is not followed, and the model reads why. The host is on record before the page is.
+// TestWeb has a sub-agent read a page of a server on this machine, which a rule allows. A redirect
+// from there to a metadata service is not followed, and the model reads why. The host is on record
+// before the page is.
 func TestWeb(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -84,7 +85,8 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// checkReached demands that each call that has bytes of a host in its facts reached it on record before.
+// checkReached demands that each call that has bytes of a host in its facts reached it on record
+// before.
 func checkReached(t *testing.T, entries []journal.Entry, site string) {
 	t.Helper()
 	reached, calls := map[string]bool{}, 0
@@ -122,8 +124,9 @@ rules:
   - {name: answer, when: {role: main, turn: 1}, reply: {text: 'It ended.'}}
 `
 
-// TestWebAsks has a model send what it read in a file to a server, without a rule that says anything of it. Whether
-// somebody is there or not, nothing arrives unless a person says so. A rule for other pages changes nothing.
+// TestWebAsks has a model send what it read in a file to a server, without a rule that says
+// anything of it. Whether a person is there or not, nothing arrives unless a person says so. A rule
+// for other pages changes nothing.
 func TestWebAsks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -191,8 +194,8 @@ rules:
   - {name: answer, when: {role: main, turn: 1, result: 'redirects to SITE/closed, which it was not allowed to read'}, reply: {text: 'It leads elsewhere.'}}
 `
 
-// TestWebWithinASite has a rule allow a part of a site. A page there that redirects to another part leads nowhere, since
-// a person would be asked about that one.
+// TestWebWithinASite has a rule allow a part of a site. A page there that redirects to another part
+// leads nowhere, since a person would be asked about that one.
 func TestWebWithinASite(t *testing.T) {
 	t.Parallel()
 	var closed atomic.Int32

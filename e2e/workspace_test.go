@@ -31,8 +31,9 @@ rules:
 // resident is somebody with a tenant of their own, and a key.
 type resident struct{ tenant, key string }
 
-// TestWorkspacesBelongToTenants has a stranger with a tenant of her own ask for the files of another: by the name of the
-// workspace, by names that look like paths and queues, and by the ways in that other protocols have.
+// TestWorkspacesBelongToTenants has a stranger with a tenant of her own ask for the files of
+// another: by the name of the workspace, by names that look like paths and queues, and by the ways
+// in that other protocols have.
 //
 // Covers: P21, P22.
 func TestWorkspacesBelongToTenants(t *testing.T) {

@@ -15,11 +15,12 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/doctor"
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// guarded is the part of Temporal's protocol with which a client begins. It wants an API key, if it has one.
+// guarded is the part of Temporal's protocol with which a client begins. It wants an API key, if it
+// has one.
 type guarded struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	key string
@@ -50,7 +51,8 @@ func serveGuarded(t *testing.T, folder, key string) string {
 	return listener.Addr().String()
 }
 
-// TestEngineCredentials tries what the settings say about TLS and the API key on servers that want both.
+// TestEngineCredentials tries what the settings say about TLS and the API key on servers that want
+// both.
 func TestEngineCredentials(t *testing.T) {
 	ours, theirs := t.TempDir(), t.TempDir()
 	for _, dir := range []string{ours, theirs} {
@@ -89,11 +91,11 @@ func TestEngineCredentials(t *testing.T) {
 		cmd := program(t, args...)
 		cmd.Env = append(cmd.Env, "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "ENGINE_KEY=rt-right", "WRONG_KEY=rt-wrong")
 		out, _ := cmd.Output() // it fails, since there are no models
-		var findings []app.Finding
+		var findings []doctor.Finding
 		if err := json.Unmarshal(out, &findings); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, out)
 		}
-		i := slices.IndexFunc(findings, func(f app.Finding) bool { return f.Check == "engine" })
+		i := slices.IndexFunc(findings, func(f doctor.Finding) bool { return f.Check == "engine" })
 		if i < 0 || string(findings[i].Level) != c.want {
 			t.Errorf("%s: want %s: %s", name, c.want, out)
 		}

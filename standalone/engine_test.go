@@ -20,7 +20,8 @@ import (
 // asProgram makes this binary the program instead of its test.
 const asProgram = "AS_RETINUE_PROGRAM"
 
-// programTimeout ends a program that should have ended by itself. It may have to compile Go's standard library.
+// programTimeout ends a program that should have ended by itself. It may have to compile Go's
+// standard library.
 const programTimeout = 15 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -103,7 +104,8 @@ func TestEngineCommand(t *testing.T) {
 	}
 }
 
-// TestThePasswordOfTheEngineIsNotAnArgument has somebody write the password of the engine's database where others can read it.
+// TestThePasswordOfTheEngineIsNotAnArgument has somebody write the password of the engine's
+// database where others can read it.
 func TestThePasswordOfTheEngineIsNotAnArgument(t *testing.T) {
 	for database, want := range map[string]string{
 		"postgres://u:hunter2@127.0.0.1:1/engine": "retinue: --postgres: a secret must not be written here: put it into a variable or a file, and write {env:NAME} or {file:path}\n",
@@ -116,7 +118,8 @@ func TestThePasswordOfTheEngineIsNotAnArgument(t *testing.T) {
 	}
 }
 
-// onlyLoopback checks that the listening sockets of a process are on the one network they may be on.
+// onlyLoopback checks that the listening sockets of a process are on the one network they may be
+// on.
 func onlyLoopback(t *testing.T, pid int) {
 	t.Helper()
 	process := fmt.Sprintf("/proc/%d", pid)

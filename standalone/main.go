@@ -27,8 +27,9 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// nameUser gives the process a name for its user where the machine has none, as in a container that runs under a number. The
-// engine's server does not start without one. The program begins anew, because what its packages found at their start stays.
+// nameUser gives the process a name for its user where the machine has none, as in a container that
+// runs under a number. The engine's server does not start without one. The program begins anew,
+// because what its packages found at their start stays.
 func nameUser() {
 	if os.Getenv("USER") != "" {
 		return
@@ -54,7 +55,8 @@ func startEngine(ctx context.Context, o app.EngineOptions) (app.EngineServer, er
 	return app.EngineServer{Address: e.Address, Stop: stop}, nil
 }
 
-// start starts an engine that accepts every program that can read the folder of its certificates, and replaces those as they grow old.
+// start starts an engine that accepts every program that can read the folder of its certificates,
+// and replaces those as they grow old.
 func start(ctx context.Context, o engine.Options, credentials string) (e *engine.Engine, stop func() error, err error) {
 	if err := mtls.Ensure(credentials, time.Now()); err != nil {
 		return nil, nil, err

@@ -23,8 +23,8 @@ rules:
   - {name: say so, when: {text: 'Write', turn: 2}, reply: {calls: [{tool: submit_result, args: {summary: 'Written.', files_modified: [note.md]}}]}}
 default: {text: "One of them lied."}`
 
-// TestRunShowsReceipts shows what people and programs are told of claims that hold and of those that do
-// not.
+// TestRunShowsReceipts shows what people and programs are told of claims that hold and of those
+// that do not.
 func TestRunShowsReceipts(t *testing.T) {
 	ask := func(format string) said {
 		w := newProject(t, "claims")

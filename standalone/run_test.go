@@ -195,8 +195,8 @@ const (
 	exitCancelled = 130
 )
 
-// waiting starts a program that runs until it is ended, and returns when it says that it is ready. The
-// function that it returns waits for the end.
+// waiting starts a program that runs until it is ended, and returns when it says that it is ready.
+// The function that it returns waits for the end.
 func waiting(t *testing.T, cmd *exec.Cmd) (rest func() said) {
 	t.Helper()
 	h := overhear(t, cmd)

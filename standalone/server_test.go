@@ -34,8 +34,8 @@ func onServer(conversation string) bool {
 	return strings.HasPrefix(conversation, "c") && len(conversation) == 25
 }
 
-// TestCommandsGoThroughTheServer asks and answers through a server that runs, on a terminal and from another
-// process. People see the same as without one.
+// TestCommandsGoThroughTheServer asks and answers through a server that runs, on a terminal and
+// from another process. People see the same as without one.
 func TestCommandsGoThroughTheServer(t *testing.T) {
 	w := newProject(t, "asks")
 	waiting(t, w.retinue("up"))
@@ -78,7 +78,8 @@ func TestRunGoesOnWhenTheServerIsBack(t *testing.T) {
 	}
 }
 
-// TestServerByAddress goes to a server by its address, with a key that is right, wrong, or not there.
+// TestServerByAddress goes to a server by its address, with a key that is right, wrong, or not
+// there.
 func TestServerByAddress(t *testing.T) {
 	w := newProject(t, "answer")
 	up := w.retinue("up")

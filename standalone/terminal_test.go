@@ -107,8 +107,8 @@ func TestInboxAnswers(t *testing.T) {
 	}
 }
 
-// TestInboxAllows approves a call for a whole conversation, from another process: the next such call
-// is not asked about.
+// TestInboxAllows approves a call for a whole conversation, from another process: the next such
+// call is not asked about.
 func TestInboxAllows(t *testing.T) {
 	w := newProject(t, "reads")
 	if err := os.WriteFile(filepath.Join(w.dir, "work", "note.md"), []byte("Water the roses.\n"), 0o600); err != nil {

@@ -139,8 +139,8 @@ func (d *apiClient) begin(name string) string {
 	return c.ID
 }
 
-// posts measures how long a message takes to be acknowledged: it is durable then, and the orchestrator
-// has been told.
+// posts measures how long a message takes to be acknowledged: it is durable then, and the
+// orchestrator has been told.
 func (d *apiClient) posts(size apiSize) {
 	d.t.Helper()
 	post := func(conv, key string) (time.Duration, error) {
@@ -186,8 +186,8 @@ func quantileOf(all []time.Duration, q float64) time.Duration {
 	return all[min(int(float64(len(all))*q), len(all)-1)]
 }
 
-// events measures how long an event that is durable takes to be with those who watch. It is written by
-// another process than the server.
+// events measures how long an event that is durable takes to be with those who watch. It is written
+// by another process than the server.
 func (d *apiClient) events(size apiSize, log journal.Log, bus live.Bus) {
 	d.t.Helper()
 	for _, watchers := range []int{1, size.watchers} {
@@ -324,7 +324,8 @@ func (d *apiClient) transcript(size apiSize, conv string) {
 	d.t.Logf("pages of a transcript a second   1 at a time: %6.0f", float64(n)/time.Since(began).Seconds())
 }
 
-// furnished fills a conversation as a busy one is: sub-agents, messages, and people who are waited for.
+// furnished fills a conversation as a busy one is: sub-agents, messages, and people who are waited
+// for.
 func furnished(t *testing.T, log journal.Log, at journal.Ref) {
 	t.Helper()
 	rows := []journal.Row{}

@@ -17,8 +17,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// bounds are what a shape may take at most, as parts of what the bare engine takes. On a machine that is shared, those of CI catch a
-// collapse and nothing less. Zero is no bound.
+// bounds are what a shape may take at most, as parts of what the bare engine takes. On a machine
+// that is shared, those of CI catch a collapse and nothing less. Zero is no bound.
 type bounds struct {
 	shape              Shape
 	wall, cpu, ownRuns float64
@@ -218,7 +218,8 @@ func compare(t *testing.T, s *store, model *part, all []*contestant, b bounds) {
 // sampled is how many sub-agents stand for all.
 const sampled = 8
 
-// kept is what the engine keeps of the first conversation of the first round, for each sub-agent: events and bytes.
+// kept is what the engine keeps of the first conversation of the first round, for each sub-agent:
+// events and bytes.
 func kept(t *testing.T, engine durable.Engine, c *contestant, shape Shape) (events, bytes float64) {
 	t.Helper()
 	name := c.talk(shape, 0)

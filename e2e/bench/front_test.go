@@ -19,7 +19,8 @@ type Front struct {
 	URL, Token, Bare string
 }
 
-// playFront serves the API, and in the same process a bare handler that asks the journal for the same.
+// playFront serves the API, and in the same process a bare handler that asks the journal for the
+// same.
 func playFront(s Setup) (func(Order) (any, error), error) {
 	ctx := context.Background()
 	log, err := postgres.Open(ctx, postgres.Options{DSN: s.Journal, Role: postgres.Role})
@@ -68,8 +69,8 @@ func bareSnapshot(log journal.Log) http.Handler {
 	return mux
 }
 
-// bareRead asks for the state, what was said and how far it has come, what waits and the tasks' first and
-// last rows, and the marks.
+// bareRead asks for the state, what was said and how far it has come, what waits and the tasks'
+// first and last rows, and the marks.
 func bareRead(ctx context.Context, log journal.Log, at journal.Ref) (map[string]any, error) {
 	state, err := log.Snapshot(ctx, at)
 	if err != nil {

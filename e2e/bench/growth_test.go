@@ -38,7 +38,8 @@ const (
 // alone is how many turns without a sub-agent tell what a conversation costs by itself.
 const alone = 8
 
-// TestSiblings measures what a sub-agent costs by how many others there are: what the conversation costs, less what it costs without any.
+// TestSiblings measures what a sub-agent costs by how many others there are: what the conversation
+// costs, less what it costs without any.
 func TestSiblings(t *testing.T) {
 	counts := smallSiblings
 	if *full {
@@ -90,7 +91,8 @@ func TestSiblings(t *testing.T) {
 	})
 }
 
-// TestTurns measures what a turn costs by how many there were, and reads back what the engine keeps.
+// TestTurns measures what a turn costs by how many there were, and reads back what the engine
+// keeps.
 func TestTurns(t *testing.T) {
 	marks := smallTurns
 	if *full {
@@ -137,7 +139,8 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// The times until a model is asked, in milliseconds: after a person's message, and after the reply that asks for a sub-agent.
+// The times until a model is asked, in milliseconds: after a person's message, and after the reply
+// that asks for a sub-agent.
 const (
 	sentWithin    = 10.0
 	spawnedWithin = 5.0
@@ -178,8 +181,8 @@ func keptOf(t *testing.T, s *store, name string) {
 	}
 }
 
-// judge checks that a curve is as flat as it must be: how far a point is from the mean of all, and how
-// much higher than the beginning.
+// judge checks that a curve is as flat as it must be: how far a point is from the mean of all, and
+// how much higher than the beginning.
 func (c curve) judge(t *testing.T, what string) {
 	t.Helper()
 	allowed := flat
@@ -198,8 +201,8 @@ func (c curve) judge(t *testing.T, what string) {
 	measure.Most(t, "bench/engine: "+what+": highest next to the beginning", c.growth(), mostGrowth)
 }
 
-// mostGrowth is how much higher than the beginning a curve may go. A few short measurements say no more than
-// that about growth.
+// mostGrowth is how much higher than the beginning a curve may go. A few short measurements say no
+// more than that about growth.
 const mostGrowth = 2.0
 
 // growth is the highest point next to the first.

@@ -33,8 +33,8 @@ const patience = 10 * time.Minute
 // Setup says what a part is and where the others are.
 type Setup struct {
 	Part string
-	// Engine is the engine's address, Credentials the folder of certificates that let one in there, and Model the
-	// scripted model's address.
+	// Engine is the engine's address, Credentials the folder of certificates that let one in there, and
+	// Model the scripted model's address.
 	Engine, Credentials, Model string
 	// Journal is the DSN of the journal, or a file.
 	Journal string
@@ -64,7 +64,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play is the life of a part: it says where it can be reached, and then answers until its input ends.
+// play is the life of a part: it says where it can be reached, and then answers until its input
+// ends.
 func play(text string) error {
 	var s Setup
 	if err := json.Unmarshal([]byte(text), &s); err != nil {

@@ -217,8 +217,9 @@ func (s *subject) talk(ctx context.Context, name string, turns int) (Chunk, erro
 	return c, nil
 }
 
-// spawn makes turns in each of which the orchestrator has one sub-agent. It returns how long each took, in milliseconds, from the end of
-// the reply that asks for the sub-agent to the sub-agent's first request.
+// spawn makes turns in each of which the orchestrator has one sub-agent. It returns how long each
+// took, in milliseconds, from the end of the reply that asks for the sub-agent to the sub-agent's
+// first request.
 func (s *subject) spawn(ctx context.Context, name string, turns int, one Shape) ([]float64, error) {
 	var out []float64
 	for n := range turns {

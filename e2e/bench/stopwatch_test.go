@@ -14,7 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// stopwatch stands between a worker and its model. It knows when a request came in, and when the first token of an answer went out.
+// stopwatch stands between a worker and its model. It knows when a request came in, and when the
+// first token of an answer went out.
 type stopwatch struct {
 	url string
 
@@ -91,7 +92,8 @@ func (p *stopwatch) answered() {
 	p.last = time.Now()
 }
 
-// requests begins to watch requests. The function that it returns says for each of them how long before it the model had sent something.
+// requests begins to watch requests. The function that it returns says for each of them how long
+// before it the model had sent something.
 func (p *stopwatch) requests() func() []float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,8 +114,9 @@ func (p *stopwatch) mark(at *time.Time, happened bool) {
 	}
 }
 
-// listen begins to watch one turn. The function that it returns says, in milliseconds, how long it took
-// until the model was asked, and how long after the provider's its first token was with a reader.
+// listen begins to watch one turn. The function that it returns says, in milliseconds, how long it
+// took until the model was asked, and how long after the provider's its first token was with a
+// reader.
 func (p *stopwatch) listen(ctx context.Context, bus live.Bus, at journal.Ref) (func(time.Time) (float64, float64), error) {
 	p.mu.Lock()
 	p.sent, p.first = time.Time{}, time.Time{}

@@ -16,15 +16,18 @@ import (
 const (
 	// manyWaiting is how many sub-agents wait for their models.
 	manyWaiting = 1000
-	// settled is how long nothing is measured after the last has begun to wait, and watched how long is measured.
+	// settled is how long nothing is measured after the last has begun to wait, and watched how long is
+	// measured.
 	settled, watchedFor = 5 * time.Second, 20 * time.Second
 	// beside is how many turns another conversation makes meanwhile.
 	beside = 40
-	// The bounds: cores that all processes use together, another's turn next to one alone, and the time until all are stopped.
+	// The bounds: cores that all processes use together, another's turn next to one alone, and the time
+	// until all are stopped.
 	coresOfOne, coresOfMany, turnBeside, stoppedWithin = 0.10, 0.50, 1.5, 2000
 )
 
-// TestWaiting has 1,000 sub-agents wait for their models, in one conversation and in 1,000, and says what that costs others.
+// TestWaiting has 1,000 sub-agents wait for their models, in one conversation and in 1,000, and
+// says what that costs others.
 func TestWaiting(t *testing.T) {
 	many, slack := 100, 20.0
 	if *full {

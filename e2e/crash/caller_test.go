@@ -26,8 +26,9 @@ import (
 // answerWithin is how long a server may take to answer before it is asked again.
 const answerWithin = 10 * time.Second
 
-// caller is a program that talks to the servers over HTTP. It knows two things about them: any of them
-// will do, and the same key is the same command. Each of their answers is checked against their document.
+// caller is a program that talks to the servers over HTTP. It knows two things about them: any of
+// them will do, and the same key is the same command. Each of their answers is checked against
+// their document.
 type caller struct {
 	bases    []string
 	token    string
@@ -150,7 +151,8 @@ func (c *caller) request(ctx context.Context, method, path string, body any) (*h
 	return r, nil
 }
 
-// persist sends a request until it is answered or refused, or ctx is over. It tells of each error on the way.
+// persist sends a request until it is answered or refused, or ctx is over. It tells of each error
+// on the way.
 func (c *caller) persist(ctx context.Context, method, path, key string, body any, told func(error)) ([]byte, error) {
 	for {
 		text, err := c.once(ctx, method, path, key, body)

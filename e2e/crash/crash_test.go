@@ -112,8 +112,8 @@ func faultsIn(over time.Duration) map[fault]int {
 	return counts
 }
 
-// strikeOn goes on with faults until the load is carried that a run needs to say anything: a busy machine
-// takes longer for it.
+// strikeOn goes on with faults until the load is carried that a run needs to say anything: a busy
+// machine takes longer for it.
 func (c *crowd) strikeOn(ctx context.Context, t *testing.T, n *nemesis, until time.Time) {
 	t.Helper()
 	for {

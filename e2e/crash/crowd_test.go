@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/host"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // crowd is people at work: each opens conversations, one after another, says a few things in each,
@@ -36,7 +36,8 @@ type crowd struct {
 	watched map[string]*watch
 }
 
-// newCrowd are people of whom nobody has come yet. Each answer to them is checked against the document.
+// newCrowd are people of whom nobody has come yet. Each answer to them is checked against the
+// document.
 func newCrowd(w *world) *crowd {
 	w.t.Helper()
 	c, err := w.part.newCaller(apitest.Fail(w.t))
@@ -55,7 +56,7 @@ func (c *crowd) reportAnswers(t *testing.T) {
 	counts.Answers += c.ledger.checked
 	t.Logf("document           %v", counts)
 	if counts.Answers == 0 {
-		t.Error("nothing was held against the document")
+		t.Error("nothing was compared with the document")
 	}
 }
 
@@ -65,7 +66,7 @@ var everyShape = []string{
 	shapeInquire, shapeBeg,
 }
 
-// run has people work until it is over, and returns when each has come to an end or ctx is
+// run has people work until it is over, and returns when each has ended or ctx is
 // over.
 func (c *crowd) run(ctx context.Context, people int) {
 	var wg sync.WaitGroup
@@ -161,13 +162,14 @@ func request(chance *rand.Rand, shape, id string) string {
 	return fmt.Sprintf("%s %d %s", shape, n, id)
 }
 
-// attend stays with a conversation until nothing is under way in it. The person answers each approval
-// and question at once.
+// attend stays with a conversation until nothing is under way in it. The person answers each
+// approval and question at once.
 func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool {
 	settled := map[string]job{}
 	for ctx.Err() == nil {
-		// The count of heard messages is read first: a message that comes in between begins a turn that is seen.
-		var state api.Snapshot
+		// The count of heard messages is read first: a message that comes in between begins a turn that is
+		// seen.
+		var state wire.Snapshot
 		heard, err := c.heardOf(ctx, conv)
 		if err == nil {
 			err = c.caller.read(ctx, "/v1/conversations/"+conv, &state)
@@ -192,8 +194,8 @@ func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool 
 	return false
 }
 
-// again sends what was decided and answered once more, when those who asked have gone: it was done, and
-// the answer says so.
+// again sends what was decided and answered once more, when those who asked have gone: it was done,
+// and the answer says so.
 func (c *crowd) again(ctx context.Context, jobs map[string]job) {
 	for _, j := range jobs {
 		path, body := j.request()
@@ -205,7 +207,7 @@ func (c *crowd) again(ctx context.Context, jobs map[string]job) {
 }
 
 // asks are the jobs of a person whom agents wait for.
-func asks(state api.Snapshot, name, conv string) (out []job) {
+func asks(state wire.Snapshot, name, conv string) (out []job) {
 	for _, a := range state.Approvals {
 		if a.Status == "open" {
 			out = append(out, job{ID: name + "d" + a.ID, Do: "decide", Conv: conv, Of: a.ID, Text: a.Hash})
@@ -220,7 +222,7 @@ func asks(state api.Snapshot, name, conv string) (out []job) {
 }
 
 // idle tells whether nobody works in a conversation.
-func idle(state api.Snapshot) bool {
+func idle(state wire.Snapshot) bool {
 	for _, t := range state.Tasks {
 		open := t.FinishedAt == nil
 		if t.ID == host.Root {
@@ -233,9 +235,10 @@ func idle(state api.Snapshot) bool {
 	return true
 }
 
-// heardOf counts the messages of people that are in the orchestrator's transcript or answered somebody.
+// heardOf counts the messages of people that are in the orchestrator's transcript or answered
+// somebody.
 func (c *crowd) heardOf(ctx context.Context, conv string) (int64, error) {
-	var transcript api.Page[api.Message]
+	var transcript wire.Page[wire.Message]
 	heard, err := c.ledger.answers(conv), c.caller.read(ctx, "/v1/conversations/"+conv+"/agents/main/messages?limit=1000", &transcript)
 	for _, m := range transcript.Items {
 		for _, p := range m.Parts {
@@ -247,12 +250,13 @@ func (c *crowd) heardOf(ctx context.Context, conv string) (int64, error) {
 	return heard, err
 }
 
-// judgeList checks the list of conversations against the ledger: each that was opened is in it, once.
+// judgeList checks the list of conversations against the ledger: each that was opened is in it,
+// once.
 func (c *crowd) judgeList(t *testing.T, v *verdict) {
 	t.Helper()
 	times, cursor := map[string]int{}, ""
 	for {
-		var page api.Conversations
+		var page wire.Conversations
 		if err := c.caller.read(t.Context(), "/v1/conversations?limit=100&cursor="+url.QueryEscape(cursor), &page); err != nil {
 			t.Error(err)
 			return
@@ -273,7 +277,7 @@ func (c *crowd) judgeList(t *testing.T, v *verdict) {
 	for title, n := range times {
 		if n > 1 {
 			v.Doubled += n - 1
-			v.Broken = append(v.Broken, fmt.Sprintf("conversation %s is there %d times", title, n))
+			v.Broken = append(v.Broken, fmt.Sprintf("conversation %s exists %d times", title, n))
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 var deletion = flag.Bool("deletion", false, "delete conversations in every state, under kills")
@@ -42,9 +42,9 @@ type eraser struct {
 	took map[string]time.Duration
 }
 
-// TestDelete deletes conversations while agents run, while somebody is asked, when nothing happens and
-// before anything has, twice, in the middle of a talk and under kills. Each ends with no rows and no run,
-// and is not found afterwards.
+// TestDelete deletes conversations while agents run, while somebody is asked, when nothing happens
+// and before anything has, twice, in the middle of a talk and under kills. Each ends with no rows
+// and no run, and is not found afterwards.
 func TestDelete(t *testing.T) {
 	if !*deletion {
 		t.Skip("run make crash/delete")
@@ -83,7 +83,7 @@ func TestDelete(t *testing.T) {
 func (e *eraser) open(ctx context.Context, name, text string) string {
 	e.t.Helper()
 	key := "delete-" + strings.ReplaceAll(name, " ", "-")
-	var c api.Conversation
+	var c wire.Conversation
 	body := map[string]any{"title": name}
 	if text != "" {
 		body["message"] = text + " " + key
@@ -105,10 +105,10 @@ func (e *eraser) post(ctx context.Context, method, path, key string, body, out a
 }
 
 // until waits for something that the snapshot of a conversation will show.
-func (e *eraser) until(ctx context.Context, conv, what string, holds func(api.Snapshot) bool) {
+func (e *eraser) until(ctx context.Context, conv, what string, holds func(wire.Snapshot) bool) {
 	e.t.Helper()
 	for deadline := time.Now().Add(goneWithin); time.Now().Before(deadline); wait(ctx, 100*time.Millisecond) {
-		var state api.Snapshot
+		var state wire.Snapshot
 		if err := e.caller.read(ctx, "/v1/conversations/"+conv, &state); err != nil {
 			e.t.Errorf("%s: %v", what, err)
 			return
@@ -142,13 +142,13 @@ func (e *eraser) remove(ctx context.Context, name, conv string) {
 func (e *eraser) goes(ctx context.Context, name, conv string, began time.Time) {
 	e.t.Helper()
 	for {
-		var state api.Snapshot
+		var state wire.Snapshot
 		err := e.caller.read(ctx, "/v1/conversations/"+conv, &state)
 		if isGone(err) {
 			break
 		}
 		if time.Since(began) > goneWithin {
-			e.t.Errorf("%s is there after %s: %v, %+v", name, goneWithin, err, state.Tasks)
+			e.t.Errorf("%s still exists after %s: %v, %+v", name, goneWithin, err, state.Tasks)
 			break
 		}
 		wait(ctx, 50*time.Millisecond)
@@ -170,31 +170,31 @@ func (e *eraser) neverStarted(ctx context.Context, name string) {
 
 func (e *eraser) idle(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapePlain)
-	e.until(ctx, conv, "the answer is there", func(s api.Snapshot) bool { return len(s.Messages) == 2 && idle(s) })
+	e.until(ctx, conv, "the answer has arrived", func(s wire.Snapshot) bool { return len(s.Messages) == 2 && idle(s) })
 	e.remove(ctx, name, conv)
 }
 
 func (e *eraser) running(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapeLinger+" 5")
-	e.until(ctx, conv, "agents run", func(s api.Snapshot) bool { return len(s.Agents) == 6 })
+	e.until(ctx, conv, "agents run", func(s wire.Snapshot) bool { return len(s.Agents) == 6 })
 	e.remove(ctx, name, conv)
 }
 
 func (e *eraser) deep(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapeDeep+" 3")
-	e.until(ctx, conv, "agents run", func(s api.Snapshot) bool { return len(s.Agents) >= 6 })
+	e.until(ctx, conv, "agents run", func(s wire.Snapshot) bool { return len(s.Agents) >= 6 })
 	e.remove(ctx, name, conv)
 }
 
 func (e *eraser) approval(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapePlead+" 2")
-	e.until(ctx, conv, "approvals wait", func(s api.Snapshot) bool { return len(s.Approvals) >= 2*pleas })
+	e.until(ctx, conv, "approvals wait", func(s wire.Snapshot) bool { return len(s.Approvals) >= 2*pleas })
 	e.remove(ctx, name, conv)
 }
 
 func (e *eraser) question(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapeInquire+" 3")
-	e.until(ctx, conv, "questions wait", func(s api.Snapshot) bool {
+	e.until(ctx, conv, "questions wait", func(s wire.Snapshot) bool {
 		return len(s.Questions) == 3 && s.Questions[2].Status == "relayed"
 	})
 	e.remove(ctx, name, conv)
@@ -220,7 +220,7 @@ func (e *eraser) twice(ctx context.Context, name string) {
 func (e *eraser) archived(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapePlain)
 	e.post(ctx, http.MethodPost, "/v1/conversations/"+conv+"/archive", "archive-"+conv, nil, nil)
-	var list api.Conversations
+	var list wire.Conversations
 	if err := e.caller.read(ctx, "/v1/conversations?limit=1000", &list); err != nil {
 		e.t.Error(err)
 	}
@@ -229,13 +229,14 @@ func (e *eraser) archived(ctx context.Context, name string) {
 			e.t.Error("what is archived is still on the list")
 		}
 	}
-	e.until(ctx, conv, "it answers although it is archived", func(s api.Snapshot) bool {
+	e.until(ctx, conv, "it answers although it is archived", func(s wire.Snapshot) bool {
 		return s.Conversation.Archived && len(s.Messages) == 2
 	})
 	e.remove(ctx, name, conv)
 }
 
-// race has people talk in a conversation while it is deleted. Each of their messages is refused or goes with it.
+// race has people talk in a conversation while it is deleted. Each of their messages is refused or
+// goes with it.
 func (e *eraser) race(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapePlain)
 	var wg sync.WaitGroup
@@ -270,7 +271,7 @@ func (e *eraser) race(ctx context.Context, name string) {
 // erasedBelow takes the rows away below agents that run: what they write is refused, and they end.
 func (e *eraser) erasedBelow(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapeLinger+" 4")
-	e.until(ctx, conv, "agents run", func(s api.Snapshot) bool { return len(s.Agents) == 5 })
+	e.until(ctx, conv, "agents run", func(s wire.Snapshot) bool { return len(s.Agents) == 5 })
 	began := time.Now()
 	if err := e.node.Log.Erase(ctx, placeOf(conv)); err != nil {
 		e.t.Error(err)
@@ -332,8 +333,8 @@ func (e *eraser) underKills(ctx context.Context) {
 	wg.Wait()
 }
 
-// nothingLeft looks for what is left of conversations that are gone: in every table of the journal, in
-// the engine, in the list and on every address.
+// nothingLeft looks for what is left of conversations that are gone: in every table of the journal,
+// in the engine, in the list and on every address.
 func (e *eraser) nothingLeft(ctx context.Context) {
 	names := "'" + strings.Join(e.gone, "','") + "'"
 	tables := e.psql(`select table_name from information_schema.columns where column_name = 'conversation_id' and table_schema not in ('pg_catalog','information_schema')`)

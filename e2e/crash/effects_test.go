@@ -22,8 +22,9 @@ import (
 var effects = flag.Bool("ledger", false, "kill workers in the middle of calls, and hold the journal against what happened")
 
 const (
-	// onceRounds have calls that must not run twice, shortRounds are as many with -short, and mendRounds have
-	// calls that can be reconciled. Each kind has at least one round for each of onceEnds.
+	// onceRounds have calls that must not run twice, shortRounds are as many with -short, and
+	// mendRounds have calls that can be reconciled. Each kind has at least one round for each of
+	// onceEnds.
 	onceRounds, shortRounds, mendRounds = 10, 3, 3
 	// together is how many conversations a round has, and hands how many calls each: as many sub-agents
 	// work at the same time.
@@ -32,13 +33,14 @@ const (
 	roundWithin = 60 * time.Second
 )
 
-// onceEnds are the points at which calls are interrupted: before they ran, after that, and after their
-// result was recorded.
+// onceEnds are the points at which calls are interrupted: before they ran, after that, and after
+// their result was recorded.
 var onceEnds = []host.Point{host.PointOnceStarted, host.PointOnceRan, host.PointOnceEnd}
 
-// TestLedger kills the worker of every one of 400 calls that must not run twice, 120 with -short, and of
-// 120 that can be reconciled, and checks the journal against a ledger in which each call leaves a line when it runs. No
-// call runs twice; of those whose end nobody knows the journal says so, and the model was told.
+// TestLedger kills the worker of every one of 400 calls that must not run twice, 120 with -short,
+// and of 120 that can be reconciled, and checks the journal against a ledger in which each call
+// leaves a line when it runs. No call runs twice; of those whose end nobody knows the journal says
+// so, and the model was told.
 //
 // Covers: P6.
 func TestLedger(t *testing.T) {
@@ -123,7 +125,8 @@ func (l *load) ran(t *testing.T) map[string]int {
 	return out
 }
 
-// account compares the calls of a round with what happened, prints what they came to and counts what is wrong.
+// account compares the calls of a round with what happened, prints what they came to and counts
+// what is wrong.
 func (l *load) account(t *testing.T, r round, ran map[string]int) (wrong int) {
 	t.Helper()
 	found := map[string]int{}
@@ -154,8 +157,8 @@ func (r round) want() string {
 	return "ran 0 times, indeterminate"
 }
 
-// endOf is how the journal says that the one call of a hand ended. It is told only if the core and the
-// model were told the same.
+// endOf is how the journal says that the one call of a hand ended. It is told only if the core and
+// the model were told the same.
 func (l *load) endOf(t *testing.T, conv, hand string) string {
 	t.Helper()
 	in := journal.In{Agent: hand, Task: hand}

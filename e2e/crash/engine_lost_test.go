@@ -28,8 +28,9 @@ const (
 	spread = 4 * time.Second
 )
 
-// TestLost has the engine lose runs in the middle of turns: somebody terminates them, somebody deletes them with their histories, and
-// the engine's whole database is emptied. Without a word of a person each turn goes on to its end.
+// TestLost has the engine lose runs in the middle of turns: somebody terminates them, somebody
+// deletes them with their histories, and the engine's whole database is emptied. Without a word of
+// a person each turn goes on to its end.
 //
 // Covers: P7, P8.
 func TestLost(t *testing.T) {
@@ -108,7 +109,8 @@ func (c *crowd) beginAll(t *testing.T, name string, each func(context.Context, s
 	return convs
 }
 
-// waitAll waits until nothing is under way in any of these conversations, and returns how long that took since a time.
+// waitAll waits until nothing is under way in any of these conversations, and returns how long that
+// took since a time.
 func (c *crowd) waitAll(t *testing.T, convs []string, since time.Time) time.Duration {
 	t.Helper()
 	for deadline := since.Add(patienceLost); time.Now().Before(deadline); wait(t.Context(), 200*time.Millisecond) {

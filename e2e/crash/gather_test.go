@@ -49,7 +49,7 @@ func (p part) announce(r round) error {
 	return putFile(p.gathering(), fmt.Sprintf("%s %s %d", r.Point, r.Convs, r.Calls))
 }
 
-// putFile writes a file that is there whole or not at all.
+// putFile writes all of a file or nothing.
 func putFile(file, text string) error {
 	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
 		return err

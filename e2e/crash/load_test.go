@@ -76,7 +76,8 @@ func (l *load) quiet(ctx context.Context, conv string) bool {
 func (l *load) unrest(ctx context.Context, conv string) []string {
 	short, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	// The count of heard messages is read first: a message that comes in between begins a turn that is seen.
+	// The count of heard messages is read first: a message that comes in between begins a turn that is
+	// seen.
 	heard, err := l.heard(short, conv)
 	if err != nil {
 		return []string{err.Error()}

@@ -13,15 +13,15 @@ import (
 	"github.com/retinue-dev/retinue/internal/host"
 )
 
-// stumbles is how often taskFails tries to have a task fail at the right moment, and unstumbled what it says
-// when it could not: then nothing is shown. That it can is shown by its mutant.
+// stumbles is how often taskFails tries to have a task fail at the right moment, and unstumbled
+// what it says when it could not: then nothing is shown. That it can is shown by its mutant.
 const (
 	stumbles   = 3
 	unstumbled = "no workflow task failed between two pieces of mail"
 )
 
-// taskFails has a workflow task fail that told a leg of its mail, and somebody speak before it is done
-// again: then their words come before what the first try took for the first that had arrived.
+// taskFails has a workflow task fail that told a leg of its mail, and somebody speak before it is
+// done again: then their words come before what the first try took for the first that had arrived.
 func taskFails(t *testing.T, l *load) {
 	t.Helper()
 	for i := range stumbles {
@@ -45,8 +45,8 @@ func taskFails(t *testing.T, l *load) {
 	t.Log(unstumbled)
 }
 
-// runEnded has somebody end the orchestrator's run between two turns: what is said after that begins
-// another, and is heard.
+// runEnded has somebody end the orchestrator's run between two turns: what is said after that
+// begins another, and is heard.
 func runEnded(t *testing.T, l *load) {
 	t.Helper()
 	l.begin(t)

@@ -44,7 +44,7 @@ type part struct {
 	Family int
 	// Watch has every point noted that a process reaches, and the process die where a file says so.
 	Watch bool
-	// Gather has calls wait for each other at a point, and the process die when all are there.
+	// Gather has calls wait for each other at a point, and the process die when all have arrived.
 	Gather bool
 	// Shell has commands run that say so, in a sandbox.
 	Shell bool
@@ -213,20 +213,21 @@ func (p part) reach(point host.Point) {
 	}
 }
 
-// stumbling is where the test writes in which conversation a workflow task fails, spoken what it writes when
-// it has said something there meanwhile, and stumbled what the worker writes when the task fails after that.
+// stumbling is where the test writes in which conversation a workflow task fails, spoken what it
+// writes when it has said something there meanwhile, and stumbled what the worker writes when the
+// task fails after that.
 func (p part) stumbling() string { return filepath.Join(p.Dir, "stumbling") }
 
 func (p part) spoken(conv string) string { return filepath.Join(p.Dir, "spoken."+conv) }
 
 func (p part) stumbled(conv string) string { return filepath.Join(p.Dir, "stumbled."+conv) }
 
-// stumbleAfter is how long a workflow task waits until somebody has spoken: at a second the SDK takes it
-// for stuck.
+// stumbleAfter is how long a workflow task waits until somebody has spoken: at a second the SDK
+// takes it for stuck.
 const stumbleAfter = 900 * time.Millisecond
 
-// stumble fails the workflow task that it is called in, once, while a leg of the same agent is under way here:
-// the engine has it done again, together with what has arrived meanwhile.
+// stumble fails the workflow task that it is called in, once, while a leg of the same agent is
+// under way here: the engine has it done again, together with what has arrived meanwhile.
 func (p part) stumble(conv string) {
 	text, err := os.ReadFile(p.stumbling())
 	if err != nil || string(text) != conv || !slices.Contains(p.carriedBy(os.Getpid()), conv+" "+host.Root) ||
@@ -242,7 +243,7 @@ func (p part) stumble(conv string) {
 	panic("the workflow task fails, as it was told to")
 }
 
-// note appends a line in one write, so that it is there whole or not at all, and stays when the
+// note appends a line in one write, so that all of it is written or nothing, and stays when the
 // writer is killed. It returns where in the file the line ends, whatever others append meanwhile.
 func note(file, line string) int64 {
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

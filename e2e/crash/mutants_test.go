@@ -20,8 +20,8 @@ import (
 
 var play = flag.Bool("mutants", false, "build the host with each fault and play the scenarios against it, which takes minutes")
 
-// mutant is a fault in the host: each edit replaces what stands exactly once in a file. Seen is what must notice: a scenario, or a test
-// of the host without an engine's server.
+// mutant is a fault in the host: each edit replaces what stands exactly once in a file. Seen is
+// what must notice: a scenario, or a test of the host without an engine's server.
 type mutant struct {
 	Name  string
 	Edits []edit
@@ -56,14 +56,14 @@ var mutants = []mutant{
 	{
 		Name: "step recorded without its rows", Seen: "TestDelegationWithoutAnEngine",
 		Edits: []edit{{
-			"leg/leg.go", "	rows := append(slices.Clone(end.rows), step)\n",
+			"leg/step.go", "	rows := append(slices.Clone(end.rows), step)\n",
 			"	rows := slices.Clone(end.rows)\n	if err := l.record(ctx, []journal.Row{step}); err != nil {\n		return err\n	}\n",
 		}},
 	},
 	{
 		Name: "mail delivered before its step", Seen: "TestDelegationWithoutAnEngine",
 		Edits: []edit{{
-			"leg/leg.go", "		rows = append(rows, journal.MailDelivered{ID: end.mail.ID})\n",
+			"leg/step.go", "		rows = append(rows, journal.MailDelivered{ID: end.mail.ID})\n",
 			"		if err := l.record(ctx, []journal.Row{journal.MailDelivered{ID: end.mail.ID}}); err != nil {\n			return err\n		}\n",
 		}},
 	},
@@ -109,8 +109,8 @@ var mutants = []mutant{
 	{
 		Name: "a leg goes on that the engine has given up", Seen: "TestALegThatIsGivenUp",
 		Edits: []edit{{
-			"leg/leg.go", "			return l.abandon(ctx, context.Cause(l.family.watch.Gone))\n",
-			"			time.Sleep(time.Millisecond)\n",
+			"leg/listen.go", "		return true, l.abandon(ctx, context.Cause(l.family.watch.Gone))\n",
+			"		time.Sleep(time.Millisecond)\n",
 		}},
 	},
 	{
@@ -259,7 +259,8 @@ func complaint(out string) string {
 	return strings.TrimSpace(out)
 }
 
-// plays is how often a scenario may be played until it notices: some wait for a moment, and may miss it.
+// plays is how often a scenario may be played until it notices: some wait for a moment, and may
+// miss it.
 const plays = 3
 
 // build makes a test of the mutant.
@@ -286,8 +287,8 @@ func source(t *testing.T) string {
 	return filepath.Join(repository(t), "internal")
 }
 
-// play has the mutant's scenario or test played, and reports whether it found something wrong. A process that did not start, or a scenario
-// that did not end, is nothing that it found.
+// play has the mutant's scenario or test played, and reports whether it found something wrong. A
+// process that did not start, or a scenario that did not end, is nothing that it found.
 func (m mutant) play(t *testing.T, binary string) (string, bool) {
 	t.Helper()
 	if m.engineless() {

@@ -62,8 +62,8 @@ func (n *nemesis) plan(counts map[fault]int) []fault {
 }
 
 // strike does the faults of a plan, spread evenly with some chance over the time. A process that a
-// fault takes away comes back while the next faults happen; the engine and the database wait for each
-// other, so that each is there most of the time.
+// fault takes away comes back while the next faults happen; the engine and the database wait for
+// each other, so that each runs most of the time.
 func (n *nemesis) strike(ctx context.Context, plan []fault, over time.Duration) {
 	begin, step := time.Now(), over/time.Duration(len(plan))
 	var wg sync.WaitGroup
@@ -131,14 +131,14 @@ func (n *nemesis) note(s struck) {
 }
 
 const (
-	// lookEvery is how often the test looks at the clock, and stillFor how much later than before it may
-	// be then.
+	// lookEvery is how often the test looks at the clock, and stillFor how much later than before it
+	// may be then.
 	lookEvery = 50 * time.Millisecond
 	stillFor  = 500 * time.Millisecond
 )
 
-// mind notes when the machine stands still, until it is told to stop: what is late because of it says
-// nothing about the host.
+// mind notes when the machine stands still, until it is told to stop: what is late because of it
+// says nothing about the host.
 func (n *nemesis) mind() (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -19,6 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -27,10 +28,11 @@ var pending = flag.Bool("pending", false, "have 500 approvals and questions wait
 // pendingWithin is how long one stage may take on a busy machine.
 const pendingWithin = 3 * time.Minute
 
-// TestPending has 500 approvals and questions wait, with -short 200, for a person through kills of worker and engine. They
-// are decided in random order, some with other arguments, some twice and otherwise, some after they expired
-// or were cancelled. An approved call runs once, with the arguments that the person gave it if they did, nothing else runs, and each
-// question is answered once.
+// TestPending has 500 approvals and questions wait, with -short 200, for a person through kills of
+// worker and engine. They are decided in random order, some with other arguments, some twice and
+// otherwise, some after they expired or were cancelled. An approved call runs once, with the
+// arguments that the person gave it if they did, nothing else runs, and each question is answered
+// once.
 func TestPending(t *testing.T) {
 	if !*pending {
 		t.Skip("run make approvals")
@@ -79,8 +81,8 @@ type books struct {
 	tasks                       map[string]bool
 }
 
-// petitioners is how many conversations plead for approvals, with four sub-agents each, and how many inquire, with
-// eight.
+// petitioners is how many conversations plead for approvals, with four sub-agents each, and how
+// many inquire, with eight.
 func petitioners() (pleading, inquiring int) {
 	if testing.Short() {
 		return 3, 2
@@ -239,8 +241,8 @@ func (p *petition) unfinished(t *testing.T) []string {
 	return out
 }
 
-// strike kills processes when no tool is under way: those that are cut off have tests of their own. Some
-// things are decided while they are away.
+// strike kills processes when no tool is under way: those that are cut off have tests of their own.
+// Some things are decided while they are away.
 func (p *petition) strike(t *testing.T, meanwhile []waiting, victims ...*process) {
 	t.Helper()
 	p.until(t, "no tool runs", p.still)
@@ -261,8 +263,8 @@ func (p *petition) strike(t *testing.T, meanwhile []waiting, victims ...*process
 	wg.Wait()
 }
 
-// still reports whether no tool runs, nor is about to. The calls of an agent run in order, so that the
-// first one without a result does as soon as it is decided.
+// still reports whether no tool runs, nor is about to. The calls of an agent run in order, so that
+// the first one without a result does as soon as it is decided.
 func (p *petition) still() bool {
 	for conv, b := range p.seen {
 		for key := range b.started {
@@ -407,7 +409,7 @@ func (p *petition) judge(t *testing.T) {
 	}
 	count := map[string]int{}
 	for conv, b := range p.seen {
-		if err := journal.Verify(context.WithoutCancel(t.Context()), p.node.Log, placeOf(conv)); err != nil {
+		if err := journaltest.Verify(context.WithoutCancel(t.Context()), p.node.Log, placeOf(conv)); err != nil {
 			t.Error(err)
 		}
 		for key := range b.wanted {

@@ -21,6 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
@@ -32,8 +33,8 @@ var (
 const (
 	// killWithin is how long a run whose process dies once should take at most.
 	killWithin = 40 * time.Second
-	// killPatience is how long a test waits for such a run. It is longer than the engine waits for a leg that nobody releases: that run
-	// takes too long, and still has to end the same.
+	// killPatience is how long a test waits for such a run. It is longer than the engine waits for a
+	// leg that nobody releases: that run takes too long, and still has to end the same.
 	killPatience = 3 * time.Minute
 )
 
@@ -114,7 +115,8 @@ func testPoints(t *testing.T, o worldOptions) {
 	}
 }
 
-// changed is the first line of a difference, for a summary: what the run came to that it should not have.
+// changed is the first line of a difference, for a summary: what the run came to that it should not
+// have.
 func changed(diff string) string {
 	for line := range strings.Lines(diff) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "+") {
@@ -208,7 +210,7 @@ func (l *load) turn(t *testing.T, conv, text string) string {
 	if !l.quiet(ctx, conv) {
 		return fmt.Sprintf("not over after %s: %v", killPatience, l.unrest(t.Context(), conv))
 	}
-	if err := journal.Verify(ctx, l.node.Log, placeOf(conv)); err != nil {
+	if err := journaltest.Verify(ctx, l.node.Log, placeOf(conv)); err != nil {
 		return err.Error()
 	}
 	return l.said(t, conv)
@@ -238,8 +240,8 @@ var facts = regexp.MustCompile(`"(duration_ms|usage)":(\d+|\{[^}]*\})`)
 // lost begins what the model is told of a call that must not be repeated and whose worker died.
 const lost = "The worker was lost"
 
-// said is every transcript and every end, as text. A call whose worker was killed may have an unknown
-// end; that is left out here and counted elsewhere.
+// said is every transcript and every end, as text. A call whose worker was killed may have an
+// unknown end; that is left out here and counted elsewhere.
 func (l *load) said(t *testing.T, conv string) string {
 	t.Helper()
 	ctx, ref := t.Context(), placeOf(conv)

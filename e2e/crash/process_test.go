@@ -136,7 +136,8 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// halt stops the process until it is resumed. First the process itself, so that it starts nothing more.
+// halt stops the process until it is resumed. First the process itself, so that it starts nothing
+// more.
 func (p *process) halt() {
 	p.signal(syscall.SIGSTOP)
 	for _, child := range p.children() {

@@ -14,8 +14,8 @@ import (
 // cut is how a proxy ends a connection.
 type cut int
 
-// The cuts: as soon as the request is with the server, when its answer comes, or in the middle of the
-// answer.
+// The cuts: as soon as the request is with the server, when its answer comes, or in the middle of
+// the answer.
 const (
 	cutNever cut = iota
 	cutRequest

@@ -46,9 +46,10 @@ var rollingShapes = []string{
 	shapeStamps,
 }
 
-// TestRolling upgrades an installation of the shipped program under load, one worker and one server after another, to a build that
-// records an event, a row and fields which the build before does not know. One worker goes back for a while, and one server for good. No
-// run breaks: what an older worker cannot read is left to a newer one. The older server shows every conversation.
+// TestRolling upgrades an installation of the shipped program under load, one worker and one server
+// after another, to a build that records an event, a row and fields which the build before does not
+// know. One worker goes back for a while, and one server for good. No run breaks: what an older
+// worker cannot read is left to a newer one. The older server shows every conversation.
 //
 // Covers: P1, P2, P4, P5, P6, P7.
 func TestRolling(t *testing.T) {
@@ -92,7 +93,8 @@ func TestRolling(t *testing.T) {
 	w.audited(t)
 }
 
-// deployment is the shipped program at work in a world, some processes of one build and some of another.
+// deployment is the shipped program at work in a world, some processes of one build and some of
+// another.
 type deployment struct {
 	*world
 	older    string
@@ -103,8 +105,8 @@ type deployment struct {
 	build map[string]string
 }
 
-// newDeployment starts workers and servers of the older build. The answers to callers are checked against the document of the newer, which
-// knows all that the older says.
+// newDeployment starts workers and servers of the older build. The answers to callers are checked
+// against the document of the newer, which knows all that the older says.
 func newDeployment(w *world, older, newer string, workers, servers int) *deployment {
 	w.t.Helper()
 	d := &deployment{world: w, older: older, newer: newer, build: map[string]string{}}
@@ -154,7 +156,8 @@ func (d *deployment) write(file string, text []byte) {
 	}
 }
 
-// settings are those of all programs. A leg carries few sub-agents, so that others have runs of their own.
+// settings are those of all programs. A leg carries few sub-agents, so that others have runs of
+// their own.
 func (d *deployment) settings() {
 	d.t.Helper()
 	type object map[string]any
@@ -224,7 +227,7 @@ func (d *deployment) roll(ctx context.Context, p *process, build string) {
 	d.restarts++
 }
 
-// leftToNewer counts the legs that older workers could not carry on.
+// leftToNewer counts the legs that older workers could not continue.
 func (d *deployment) leftToNewer(t *testing.T) (n int) {
 	t.Helper()
 	for _, p := range d.workers {
@@ -240,7 +243,8 @@ func (d *deployment) leftToNewer(t *testing.T) (n int) {
 // newerThings are what a build recorded that this one does not know.
 type newerThings struct{ steps, rows, fields, mail int }
 
-// judgeNewer counts what is on record that this build does not know. All of it that is mail was read.
+// judgeNewer counts what is on record that this build does not know. All of it that is mail was
+// read.
 func (c *crowd) judgeNewer(t *testing.T) (found newerThings) {
 	t.Helper()
 	for _, conv := range c.convs {
@@ -278,7 +282,8 @@ func (c *crowd) judgeNewer(t *testing.T) (found newerThings) {
 	return found
 }
 
-// judgeOlderServer has the older server alone show every conversation: the list, the state, the messages and the stream of each.
+// judgeOlderServer has the older server alone show every conversation: the list, the state, the
+// messages and the stream of each.
 func (c *crowd) judgeOlderServer(t *testing.T, url string) {
 	t.Helper()
 	bases := c.caller.bases

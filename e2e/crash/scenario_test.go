@@ -25,8 +25,8 @@ var scenarios = flag.Bool("scenarios", false, "play the short scenarios, each ag
 // overWithin is how long a scenario may take once nothing is away any more.
 const overWithin = 40 * time.Second
 
-// TestScenarios plays short runs in which one thing goes wrong at one time: the faults that the host
-// is seeded with must each be seen in one of them.
+// TestScenarios plays short runs in which one thing goes wrong at one time: the faults that the
+// host is seeded with must each be seen in one of them.
 func TestScenarios(t *testing.T) {
 	if !*scenarios {
 		t.Skip("run make crash/mutants")
@@ -118,8 +118,8 @@ func databaseAway(t *testing.T, l *load) {
 	}
 }
 
-// databaseAwayAtReply has the database away when the model hands out work to a role that the worker has
-// never seen.
+// databaseAwayAtReply has the database away when the model hands out work to a role that the worker
+// has never seen.
 func databaseAwayAtReply(t *testing.T, l *load) {
 	t.Helper()
 	l.begin(t)
@@ -152,8 +152,9 @@ func engineAway(t *testing.T, l *load) {
 	}
 }
 
-// sleeps is how often sleeper tries to have the worker that slept finish before it learns that another has taken over. It
-// sleeps for longer than the five seconds after which the engine gives its leg to another.
+// sleeps is how often sleeper tries to have the worker that slept finish before it learns that
+// another has taken over. It sleeps for longer than the five seconds after which the engine gives
+// its leg to another.
 const (
 	sleeps     = 4
 	asleep     = 6500 * time.Millisecond
@@ -161,7 +162,7 @@ const (
 )
 
 // sleeper puts a worker to sleep in the middle of a model call, for so long that another takes over
-// and both come to an end.
+// and both end.
 func sleeper(t *testing.T, l *load) {
 	t.Helper()
 	for i := range sleeps {
@@ -199,17 +200,17 @@ func (l *load) carrier(t *testing.T, whose string) *process {
 	return nil
 }
 
-// signLost is how long the engine sleeps for a sign of life to be lost: they come every half second, and
-// the engine's client waits one second for each. It leaves the rest of the three seconds after which
-// the engine gives a tool up to a machine that is busy.
+// signLost is how long the engine sleeps for a sign of life to be lost: they come every half
+// second, and the engine's client waits one second for each. It leaves the rest of the three
+// seconds after which the engine gives a tool up to a machine that is busy.
 const signLost = 1600 * time.Millisecond
 
-// signDue is the most that may pass between the engine's falling asleep and its taking part again, if the
-// tool is not to be given up with reason.
+// signDue is the most that may pass between the engine's falling asleep and its taking part again,
+// if the tool is not to be given up with reason.
 const signDue = 2300 * time.Millisecond
 
-// engineSleeps puts the engine to sleep while a tool runs that must not be run twice. It is not for so
-// long that the engine gives the tool up.
+// engineSleeps puts the engine to sleep while a tool runs that must not be run twice. It is not for
+// so long that the engine gives the tool up.
 func engineSleeps(t *testing.T, l *load) {
 	t.Helper()
 	for i := range 3 {
@@ -226,7 +227,8 @@ func engineSleeps(t *testing.T, l *load) {
 	}
 }
 
-// sleepThrough has a tool run while the engine sleeps. It returns for how long that was, and what was said.
+// sleepThrough has a tool run while the engine sleeps. It returns for how long that was, and what
+// was said.
 func (l *load) sleepThrough(t *testing.T, conv string) (slept time.Duration, said string) {
 	t.Helper()
 	l.do(t.Context(), 0, job{ID: conv + "o", Do: "open", Conv: conv})
@@ -269,8 +271,8 @@ func dies(t *testing.T, l *load, point host.Point, times ...int) {
 	}
 }
 
-// resultOnRecord has a worker die when the result of a tool that must not be run twice is recorded and
-// nobody was told: the model reads what is on record.
+// resultOnRecord has a worker die when the result of a tool that must not be run twice is recorded
+// and nobody was told: the model reads what is on record.
 func resultOnRecord(t *testing.T, l *load) {
 	t.Helper()
 	_, dead := l.kill(t, "die", host.PointOnceEnd, 1)
@@ -298,8 +300,8 @@ func (l *load) told(t *testing.T, conv, agent string) []string {
 	return out
 }
 
-// reconciled has a worker die before, after and at the end of a tool call that can be reconciled: it
-// happens once, and the model reads the same as if nothing had been.
+// reconciled has a worker die before, after and at the end of a tool call that can be reconciled:
+// it happens once, and the model reads the same as if nothing had been.
 func reconciled(t *testing.T, l *load) {
 	t.Helper()
 	want := l.turn(t, "calm", shapeMend+" x")

@@ -29,14 +29,15 @@ const (
 	stopFor = 10 * time.Second
 	// stopEvery is the time between two stops in the middle.
 	stopEvery = 8 * time.Second
-	// alone is how long the first worker is stopped while nothing else is: the engine gives its work up meanwhile.
+	// alone is how long the first worker is stopped while nothing else is: the engine gives its work up
+	// meanwhile.
 	alone = 7 * time.Second
 	// moreStops is how many more workers are stopped at most until one had a command that was given up.
 	moreStops = 5
 	// quietFor is how long no command may have written before all count as gone: six of their rounds.
 	quietFor = 3 * time.Second
-	// survivesFor is how long after its owner is back a command may have written, and onAgainWithin how soon somebody records
-	// something when what was stopped is back.
+	// survivesFor is how long after its owner is back a command may have written, and onAgainWithin how
+	// soon somebody records something when what was stopped is back.
 	survivesFor, onAgainWithin = 5 * time.Second, 15 * time.Second
 )
 
@@ -46,9 +47,10 @@ var stoppedShapes = []string{
 	shapeEndless, shapeEndless, shapeEndless, shapeEndless, shapeBrief, shapeBrief, shapeStamps,
 }
 
-// TestStopped stops workers, the engine and the database with all its processes for ten seconds each, again and again, under load, and
-// lets them go on. No command runs on whose call was given up or cancelled, no leg records beside its successor, no tool runs twice
-// that must not, and all work goes on to its end.
+// TestStopped stops workers, the engine and the database with all its processes for ten seconds
+// each, again and again, under load, and lets them go on. No command runs on whose call was given
+// up or cancelled, no leg records beside its successor, no tool runs twice that must not, and all
+// work goes on to its end.
 //
 // Covers: P1, P2, P4, P5, P6, P7, P9.
 func TestStopped(t *testing.T) {
@@ -96,8 +98,9 @@ func (n *nemesis) stopBusiest(t *testing.T) *sync.WaitGroup {
 	return &wg
 }
 
-// judgeLegs waits until no orchestrator has a leg, since all is over: one that goes on would be waiting for what never ends. One that was
-// never spoken to, because its first message was not taken, has no run.
+// judgeLegs waits until no orchestrator has a leg, since all is over: one that goes on would be
+// waiting for what never ends. One that was never spoken to, because its first message was not
+// taken, has no run.
 func (l *load) judgeLegs(t *testing.T) {
 	t.Helper()
 	busy := func() (out []string) {
@@ -178,7 +181,8 @@ func (l *load) gaveUp(t *testing.T) bool {
 	return false
 }
 
-// gaveUp reports whether a command that wrote last then had been given up: nobody knew its end, or its agent ended without it.
+// gaveUp reports whether a command that wrote last then had been given up: nobody knew its end, or
+// its agent ended without it.
 func (l *line) gaveUp(wrote time.Time) bool {
 	return l.told == agent.ToolIndeterminate || !l.ended.IsZero() && wrote.After(l.ended)
 }
@@ -200,7 +204,8 @@ func (l *load) wrote(t *testing.T, since time.Time) map[string]time.Time {
 	return out
 }
 
-// judgeCommandLines compares the commands that ran with what became of their calls: none runs on, and none ran twice.
+// judgeCommandLines compares the commands that ran with what became of their calls: none runs on,
+// and none ran twice.
 func (c *crowd) judgeCommandLines(t *testing.T, done []struck) {
 	t.Helper()
 	until(drainWithin, func() bool { return len(c.wrote(t, time.Now().Add(-quietFor))) == 0 })
@@ -252,8 +257,8 @@ type signature struct {
 	at     time.Time
 }
 
-// signatures are those of all entries that only a leg records, in order, by conversation and task. They leave out what a leg that was given
-// up knows of a call.
+// signatures are those of all entries that only a leg records, in order, by conversation and task.
+// They leave out what a leg that was given up knows of a call.
 func (l *load) signatures(t *testing.T) map[string][]signature {
 	t.Helper()
 	out := map[string][]signature{}
@@ -290,8 +295,9 @@ func (l *load) begun(t *testing.T) map[string][]time.Time {
 	return out
 }
 
-// judgeWriters compares the writers of each task's entries with the legs that they began: a writer that records after another must have
-// begun a leg since. It prints when work went on after each stop.
+// judgeWriters compares the writers of each task's entries with the legs that they began: a writer
+// that records after another must have begun a leg since. It prints when work went on after each
+// stop.
 func (c *crowd) judgeWriters(t *testing.T, done []struck) {
 	t.Helper()
 	signed, begun := c.signatures(t), c.begun(t)
@@ -316,8 +322,8 @@ func (c *crowd) judgeWriters(t *testing.T, done []struck) {
 	reportGoesOn(t, signed, done)
 }
 
-// reportGoesOn prints how soon after each stop something was recorded: by the worker that was stopped, or by anybody. Time in which
-// another stop kept everybody from it does not count.
+// reportGoesOn prints how soon after each stop something was recorded: by the worker that was
+// stopped, or by anybody. Time in which another stop kept everybody from it does not count.
 func reportGoesOn(t *testing.T, signed map[string][]signature, done []struck) {
 	t.Helper()
 	after := map[fault][]time.Duration{}
@@ -346,7 +352,8 @@ func reportGoesOn(t *testing.T, signed map[string][]signature, done []struck) {
 	}
 }
 
-// undisturbed is the first time from one on at which none of some faults keeps anybody from going on, nor is about to.
+// undisturbed is the first time from one on at which none of some faults keeps anybody from going
+// on, nor is about to.
 func undisturbed(from time.Time, done []struck, matters func(struck) bool) time.Time {
 	slices.SortFunc(done, func(a, b struck) int { return a.At.Compare(b.At) })
 	for _, s := range done {
@@ -357,7 +364,8 @@ func undisturbed(from time.Time, done []struck, matters func(struck) bool) time.
 	return from
 }
 
-// beganSince reports whether a worker began a leg of a task, or of one above it that carries it, between two times.
+// beganSince reports whether a worker began a leg of a task, or of one above it that carries it,
+// between two times.
 func beganSince(begun map[string][]time.Time, writer, whose string, from, to time.Time) bool {
 	for i := len(whose); i > 0; i = strings.LastIndexByte(whose[:i], '/') {
 		for _, at := range begun[writer+" "+whose[:i]] {

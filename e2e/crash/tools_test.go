@@ -19,8 +19,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/shell"
 )
 
-// toolbox has tools that leave a line in the ledger of effects each time they run: one that must not be
-// run twice, one that may, and one that can tell whether it did.
+// toolbox has tools that leave a line in the ledger of effects each time they run: one that must
+// not be run twice, one that may, and one that can tell whether it did.
 type toolbox struct {
 	file string
 	// shell runs commands; nil means that there are none.

@@ -15,6 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
 // verdict is what a run came to.
@@ -116,7 +117,7 @@ func (l *load) judge(t *testing.T, done []struck) verdict {
 func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string][]time.Time) {
 	t.Helper()
 	ctx, ref := t.Context(), placeOf(conv)
-	if err := journal.Verify(ctx, l.node.Log, ref); err != nil {
+	if err := journaltest.Verify(ctx, l.node.Log, ref); err != nil {
 		v.Broken = append(v.Broken, fmt.Sprintf("verify %s: %v", conv, err))
 	}
 	letters, err := l.letters(ctx, conv)
@@ -151,7 +152,7 @@ func (l *load) judgeOne(t *testing.T, conv string, v *verdict, steps map[string]
 			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s is lost", j.ID, conv))
 		case n > 1:
 			v.Doubled++
-			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s is there %d times", j.ID, conv, n))
+			v.Broken = append(v.Broken, fmt.Sprintf("message %s of %s is recorded %d times", j.ID, conv, n))
 		}
 	}
 	v.rows(ctx, t, l.node.Log, conv, steps)
@@ -297,7 +298,8 @@ func (c tally) row(v *verdict, row journal.Row) {
 	}
 }
 
-// worksOn is the task that goes on with a row: it takes a step, asks a model, or begins a call that must not run twice.
+// worksOn is the task that goes on with a row: it takes a step, asks a model, or begins a call that
+// must not run twice.
 func worksOn(row journal.Row) string {
 	switch r := row.(type) {
 	case journal.Stepped:
@@ -351,8 +353,8 @@ func (l *load) judgeEffects(t *testing.T, v *verdict) {
 	}
 }
 
-// resumed measures how long the tasks that a killed worker carried stood still: until they or one below them went on. Alone are those that had an engine, a database and workers all the
-// while.
+// resumed measures how long the tasks that a killed worker carried stood still: until they or one
+// below them went on. Alone are those that had an engine, a database and workers all the while.
 func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) {
 	if s.Fault != killWorker {
 		return

@@ -250,8 +250,8 @@ func lend(t *testing.T, dir string) func() *syscall.SysProcAttr {
 	}
 }
 
-// revive starts a process again after a kill. Processes that belonged to it may still be dying, and the
-// first attempts are refused.
+// revive starts a process again after a kill. Processes that belonged to it may still be dying, and
+// the first attempts are refused.
 func (w *world) revive(p *process) {
 	w.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {

@@ -48,7 +48,8 @@ func TestAPI(t *testing.T) {
 		len(contract.Operations())-len(contract.Unasked()), len(contract.Operations()), contract.Counts())
 }
 
-// watched puts a proxy before a server and checks every exchange against the document that the server serves.
+// watched puts a proxy before a server and checks every exchange against the document that the
+// server serves.
 func watched(t *testing.T, server string) (string, *apitest.Contract) {
 	t.Helper()
 	target, err := url.Parse(server)

@@ -42,12 +42,12 @@ const (
 	// memory is what the server may have, in MB, and recovered how soon things must be as before.
 	memory    = 512
 	recovered = 5 * time.Second
-	// watched is how long it is looked at afterwards, with so many messages in a second. A second counts as
-	// recovered when none of them is refused and one of twenty at most is slow.
+	// watched is how long it is looked at afterwards, with so many messages in a second. A second
+	// counts as recovered when none of them is refused and one of twenty at most is slow.
 	watched = 20 * time.Second
 	probes  = 20
-	// slow is what counts as slow at least, and tolerable what the p99 of a machine that others use as well
-	// may be at the end.
+	// slow is what counts as slow at least, and tolerable what the p99 of a machine that others use as
+	// well may be at the end.
 	slow      = 500 * time.Millisecond
 	tolerable = 3 * time.Second
 )
@@ -256,8 +256,8 @@ func (l *load) closedLoop(t *testing.T, clients int, length time.Duration) {
 	all.Wait()
 }
 
-// openLoop sends so many messages in a second, whatever becomes of them. It returns how many were not
-// sent because too many were under way.
+// openLoop sends so many messages in a second, whatever becomes of them. It returns how many were
+// not sent because too many were under way.
 func (l *load) openLoop(t *testing.T, rate float64, length time.Duration) (shed int) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// lookEvery is how often the test commits a row of its own and looks at the clock, and stillFor how much
-	// later than before it may be then. More means that the machine, or its disk, stood still.
+	// lookEvery is how often the test commits a row of its own and looks at the clock, and stillFor how
+	// much later than before it may be then. More means that the machine, or its disk, stood still.
 	lookEvery = 50 * time.Millisecond
 	stillFor  = 500 * time.Millisecond
 	// catchingUp is how long that is felt: what was to be sent meanwhile is sent at once.
@@ -23,8 +23,9 @@ const (
 // span is a time.
 type span struct{ from, to time.Time }
 
-// mind commits a row again and again until it is told to stop, and then says when the machine stood still. The
-// row is in a database of its own: nothing that the server does can hold it up but the machine.
+// mind commits a row again and again until it is told to stop, and then says when the machine stood
+// still. The row is in a database of its own: nothing that the server does can hold it up but the
+// machine.
 func mind(t *testing.T, d postgrestest.Database) (stop func() []span) {
 	t.Helper()
 	ctx, commit := context.WithoutCancel(t.Context()), d.Commits(t)
@@ -66,8 +67,8 @@ func TestAMachineThatStandsStillIsSeen(t *testing.T) {
 	}
 }
 
-// measurable leaves out what was under way when the machine stood still, of which nobody knows whether the
-// server was slow.
+// measurable leaves out what was under way when the machine stood still, of which nobody knows
+// whether the server was slow.
 func measurable(list []sent, still []span) []sent {
 	return slices.DeleteFunc(slices.Clone(list), func(s sent) bool {
 		return slices.ContainsFunc(still, func(x span) bool {
@@ -76,8 +77,8 @@ func measurable(list []sent, still []span) []sent {
 	})
 }
 
-// TestOnlyWhatTheMachineHeldUpIsNotMeasured sends before, through and after a time in which the machine stood
-// still.
+// TestOnlyWhatTheMachineHeldUpIsNotMeasured sends before, through and after a time in which the
+// machine stood still.
 func TestOnlyWhatTheMachineHeldUpIsNotMeasured(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(0, 0).Add(time.Duration(seconds) * time.Second) }
 	still := []span{{at(10), at(12)}}

@@ -24,8 +24,8 @@ import (
 // patience is how long a process may take to come up.
 const patience = time.Minute
 
-// world is an installation: database, engine, model, a worker and a server, each a process of its own
-// but for the model.
+// world is an installation: database, engine, model, a worker and a server, each a process of its
+// own but for the model.
 type world struct {
 	dir   string
 	env   []string

@@ -25,7 +25,8 @@ type watcher struct {
 	random              *rand.Rand
 	// slow ones read nothing for a while, and then all.
 	slow bool
-	// seen are the events in the order in which they came, and last is where the next connection begins.
+	// seen are the events in the order in which they came, and last is where the next connection
+	// begins.
 	seen []int64
 	last int64
 	// from is where it began.
@@ -44,8 +45,8 @@ type counts struct {
 	kills, wrote atomic.Int64
 }
 
-// A slow reader reads nothing until stallBytes were written, more than the buffers of both sockets and the
-// server hold back for it, but no longer than stallTime.
+// A slow reader reads nothing until stallBytes were written, more than the buffers of both sockets
+// and the server hold back for it, but no longer than stallTime.
 const (
 	stallBytes = 8 << 20
 	stallTime  = 15 * time.Second

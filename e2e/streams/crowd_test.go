@@ -27,8 +27,8 @@ import (
 // mostMemory is what an open stream may cost a server.
 const mostMemory = 40 << 10
 
-// crowd is many streams on one server: each of the first on a conversation of its own, the others all
-// on the same one.
+// crowd is many streams on one server: each of the first on a conversation of its own, the others
+// all on the same one.
 type crowd struct {
 	alone, together int
 	site            *site
@@ -44,8 +44,8 @@ type crowd struct {
 // pickedCrowd is of how many streams one is checked against the document, event by event.
 const pickedCrowd = 50
 
-// TestCrowd opens thousands of streams on one server, prints what each costs in memory, and how long
-// an event takes from its commit to those who watch.
+// TestCrowd opens thousands of streams on one server, prints what each costs in memory, and how
+// long an event takes from its commit to those who watch.
 func TestCrowd(t *testing.T) {
 	c := &crowd{alone: 4000, together: 1000, run: rand.Uint64(), delays: map[bool][]time.Duration{}}
 	if testing.Short() {
@@ -81,7 +81,7 @@ func TestCrowd(t *testing.T) {
 	}
 	t.Logf("streams: %v; one of %d streams was picked for it", c.contract.Counts(), pickedCrowd)
 	if c.contract.Counts().Events == 0 {
-		t.Error("no event was held against the document")
+		t.Error("no event was compared with the document")
 	}
 	t.Logf("streams: memory of the server in the end %d MB", memory(t, c.node)>>20)
 }
@@ -149,7 +149,8 @@ func (c *crowd) warm(t *testing.T) {
 }
 
 // connect opens a stream and reads its head. Of most there is no more than the connection, so that
-// thousands cost this process little; one of some is read as HTTP has it and checked against the document.
+// thousands cost this process little; one of some is read as HTTP has it and checked against the
+// document.
 func (c *crowd) connect(t *testing.T, i int, token string) io.ReadCloser {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", c.node.address, patience)

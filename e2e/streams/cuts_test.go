@@ -101,8 +101,8 @@ func pause(ctx context.Context, length time.Duration) bool {
 	}
 }
 
-// TestCuts lets many watch while lines are cut and servers are killed. Everybody must have seen every
-// entry of the journal once, in order.
+// TestCuts lets many watch while lines are cut and servers are killed. Everybody must have seen
+// every entry of the journal once, in order.
 //
 // Covers: P12.
 func TestCuts(t *testing.T) {
@@ -130,8 +130,8 @@ type cuts struct {
 	contract *apitest.Contract
 }
 
-// pickedCuts is of how many who watch one has every event checked against the document. All of them would
-// take more of the machine than the servers.
+// pickedCuts is of how many who watch one has every event checked against the document. All of them
+// would take more of the machine than the servers.
 const pickedCuts = 4
 
 func (c *cuts) conversation(i int) string { return fmt.Sprintf("s%x-%d", c.seed, i) }
@@ -161,8 +161,8 @@ func (c *cuts) prepare(t *testing.T) {
 	}
 }
 
-// longer is how much longer things go wrong at most if the run shows too little before: a slow machine takes
-// its time.
+// longer is how much longer things go wrong at most if the run shows too little before: a slow
+// machine takes its time.
 const longer = 3 * time.Minute
 
 // fault is the time in which things go wrong.
@@ -237,7 +237,7 @@ func (c *cuts) talk(ctx context.Context, i int) error {
 			}
 			rows = append(rows, journal.NoteAdded{In: root, Serial: serial, Note: "kept", Text: strings.Repeat("x", size)})
 		}
-		// A write that is begun is finished: the test compares with what is there in the end.
+		// A write that is begun is finished: the test compares with the state at the end.
 		if err := c.site.write(context.WithoutCancel(ctx), c.conversation(i), rows...); err != nil {
 			return err
 		}
@@ -334,7 +334,7 @@ func (c *cuts) judge(t *testing.T) {
 		c.counts.slow.Load(), c.counts.resync.Load())
 	t.Logf("streams: %v; one of %d clients was picked for it", c.contract.Counts(), pickedCuts)
 	if c.contract.Counts().Events == 0 {
-		t.Error("no event was held against the document")
+		t.Error("no event was compared with the document")
 	}
 	if lacks := c.lacks(); lacks != "" {
 		t.Errorf("%s: the run shows too little", lacks)

@@ -82,7 +82,8 @@ func newSite(t *testing.T) *site {
 		"data_dir=" + filepath.Join(s.dir, "data"), "providers.demo.kind=anthropic",
 		"providers.demo.base_url=http://127.0.0.1:1", "providers.demo.key={env:MODEL_KEY}",
 		"tiers.fast=demo/fast", "tiers.balanced=demo/balanced", "tiers.strong=demo/strong",
-		// All who watch have one key between them, and many more streams than one person or tenant may have.
+		// All who watch have one key between them, and many more streams than one person or tenant may
+		// have.
 		"serve.limits.person_streams=12000", "serve.limits.tenant_streams=12000", "serve.limits.streams=12000",
 		"serve.limits.read_rate=10000", "serve.limits.tenant_read_rate=10000",
 	} {
@@ -210,8 +211,8 @@ func (s *site) open(ctx context.Context, conversation string) error {
 	return s.write(ctx, conversation, journal.Opened{By: "ann", Title: conversation}, journal.TaskAssigned{In: root, Role: "main"})
 }
 
-// write appends rows and pokes, as every process of an installation does. An answer that was lost on
-// the way is asked for again.
+// write appends rows and pokes, as every process of an installation does. An answer that was lost
+// on the way is asked for again.
 func (s *site) write(ctx context.Context, conversation string, rows ...journal.Row) error {
 	for {
 		written, err := s.log.Append(ctx, at(conversation), time.Now(), rows...)

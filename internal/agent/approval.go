@@ -57,9 +57,9 @@ func (r DenialReason) text() string {
 	return ""
 }
 
-// Bound identifies everything that decides what an approved call will do: the tool and its arguments,
-// what the tool says of its surroundings, the role with its rules, and whose call it is. The person
-// decides on it, and it is made again just before the call runs.
+// Bound identifies everything that decides what an approved call will do: the tool and its
+// arguments, what the tool says of its surroundings, the role with its rules, and whose call it is.
+// The person decides on it, and it is made again just before the call runs.
 func Bound(b Brief, tool, args, binding string) string {
 	canonical, ok := canonicalObject(args)
 	if !ok {
@@ -78,7 +78,8 @@ func (b Brief) Permits(tool string, writes, network bool) bool {
 	return hasTool(b.Tools, tool) && b.Authority.Covers(Authority{Tools: []string{tool}, Write: writes, Network: network})
 }
 
-// Asks reports whether a person is to be asked about the call, unless an earlier approval covers it.
+// Asks reports whether a person is to be asked about the call, unless an earlier approval covers
+// it.
 func (c Call) Asks() bool { return c.needsApproval() && c.Policy != PolicyDeny }
 
 // needsApproval reports whether a person must say yes first: the configured rules decide, and
@@ -107,8 +108,8 @@ func (m *machine) seekApproval(open *OpenCall, c Call) {
 	}
 }
 
-// askPerson shows a call to a person, if there is one. A person who decides about a barred call is told
-// why, and decides about that call only.
+// askPerson shows a call to a person, if there is one. A person who decides about a barred call is
+// told why, and decides about that call only.
 func (m *machine) askPerson(open *OpenCall, pattern string) {
 	if m.s.Brief.Headless {
 		m.deny(open, DeniedHeadless)
@@ -127,7 +128,8 @@ func (m *machine) askPerson(open *OpenCall, pattern string) {
 const grantMark = "@"
 
 // granted lets a call queue whose pattern a person has approved for the task. A grant that does not
-// name its call is none for a call that is bound: the leg that runs that one would find no approval.
+// name its call is none for a call that is bound: the leg that runs that one would find no
+// approval.
 func (m *machine) granted(open *OpenCall) bool {
 	for _, grant := range m.s.Grants {
 		pattern, call, _ := strings.Cut(grant, grantMark)
@@ -181,8 +183,8 @@ func (m *machine) deny(open *OpenCall, reason DenialReason) {
 	}
 }
 
-// toolDenied takes in that a call was stopped just before it ran. A call that has changed may be asked
-// about again; a rule's no is one like any other.
+// toolDenied takes in that a call was stopped just before it ran. A call that has changed may be
+// asked about again; a rule's no is one like any other.
 func (m *machine) toolDenied(c *OpenCall, reason DenialReason) {
 	if reason == DeniedByPolicy && m.s.Phase == Working {
 		m.deny(c, reason)
@@ -234,7 +236,8 @@ func (m *machine) decided(e Decided) error {
 	return nil
 }
 
-// covers reports whether the approval of a call, wider than that call, lets another one through that waits.
+// covers reports whether the approval of a call, wider than that call, lets another one through
+// that waits.
 func (m *machine) covers(c, other *OpenCall) bool {
 	return other.Status == CallWants && other.Pattern == c.Pattern && !m.barred(other)
 }

@@ -35,7 +35,7 @@ func (m *machine) ask(open *OpenCall, c Call) {
 	})
 }
 
-func (m *machine) questionID(c *OpenCall) string { return m.s.Brief.Agent + "#" + c.ID }
+func (m *machine) questionID(c *OpenCall) string { return chat.RefOf(m.s.Brief.Agent, c.ID).String() }
 
 // askedBefore finds or makes the memory of a question.
 func (m *machine) askedBefore(hash string) *AskedBefore {

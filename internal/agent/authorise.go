@@ -6,7 +6,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Facts are what is known of a call just before it runs: what was ordered, what it would be now, and what is on record.
+// Facts are what is known of a call just before it runs: what was ordered, what it would be now,
+// and what is on record.
 type Facts struct {
 	// Run is the order, and Task is whose.
 	Run  RunTool
@@ -15,26 +16,32 @@ type Facts struct {
 	Tool            string
 	Class           chat.EffectClass
 	Writes, Network bool
-	// Args are what the call runs with, and Hash is theirs. Pattern says what the call is like, and Bound what it would do now;
-	// without a Bound that could not be found out.
+	// Args are what the call runs with, and Hash is theirs. Pattern says what the call is like, and
+	// Bound what it would do now; without a Bound that could not be found out.
 	Args, Hash, Pattern, Bound string
-	// Permitted means that the brief gives its agent the tool. Policy is what the rules say now. Barred means that the agent has
-	// read what a stranger wrote, so that only a person's decision on this very call lets it run.
+	// Permitted means that the brief gives its agent the tool. Policy is what the rules say now. Barred
+	// means that the agent has read what a stranger wrote, so that only a person's decision on this
+	// very call lets it run.
 	Permitted bool
 	Policy    Policy
 	Barred    bool
-	// Began and Ended are on record. Probed means that the tool says the call has not happened, no matter who began it.
+	// Began and Ended are on record. Probed means that the tool says the call has not happened, no
+	// matter who began it.
 	Began, Ended, Probed bool
-	// Approval is of the call, or of the one whose approval covers it. Without one on record it is empty.
+	// Approval is of the call, or of the one whose approval covers it. Without one on record it is
+	// empty.
 	Approval Approval
 }
 
-// Approval is what is on record of a person's approval: what they were shown, what they decided, and what the core made of it.
+// Approval is what is on record of a person's approval: what they were shown, what they decided,
+// and what the core made of it.
 type Approval struct {
-	// The person was shown a call of a task, with this hash. A wider yes was to cover what fits the pattern.
+	// The person was shown a call of a task, with this hash. A wider yes was to cover what fits the
+	// pattern.
 	Task, Tool, Hash, Pattern string
-	// Allowed means that a person's decision to allow it is on record and on the audit trail. Scope is how far it goes, By who
-	// decided, and Heard that the core closed the approval after that and not before.
+	// Allowed means that a person's decision to allow it is on record and on the audit trail. Scope is
+	// how far it goes, By who decided, and Heard that the core closed the approval after that and not
+	// before.
 	Allowed bool
 	Scope   Scope
 	By      string
@@ -49,13 +56,15 @@ type Approval struct {
 	ClosedTask  string
 }
 
-// Authorise says why a call may not run, or nothing. Step decided that it may, but a person may have taken days to answer: files,
-// programs, rules and links may be others by now. It also trusts nothing that only the engine says.
+// Authorise says why a call may not run, or nothing. Step decided that it may, but a person may
+// have taken days to answer: files, programs, rules and links may be others by now. It also trusts
+// nothing that only the engine says.
 //
-// A call that began and did not end passes. That it began is recorded only after it passed here, so the approval was good and this
-// is still its one use: the worker that began it is lost, and any difference may be its own doing. The call's class says what becomes of
-// it. One that is idempotent gives the same again. One that can be reconciled is probed first, and comes here anew if it has not happened.
-// Any other is never run again.
+// A call that began and did not end passes. That it began is recorded only after it passed here, so
+// the approval was good and this is still its one use: the worker that began it is lost, and any
+// difference may be its own doing. The call's class says what becomes of it. One that is idempotent
+// gives the same again. One that can be reconciled is probed first, and comes here anew if it has
+// not happened. Any other is never run again.
 func Authorise(f Facts) DenialReason {
 	if f.Tool != f.Run.Tool || f.Class != f.Run.Class || f.Run.Hash != "" && f.Hash != f.Run.Hash {
 		return DeniedChanged
@@ -67,8 +76,8 @@ func Authorise(f Facts) DenialReason {
 	return reason
 }
 
-// over reports whether a result on record ends the call for good: the call never began, or it is one that would be run again.
-// Others that began are answered with that result.
+// over reports whether a result on record ends the call for good: the call never began, or it is
+// one that would be run again. Others that began are answered with that result.
 func (f Facts) over() bool { return f.Ended && (f.Run.Class.Repeatable() || !f.Began) }
 
 // objection is why a call may not run as things are, or nothing.
@@ -84,9 +93,9 @@ func (f Facts) objection() DenialReason {
 	return ""
 }
 
-// unapproved says what is wrong with the approval of a call, or nothing. An approval for one call is for exactly what the person was
-// shown, or for the arguments that they gave it instead. A wider one is for whatever fits the pattern that they were shown. For a
-// barred call no approval is wide.
+// unapproved says what is wrong with the approval of a call, or nothing. An approval for one call
+// is for exactly what the person was shown, or for the arguments that they gave it instead. A wider
+// one is for whatever fits the pattern that they were shown. For a barred call no approval is wide.
 func (f Facts) unapproved() DenialReason {
 	a, run := f.Approval, f.Run
 	wide := !f.Barred && (a.Scope == ScopeTask || a.Scope == ScopeChat)
@@ -109,14 +118,14 @@ func (f Facts) unapproved() DenialReason {
 	return ""
 }
 
-// closed reports whether the core closed the approval of a task as the person decided, after they did. An approval that was closed
-// before was closed by somebody else.
+// closed reports whether the core closed the approval of a task as the person decided, after they
+// did. An approval that was closed before was closed by somebody else.
 func (a Approval) closed(task string) bool {
 	return a.Heard && a.Status == ApprovalApproved && a.ClosedScope == a.Scope && a.ClosedBy == a.By && a.ClosedTask == task
 }
 
-// gives reports whether the arguments that the call is about to run with are those of the decision: the person's, or the model's if
-// the person gave none.
+// gives reports whether the arguments that the call is about to run with are those of the decision:
+// the person's, or the model's if the person gave none.
 func (a Approval) gives(f Facts) bool {
 	if a.Args == "" {
 		return !f.Run.Edited

@@ -110,7 +110,8 @@ func TestAuthorise(t *testing.T) {
 	}
 }
 
-// TestAnApprovalNeedsEachOfItsFacts takes away one thing after another that is on record of an approval.
+// TestAnApprovalNeedsEachOfItsFacts takes away one thing after another that is on record of an
+// approval.
 func TestAnApprovalNeedsEachOfItsFacts(t *testing.T) {
 	t.Parallel()
 	for name, from := range map[string]func() Facts{"once": approvedOnce, "covered": coveredByAnother, "edited": editedByThePerson} {

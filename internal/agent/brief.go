@@ -55,7 +55,8 @@ type Brief struct {
 	Taint Taint `json:"taint,omitempty"`
 }
 
-// Isolated reports whether the agent has a tree of its own: what it changes there comes back as a patch.
+// Isolated reports whether the agent has a tree of its own: what it changes there comes back as a
+// patch.
 func (b Brief) Isolated() bool { return b.Tree != "" && b.Tree == b.Task }
 
 // Isolation is whether an agent works where its parent does or in a tree of its own.
@@ -67,7 +68,8 @@ const (
 	IsolationWorktree Isolation = "worktree"
 )
 
-// briefBytes is the most that a brief may take as JSON, apart from its taint: it is a part of every state.
+// briefBytes is the most that a brief may take as JSON, apart from its taint: it is a part of every
+// state.
 const briefBytes = 3 << 10
 
 // Authority is a set of permissions. It only ever narrows on the way down.

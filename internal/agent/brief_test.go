@@ -188,8 +188,8 @@ func TestToolsAreNamedWhole(t *testing.T) {
 	}
 }
 
-// TestBriefsThatCannotBegin spoils a brief in one way at a time. A limit of one is enough, of nothing
-// or less is not.
+// TestBriefsThatCannotBegin spoils a brief in one way at a time. A limit of one is enough, of
+// nothing or less is not.
 func TestBriefsThatCannotBegin(t *testing.T) {
 	limits := map[string]func(*agent.Brief, int){
 		"time":          func(b *agent.Brief, n int) { b.Limits.Time = int64(n) },

@@ -59,7 +59,8 @@ type Call struct {
 
 	// Bound is what a person decides on, if one is asked.
 	Bound string `json:"bound,omitempty"`
-	// Sink means that the operator listed the call: the rules apply to it also when the agent is tainted.
+	// Sink means that the operator listed the call: the rules apply to it also when the agent is
+	// tainted.
 	Sink bool `json:"sink,omitempty"`
 
 	Items      []Item `json:"items,omitempty"`
@@ -167,8 +168,8 @@ type OpenCall struct {
 	By       string `json:"by,omitempty"`
 	// Cover is set if the approval was given for another call.
 	Cover Cover `json:"co,omitempty"`
-	// Shown is what the person was shown of a call whose arguments they then changed: Hash and Bound are
-	// of the new ones.
+	// Shown is what the person was shown of a call whose arguments they then changed: Hash and Bound
+	// are of the new ones.
 	Shown string `json:"sh,omitempty"`
 	// Until is when the approval or the question expires.
 	Until int64 `json:"u,omitempty"`

@@ -53,7 +53,7 @@ func (c *Child) started() bool { return c.State != ChildQueued }
 
 // Runs reports whether a task is that of a child which is known to run.
 func (s *State) Runs(task string) bool {
-	short, ok := strings.CutPrefix(task, s.Brief.Agent+"/")
+	short, ok := chat.AgentPath(task).Below(chat.AgentPath(s.Brief.Agent))
 	c := s.child(short)
 	return ok && c != nil && c.State == ChildRunning
 }
@@ -69,7 +69,8 @@ func (s *State) Running() map[string]bool {
 	return out
 }
 
-// Open is the tasks of children that have been started and have not ended, with the agents that do them.
+// Open is the tasks of children that have been started and have not ended, with the agents that do
+// them.
 func (s *State) Open() map[string]string {
 	out := map[string]string{}
 	for i := range s.Children {
@@ -109,7 +110,7 @@ func (s *State) childAgent(c *Child) string {
 
 // awaited finds the open child that an event is about, for the step to change.
 func (m *machine) awaited(task string) (*Child, error) {
-	short, ok := strings.CutPrefix(task, m.s.Brief.Agent+"/")
+	short, ok := chat.AgentPath(task).Below(chat.AgentPath(m.s.Brief.Agent))
 	if !ok {
 		return nil, m.refuse(Unknown, "task %s is not of this agent", task)
 	}
@@ -120,8 +121,9 @@ func (m *machine) awaited(task string) (*Child, error) {
 	return m.edit(i), nil
 }
 
-// launch hands queued children to the engine, oldest first, while there are free slots. Children whose
-// call has not been reached are passed over, and nothing is launched once the agent is stopping.
+// launch hands queued children to the engine, oldest first, while there are free slots. Children
+// whose call has not been reached are passed over, and nothing is launched once the agent is
+// stopping.
 func (m *machine) launch() {
 	s := m.s
 	if s.Phase == Stopping || s.Phase == Done || s.Closing {
@@ -168,10 +170,10 @@ func (m *machine) launchable(c *Child) bool {
 }
 
 // callOf is the call that spawned a task.
-func callOf(short string) string { return short[:max(0, strings.LastIndexByte(short, '.'))] }
+func callOf(short string) string { return string(chat.CallOf(short)) }
 
-// freeSlots is how many more agents may be put to work below this one. An agent lends its own slot to
-// its children while it only waits for them; the orchestrator has none to lend.
+// freeSlots is how many more agents may be put to work below this one. An agent lends its own slot
+// to its children while it only waits for them; the orchestrator has none to lend.
 func (s *State) freeSlots() int {
 	free := s.Brief.Limits.Slots
 	for i := range s.Children {

@@ -104,14 +104,15 @@ func (m *machine) submit(i int, calls []Call) {
 // reasonNoEvidence is why a run fails whose role asks for evidence and gets none.
 const reasonNoEvidence = "no_evidence"
 
-// reasonNoShape is why a run fails that answers in plain text although its result must fit a schema.
+// reasonNoShape is why a run fails that answers in plain text although its result must fit a
+// schema.
 const reasonNoShape = "plain_text"
 
 // unproven reports whether a result would rest on nothing although the role asks for evidence.
 func (m *machine) unproven() bool { return m.s.Brief.Evidence && m.s.Progress.Evidence == 0 }
 
-// doubted sends a result back that the facts do not bear out, once. A second one without any evidence
-// ends the run; one that is contradicted is then taken as it is, and its receipt says so.
+// doubted sends a result back that the facts do not bear out, once. A second one without any
+// evidence ends the run; one that is contradicted is then taken as it is, and its receipt says so.
 func (m *machine) doubted(open *OpenCall, c Call) bool {
 	s := m.s
 	settle := Settle{Call: open.ID, Status: CallFailed, Text: textNoEvidence}

@@ -15,8 +15,8 @@
 //     again, except a message refused as Gap or Full.
 //  2. Facts first. An event is delivered only after the fact it tells of is recorded: a reply, a
 //     tool result, a child's outcome, a person's message or decision. Each id is recorded once: the
-//     first record wins, and a later writer is given that one. A reply is recorded under its turn, not
-//     under its attempt.
+//     first record wins, and a later writer is given that one. A reply is recorded under its turn,
+//     not under its attempt.
 //  3. Effects in order. The effects of a step are carried out in the order they are returned,
 //     records before everything else, and nothing but records before all records of the step are
 //     durable. A host that is not sure whether it carried an effect out does so again: Effect.Key
@@ -27,8 +27,8 @@
 //     after an abort or a stop too. Answers may be late, doubled and out of order.
 //  5. Time. Each event carries the time at which it happened. While State.Wake is not zero the
 //     host delivers Ticked at that time or soon after. Too early or too often does no harm.
-//  6. Messages. Said is delivered in the order of Seq without a gap. Events from one agent to another
-//     (questions, answers, waits) arrive in the order they were sent.
+//  6. Messages. Said is delivered in the order of Seq without a gap. Events from one agent to
+//     another (questions, answers, waits) arrive in the order they were sent.
 //  7. Void. A reply whose turn was voided is not part of the transcript, whenever it was recorded.
 //
 // A host that dies anywhere folds the recorded events over Step and has the same State again; the

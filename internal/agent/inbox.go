@@ -97,8 +97,8 @@ func (m *machine) anyRelayed() bool {
 	return slices.ContainsFunc(m.s.Questions, func(q Question) bool { return q.Relayed })
 }
 
-// routeNext has the oldest unsorted message sorted, one at a time so that messages keep their order.
-// While the agent is stopping nothing is started.
+// routeNext has the oldest unsorted message sorted, one at a time so that messages keep their
+// order. While the agent is stopping nothing is started.
 func (m *machine) routeNext() {
 	queue := m.s.Inbox.Queue
 	if m.s.Phase == Stopping || m.s.Phase == Done {

@@ -11,7 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// spawnFrom lets an agent with this brief spawn one task, and returns the child's brief or why there is none.
+// spawnFrom lets an agent with this brief spawn one task, and returns the child's brief or why
+// there is none.
 func spawnFrom(t *testing.T, tree string, item agent.Item, role agent.Isolation) (agent.Brief, string) {
 	t.Helper()
 	brief := agent.Orchestrator(agent.RoleSpec{

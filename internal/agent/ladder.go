@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 )
@@ -32,10 +30,7 @@ type Question struct {
 }
 
 // asker is the agent that asks a question.
-func asker(question string) string {
-	agent, _, _ := strings.Cut(question, "#")
-	return agent
-}
+func asker(question string) string { return string(chat.ParseCallRef(question).Agent) }
 
 // Answer is an answer that an orchestrator has sent.
 type Answer struct {
@@ -125,13 +120,7 @@ func (m *machine) goesOn(agent string) bool {
 
 // questionTurn is the turn in which a question was asked, zero if its id has none.
 func questionTurn(question string) int {
-	_, call, _ := strings.Cut(question, "#")
-	number, _, _ := strings.Cut(call, ".")
-	turn, err := strconv.Atoi(number)
-	if err != nil {
-		return 0
-	}
-	return turn
+	return chat.ParseCallRef(question).Call.Turn()
 }
 
 // newQuestion reports whether an agent asks this for the first time. Its questions are numbered by
@@ -152,7 +141,7 @@ func (m *machine) newQuestion(e QuestionAsked) bool {
 }
 
 func below(agent, ancestor string) bool {
-	return agent == ancestor || strings.HasPrefix(agent, ancestor+"/")
+	return agent == ancestor || chat.AgentPath(agent).IsBelow(chat.AgentPath(ancestor))
 }
 
 func (m *machine) openQuestion(id string) *Question {

@@ -2,8 +2,8 @@ package agent
 
 import "fmt"
 
-// Lease is an allowance that a parent granted. An amount that is about to be used is held before the
-// effect and settled after it, so that held and spent together never pass the grant.
+// Lease is an allowance that a parent granted. An amount that is about to be used is held before
+// the effect and settled after it, so that held and spent together never pass the grant.
 type Lease struct {
 	// Grant of zero means unbounded for tokens and cost.
 	Grant int64 `json:"grant,omitempty"`

@@ -39,8 +39,8 @@ func KindOf(tool string) CallKind {
 	return CallTool
 }
 
-// Offer lists the tools that a model call of this kind is shown, sorted. A tool that is not offered is
-// refused again when it is called.
+// Offer lists the tools that a model call of this kind is shown, sorted. A tool that is not offered
+// is refused again when it is called.
 func Offer(s State, kind TurnKind) []string {
 	b := s.Brief
 	if kind == TurnCompact {

@@ -172,8 +172,9 @@ func (o oracle) both(p oracle) oracle {
 
 func (o oracle) within(p oracle) bool { return len(o.both(p)) == len(o) }
 
-// TestAuthorityOnlyNarrows spawns through random graphs of roles and checks every child's brief against an
-// oracle: child within grant within parent within the first. The grant is what parent and role both hold.
+// TestAuthorityOnlyNarrows spawns through random graphs of roles and checks every child's brief
+// against an oracle: child within grant within parent within the first. The grant is what parent
+// and role both hold.
 //
 // Covers: P24 R-008 R-013 R-078 R-083 R-098 R-162 R-164 R-254.
 func TestAuthorityOnlyNarrows(t *testing.T) {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 )
@@ -12,7 +11,8 @@ import (
 type Outcome struct {
 	Status chat.Status    `json:"status"`
 	Kind   chat.ErrorKind `json:"kind,omitempty"`
-	// Reason narrows a kind: loop, denials, failures, malformed, iterations, time, budget, no_evidence, plain_text.
+	// Reason narrows a kind: loop, denials, failures, malformed, iterations, time, budget, no_evidence,
+	// plain_text.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 	// Completion says how a success came about.
@@ -115,4 +115,4 @@ func (m *machine) endTurn(e EndTurn) {
 	m.routeNext()
 }
 
-func callID(turn, index int) string { return strconv.Itoa(turn) + "." + strconv.Itoa(index) }
+func callID(turn, index int) string { return string(chat.NewCallID(turn, index)) }

@@ -15,7 +15,8 @@ import (
 // such as never were. After each, every law must hold, the state must survive JSON, and in the end
 // the recorded events must rebuild it.
 //
-// Covers: P4, P5, P7, P8, P10, P24, R-017, R-018, R-150, R-151, R-152, R-153, R-154, R-156, E-08, E-40.
+// Covers: P4, P5, P7, P8, P10, P24, R-017, R-018, R-150, R-151, R-152, R-153, R-154, R-156, E-08,
+// E-40.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &player{t: t, run: newRun()}

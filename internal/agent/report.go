@@ -211,7 +211,8 @@ func wireOf(r *receipt.Receipt) *wireReceipt {
 	}
 }
 
-// ReceiptLines are the first lines of a list, each cut short: the names in them are a model's words.
+// ReceiptLines are the first lines of a list, each cut short: the names in them are a model's
+// words.
 func ReceiptLines(lines []string) []string {
 	var out []string
 	for i, line := range lines {

@@ -3,8 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 )
@@ -128,8 +126,8 @@ func (m *machine) looping(calls []Call) bool {
 	return stop
 }
 
-// repeated counts a call, warns about one that is made again and again, and reports whether it has been
-// made too often.
+// repeated counts a call, warns about one that is made again and again, and reports whether it has
+// been made too often.
 func (m *machine) repeated(c Call) bool {
 	if c.Hash == "" || c.Kind.alone() {
 		return false
@@ -232,8 +230,7 @@ func orMaybe(c *OpenCall, plain, maybe string) string {
 
 // notAwaited refuses the end of a call that is not running.
 func (m *machine) notAwaited(call string) error {
-	head, _, _ := strings.Cut(call, ".")
-	if turn, err := strconv.Atoi(head); err != nil || turn > m.s.Turn || turn <= 0 {
+	if turn := chat.CallID(call).Turn(); turn > m.s.Turn || turn <= 0 {
 		return m.refuse(Unknown, "no call %q", call)
 	}
 	return m.refuse(Late, "call %s is not awaited", call)

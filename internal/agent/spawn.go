@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/retinue-dev/retinue/internal/chat"
 )
 
 const (
@@ -161,7 +163,7 @@ func (m *machine) backgroundLoad() int {
 // earlierTask finds a task of this turn that another call has asked for in the same words.
 func (m *machine) earlierTask(hash, call string) string {
 	for _, r := range m.s.Recent {
-		if hash != "" && r.Hash == hash && !strings.HasPrefix(r.Task, call+".") {
+		if hash != "" && r.Hash == hash && chat.CallOf(r.Task) != chat.CallID(call) {
 			return r.Task
 		}
 	}
@@ -171,7 +173,7 @@ func (m *machine) earlierTask(hash, call string) string {
 // enlist records a child, holds what it is granted, and puts it in line.
 func (m *machine) enlist(open *OpenCall, item int, it Item, spec *RoleSpec, share shares, n int) string {
 	s := m.s
-	short := fmt.Sprintf("%s.%d", open.ID, item)
+	short := chat.CallID(open.ID).Child(item)
 	brief := s.Brief.delegate(s.taskID(short), it, spec)
 	brief.Limits.Agents = share.agents[n]
 	brief.Limits.Tokens = share.tokens[n]

@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// Taint is where an agent has read something that a stranger may have written: sorted, each source once,
-// and SourceMore last. It only grows. Compaction, a new message and a new task on the same agent leave it as it is; a child
-// begins with its parent's, and what a tainted agent says in its own words taints its reader.
+// Taint is where an agent has read something that a stranger may have written: sorted, each source
+// once, and SourceMore last. It only grows. Compaction, a new message and a new task on the same
+// agent leave it as it is; a child begins with its parent's, and what a tainted agent says in its
+// own words taints its reader.
 //
-// A tainted agent's calls that write or reach the network are decided by a person each time: no rule, no
-// earlier approval and no permission of its role allows them. A call that a rule denies stays denied.
+// A tainted agent's calls that write or reach the network are decided by a person each time: no
+// rule, no earlier approval and no permission of its role allows them. A call that a rule denies
+// stays denied.
 //
-// It is set by the host, which knows where a result comes from: on ToolDone, on an Item that resumes an
-// agent, and on Replied for whatever the journal knows and the core was not told.
+// It is set by the host, which knows where a result comes from: on ToolDone, on an Item that
+// resumes an agent, and on Replied for whatever the journal knows and the core was not told.
 type Taint []Source
 
 // Source is one place that somebody else writes to.
@@ -37,13 +39,14 @@ const (
 )
 
 const (
-	// sourcesKept bounds how many sources are listed, and sourceBytes the name of each: a taint is a part of
-	// every state.
+	// sourcesKept bounds how many sources are listed, and sourceBytes the name of each: a taint is a
+	// part of every state.
 	sourcesKept = 6
 	sourceBytes = 48
 )
 
-// With is both taints. Listed sources stay listed; of those that do not fit only SourceMore is left.
+// With is both taints. Listed sources stay listed; of those that do not fit only SourceMore is
+// left.
 func (t Taint) With(other Taint) Taint {
 	var listed Taint
 	more := false
@@ -86,8 +89,8 @@ func (m *machine) taint(t Taint) {
 	}
 }
 
-// barred reports whether only a person can let a call of this agent run: no rule and no earlier approval
-// does. Calls that the operator listed are judged by the rules as if nothing had happened.
+// barred reports whether only a person can let a call of this agent run: no rule and no earlier
+// approval does. Calls that the operator listed are judged by the rules as if nothing had happened.
 func (m *machine) barred(c *OpenCall) bool {
 	return len(m.s.Taint) > 0 && (c.Writes || c.Network) && !c.Sink
 }
@@ -95,15 +98,16 @@ func (m *machine) barred(c *OpenCall) bool {
 // Cover says that a call was approved without being shown to the person who approved it.
 type Cover string
 
-// The covers. CoverGrant is an earlier approval for the task, CoverBeside that of another call that waited at the
-// same time: then this one was asked about too, and is not again.
+// The covers. CoverGrant is an earlier approval for the task, CoverBeside that of another call that
+// waited at the same time: then this one was asked about too, and is not again.
 const (
 	CoverNone   Cover = ""
 	CoverGrant  Cover = "grant"
 	CoverBeside Cover = "beside"
 )
 
-// Reported is what a child's report brings with it. Data that fits a closed schema has no room for words.
+// Reported is what a child's report brings with it. Data that fits a closed schema has no room for
+// words.
 func (o Outcome) Reported() Taint {
 	if o.Typed {
 		return nil
@@ -111,9 +115,9 @@ func (o Outcome) Reported() Taint {
 	return o.Taint
 }
 
-// stillGood reports whether a call that a rule or an approval lets through may run, first when the model makes
-// it and again when its turn has come. If what the agent has read bars it, a person is asked after all; if its
-// approval was open before, it ends here and the model may call again.
+// stillGood reports whether a call that a rule or an approval lets through may run, first when the
+// model makes it and again when its turn has come. If what the agent has read bars it, a person is
+// asked after all; if its approval was open before, it ends here and the model may call again.
 func (m *machine) stillGood(c *OpenCall) bool {
 	cover := c.Cover
 	if !m.barred(c) || c.Approved && cover == CoverNone {

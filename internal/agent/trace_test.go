@@ -20,7 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestTrace compares what the scripts and tests say they show with the list of what the core must do.
+// TestTrace compares what the scripts and tests say they show with the list of what the core must
+// do.
 func TestTrace(t *testing.T) {
 	text, err := os.ReadFile("testdata/core.list")
 	if err != nil {

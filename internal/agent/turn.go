@@ -317,4 +317,6 @@ func (m *machine) openTasks() []string {
 	return out
 }
 
-func (s *State) taskID(short string) string { return s.Brief.Agent + "/" + short }
+func (s *State) taskID(short string) string {
+	return string(chat.AgentPath(s.Brief.Agent).Child(short))
+}

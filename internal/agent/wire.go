@@ -59,3 +59,58 @@ func effectAs[T Effect](data []byte) (Effect, error) {
 	}
 	return e, nil
 }
+
+// MarshalEvent writes an event with its name, for a journal or a history.
+func MarshalEvent(e Event) ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("marshal event %s: %w", EventName(e), err)
+	}
+	return json.Marshal(named{Name: EventName(e), Event: body})
+}
+
+type named struct {
+	Name  string          `json:"name"`
+	Event json.RawMessage `json:"event"`
+}
+
+// UnmarshalEvent reads what MarshalEvent wrote.
+func UnmarshalEvent(data []byte) (Event, error) {
+	var n named
+	if err := json.Unmarshal(data, &n); err != nil {
+		return nil, fmt.Errorf("unmarshal event: %w", err)
+	}
+	decode, ok := decoders()[n.Name]
+	if !ok {
+		return nil, fmt.Errorf("unmarshal event: unknown name %q", n.Name)
+	}
+	return decode(n.Event)
+}
+
+// EventName is the name of an event's type, as it is recorded.
+func EventName(e Event) string {
+	return fmt.Sprintf("%T", e)[len("agent."):]
+}
+
+func decoders() map[string]func([]byte) (Event, error) {
+	return map[string]func([]byte) (Event, error){
+		"Begun": decodeAs[Begun], "Said": decodeAs[Said], "Corrected": decodeAs[Corrected],
+		"Replied": decodeAs[Replied], "ModelFailed": decodeAs[ModelFailed],
+		"Compacted": decodeAs[Compacted], "ToolDone": decodeAs[ToolDone],
+		"ChildStarted": decodeAs[ChildStarted], "ChildWaited": decodeAs[ChildWaited],
+		"ChildEnded": decodeAs[ChildEnded], "Decided": decodeAs[Decided],
+		"QuestionAsked": decodeAs[QuestionAsked], "QuestionWithdrawn": decodeAs[QuestionWithdrawn],
+		"Resolved": decodeAs[Resolved], "Routed": decodeAs[Routed], "Answered": decodeAs[Answered],
+		"Undelivered": decodeAs[Undelivered], "CancelRequested": decodeAs[CancelRequested],
+		"ChildCancelRequested": decodeAs[ChildCancelRequested], "CloseRequested": decodeAs[CloseRequested],
+		"Ticked": decodeAs[Ticked],
+	}
+}
+
+func decodeAs[T Event](data []byte) (Event, error) {
+	var e T
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, fmt.Errorf("unmarshal event %s: %w", EventName(e), err)
+	}
+	return e, nil
+}

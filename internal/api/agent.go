@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // InAgent names an agent of a conversation.
@@ -20,10 +21,10 @@ type InAgent struct {
 }
 
 // id is the agent's id.
-func (p InAgent) id() string { return slashed(p.Agent) }
+func (p InAgent) id() string { return addressed(p.Agent) }
 
-// slashed is an id as it was before it was written in an address.
-func slashed(id string) string { return strings.ReplaceAll(id, "~", "/") }
+// addressed is the agent or the task that an address names.
+func addressed(address string) string { return string(chat.ParseAddress(address)) }
 
 type (
 	agentInput     struct{ InAgent }
@@ -35,40 +36,11 @@ type (
 		InAgent
 		Call string `path:"call" minLength:"1" maxLength:"128"`
 	}
-	agentsOutput    struct{ Body Page[Agent] }
-	agentOutput     struct{ Body AgentView }
-	toolCallsOutput struct{ Body Page[ToolCall] }
-	toolCallOutput  struct{ Body ToolCallView }
+	agentsOutput    struct{ Body wire.Page[wire.Agent] }
+	agentOutput     struct{ Body wire.AgentView }
+	toolCallsOutput struct{ Body wire.Page[wire.ToolCall] }
+	toolCallOutput  struct{ Body wire.ToolCallView }
 )
-
-// AgentView is an agent with its tasks, whole, and how it was set up.
-type AgentView struct {
-	Agent
-	Tasks  []TaskView  `json:"tasks"`
-	Config AgentConfig `json:"config"`
-}
-
-// AgentConfig is how an agent was set up when it began.
-type AgentConfig struct {
-	Role    json.RawMessage   `json:"role,omitempty" doc:"The role as it was then, word for word; absent if it was not kept."`
-	Current bool              `json:"current" doc:"Whether the role's files still say the same."`
-	Origins map[string]string `json:"origins,omitempty" doc:"Where each value of the role came from, as far as its files still say the same. What is not named has its default."`
-	Source  string            `json:"source,omitempty" doc:"The file that the role was read from, likewise."`
-}
-
-// ToolCallView is a tool call with what went in and what came out.
-type ToolCallView struct {
-	Call     string          `json:"call"`
-	Agent    string          `json:"agent"`
-	Tool     string          `json:"tool"`
-	Args     string          `json:"args" doc:"The arguments, as JSON text."`
-	Status   string          `json:"status,omitempty"`
-	Text     string          `json:"text,omitempty" doc:"What the model was given."`
-	Whole    string          `json:"whole,omitempty" doc:"The hash under which the whole output is kept, if the text is cut."`
-	Reason   string          `json:"reason,omitempty"`
-	Facts    json.RawMessage `json:"facts,omitempty"`
-	Duration int64           `json:"duration_ms,omitempty"`
-}
 
 func (s *Server) agentRoutes() {
 	const base = "/v1/conversations/{conversation}"
@@ -92,7 +64,7 @@ func (s *Server) agents(ctx context.Context, in *conversationInput) (*agentsOutp
 	if err != nil {
 		return nil, err
 	}
-	return &agentsOutput{Body: Page[Agent]{Items: each(state.Agents, agentOf)}}, nil
+	return &agentsOutput{Body: wire.Page[wire.Agent]{Items: each(state.Agents, events.Agent)}}, nil
 }
 
 func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error) {
@@ -104,7 +76,7 @@ func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error
 	if i < 0 {
 		return nil, journal.NotFound()
 	}
-	out := AgentView{Agent: agentOf(state.Agents[i])}
+	out := wire.AgentView{Agent: events.Agent(state.Agents[i])}
 	mine := slices.DeleteFunc(state.Tasks, func(t journal.Task) bool { return t.Agent != in.id() })
 	if out.Tasks, err = s.whole(ctx, in.place(ctx), mine); err != nil {
 		return nil, err
@@ -113,10 +85,10 @@ func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error
 	return &agentOutput{Body: out}, err
 }
 
-// setUp reads how an agent was set up. Where values came from is not recorded: today's files say it,
-// if the role that they give is the same one.
-func (s *Server) setUp(ctx context.Context, ref journal.Ref, workspace string, a journal.Agent) (AgentConfig, error) {
-	var out AgentConfig
+// setUp reads how an agent was set up. Where values came from is not recorded: today's files say
+// it, if the role that they give is the same one.
+func (s *Server) setUp(ctx context.Context, ref journal.Ref, workspace string, a journal.Agent) (wire.AgentConfig, error) {
+	var out wire.AgentConfig
 	if a.RoleHash == "" {
 		return out, nil
 	}
@@ -145,7 +117,7 @@ func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, e
 		return nil, journal.NotFound()
 	}
 	below := slices.DeleteFunc(state.Agents, func(a journal.Agent) bool { return a.Parent != in.id() })
-	return &agentsOutput{Body: Page[Agent]{Items: each(below, agentOf)}}, nil
+	return &agentsOutput{Body: wire.Page[wire.Agent]{Items: each(below, events.Agent)}}, nil
 }
 
 // known complains about an agent that the conversation does not have. An agent's first task has its
@@ -177,7 +149,7 @@ func (s *Server) transcript(ctx context.Context, in *agentPageInput) (*messagesO
 	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
-	return &messagesOutput{Body: page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })}, nil
+	return &messagesOutput{Body: page(list, in.Limit, events.Message, func(m journal.Message) int64 { return m.Seq })}, nil
 }
 
 func (s *Server) toolCalls(ctx context.Context, in *agentPageInput) (*toolCallsOutput, error) {
@@ -185,12 +157,12 @@ func (s *Server) toolCalls(ctx context.Context, in *agentPageInput) (*toolCallsO
 	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
-	return &toolCallsOutput{Body: page(list, in.Limit, toolCallOf, func(c journal.ToolCall) int64 { return c.Seq })}, nil
+	return &toolCallsOutput{Body: page(list, in.Limit, events.ToolCall, func(c journal.ToolCall) int64 { return c.Seq })}, nil
 }
 
 // toolCall reads a call out of the message that asked for it, and its result.
 func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutput, error) {
-	turn, _, ok := journal.ParseCall(in.Call)
+	turn, _, ok := chat.CallID(in.Call).Parse()
 	if !ok {
 		return nil, journal.NotFound()
 	}
@@ -199,7 +171,7 @@ func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutp
 	if err != nil {
 		return nil, err
 	}
-	out := ToolCallView{Call: in.Call, Agent: in.id()}
+	out := wire.ToolCallView{Call: in.Call, Agent: in.id()}
 	for _, m := range messages {
 		if m.Turn != turn {
 			continue

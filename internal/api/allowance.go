@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// allowance is how often each name may do something: so often in a second, and as much as comes to some
-// seconds at once. Nil bounds nothing. It remembers mostAddresses names, and keeps them apart from what
-// is known of credentials: a client with many addresses must not make a server forget those.
+// allowance is how often each name may do something: so often in a second, and as much as comes to
+// some seconds at once. Nil bounds nothing. It remembers mostAddresses names, and keeps them apart
+// from what is known of credentials: a client with many addresses must not make a server forget
+// those.
 type allowance struct {
 	every time.Duration
 	// ahead is how far ahead of the clock a name may be.

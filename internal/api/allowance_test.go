@@ -66,8 +66,8 @@ func (s *street) ask(path, from, forwarded string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestAddressesAreBounded asks more often than an address may, at every kind of route, and looks whether
-// anybody was asked who it is.
+// TestAddressesAreBounded asks more often than an address may, at every kind of route, and looks
+// whether anybody was asked who it is.
 func TestAddressesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, api.Limits{AddressRate: 5})
@@ -101,7 +101,8 @@ func TestAddressesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAddressesBehindProxies counts by who came before a proxy, and lets nobody else choose an address.
+// TestAddressesBehindProxies counts by who came before a proxy, and lets nobody else choose an
+// address.
 func TestAddressesBehindProxies(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, api.Limits{AddressRate: 1})
@@ -182,8 +183,8 @@ func TestStreamsOfAnAddress(t *testing.T) {
 	}
 }
 
-// TestUploadsAreBounded has imports arrive slowly: more of them are refused before they are read, and
-// commands go on.
+// TestUploadsAreBounded has imports arrive slowly: more of them are refused before they are read,
+// and commands go on.
 func TestUploadsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, api.Limits{Commands: 1, Uploads: 3, TenantUploads: 2})

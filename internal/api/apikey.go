@@ -11,49 +11,27 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// Key is what a program shows, without the secret.
-type Key struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Owner     string     `json:"owner" doc:"Whose it is. It can do no more than they can."`
-	Scopes    []string   `json:"scopes"`
-	CreatedAt time.Time  `json:"created_at"`
-	ExpiresAt time.Time  `json:"expires_at"`
-	UsedAt    *time.Time `json:"used_at,omitempty" doc:"When it was used last, to the minute."`
-	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-}
-
-// NewKey is a key that was just made, with its secret.
-type NewKey struct {
-	Key
-	Secret string `json:"secret" doc:"Keep it: it is never shown again."`
-}
-
-func keyOf(k people.Key) Key {
-	return Key{
+func keyOf(k people.Key) wire.APIKey {
+	return wire.APIKey{
 		ID: k.ID, Name: k.Name, Owner: k.Email, Scopes: each(k.Scopes, func(s Scope) string { return string(s) }),
-		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, UsedAt: moment(k.UsedAt), RevokedAt: moment(k.RevokedAt),
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, UsedAt: events.Moment(k.UsedAt), RevokedAt: events.Moment(k.RevokedAt),
 	}
 }
 
 type (
 	keysOutput struct {
 		Body struct {
-			Items []Key `json:"items" doc:"The oldest first."`
+			Items []wire.APIKey `json:"items" doc:"The oldest first."`
 		}
 	}
-	newKeyOutput struct{ Body NewKey }
-	newKeyInput  struct {
-		Body struct {
-			Name   string   `json:"name" minLength:"1" maxLength:"100" doc:"What it is for."`
-			Scopes []string `json:"scopes" minItems:"1" maxItems:"3" enum:"read,write,admin" doc:"write is for commands to conversations and nothing else."`
-			Days   int      `json:"days,omitempty" minimum:"1" maximum:"366" doc:"How long it lasts; 90 when nothing is said."`
-		}
-	}
-	keyInput struct {
+	newKeyOutput struct{ Body wire.MadeAPIKey }
+	newKeyInput  struct{ Body wire.NewAPIKey }
+	keyInput     struct {
 		Key string `path:"key" minLength:"1" maxLength:"64"`
 	}
 )
@@ -125,7 +103,7 @@ func (s *Server) createKey(ctx context.Context, in *newKeyInput) (*newKeyOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &newKeyOutput{Body: NewKey{Key: keyOf(k), Secret: secret.Text}}, nil
+	return &newKeyOutput{Body: wire.MadeAPIKey{APIKey: keyOf(k), Secret: secret.Text}}, nil
 }
 
 func (s *Server) revokeKey(ctx context.Context, in *keyInput) (*struct{}, error) {

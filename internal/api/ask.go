@@ -5,36 +5,31 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// InApproval names an approval of a conversation. Like all that others are made of it is exported: huma
-// sees no parameters in what is not.
+// InApproval names an approval of a conversation. Like all that others are made of it is exported:
+// huma sees no parameters in what is not.
 type InApproval struct {
 	InConversation
 	Approval string `path:"approval" minLength:"3" maxLength:"640"`
 }
 
 type (
-	questionsOutput struct{ Body Page[Question] }
-	approvalsOutput struct{ Body Page[Approval] }
-	approvalOutput  struct{ Body Approval }
+	questionsOutput struct{ Body wire.Page[wire.Question] }
+	approvalsOutput struct{ Body wire.Page[wire.Approval] }
+	approvalOutput  struct{ Body wire.Approval }
 	approvalInput   struct{ InApproval }
 	decideInput     struct {
 		InApproval
 		Keyed
-		Body struct {
-			Allow bool   `json:"allow"`
-			Hash  string `json:"hash" minLength:"1" maxLength:"128" doc:"The approval's hash: what was shown is what is decided."`
-			Scope string `json:"scope,omitempty" enum:"once,task,conversation" doc:"How far it goes; empty means once."`
-			Note  string `json:"note,omitempty" maxLength:"2000" doc:"Why not; the agent is told."`
-			// Args keep the numbers as they were written.
-			Args map[string]json.RawMessage `json:"args,omitempty" doc:"All the arguments to run the call with instead of the agent's, of the same tool. With allow, and for once only. They are checked as the agent's were, and the agent is told."`
-		}
+		Body wire.Decision
 	}
 )
 
@@ -58,34 +53,29 @@ func (s *Server) askRoutes() {
 	}, s.questions)
 }
 
-// approvalID names an approval in its conversation, as it can stand in an address.
-func approvalID(agent, call string) string { return strings.ReplaceAll(agent, "/", "~") + ":" + call }
-
 // wanted is the key of the approval that an id names.
 func wanted(id string) (agent, call string, err error) {
-	agent, call, ok := strings.Cut(slashed(id), ":")
-	if !ok || agent == "" || call == "" {
+	ref, ok := chat.ParseCallAddress(id)
+	if !ok {
 		return "", "", journal.NotFound()
 	}
-	return agent, call, nil
+	return string(ref.Agent), string(ref.Call), nil
 }
 
 // asks are the questions and approvals of a conversation. Those that wait have their content.
-func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapshot) ([]Question, []Approval, error) {
+func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapshot) ([]wire.Question, []wire.Approval, error) {
 	var keys []string
-	questions := each(state.Questions, func(q journal.Question) Question {
+	questions := each(state.Questions, func(q journal.Question) wire.Question {
 		if q.Status != journal.QuestionStatusClosed {
 			keys = append(keys, journal.QuestionAsked{Question: q.ID}.Key())
 		}
-		return Question{
-			ID: q.ID, Seq: q.Seq, Agent: q.Agent, Task: q.Task, Status: string(q.Status), By: q.By, At: q.At.UTC(), Until: until(q.Until),
-		}
+		return events.Question(q)
 	})
-	approvals := each(state.Approvals, func(a journal.Approval) Approval {
+	approvals := each(state.Approvals, func(a journal.Approval) wire.Approval {
 		if a.Status == journal.ApprovalStatusOpen {
 			keys = append(keys, journal.ApprovalRequested{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
 		}
-		return approvalOf(a)
+		return events.Approval(a)
 	})
 	if len(keys) == 0 {
 		return questions, approvals, nil
@@ -105,7 +95,7 @@ func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapsh
 		case journal.ApprovalRequested:
 			for i := range approvals {
 				if approvals[i].Agent == r.Agent && approvals[i].Call == r.Call {
-					approvals[i].Show, approvals[i].Pattern, approvals[i].Sources = r.Show, r.Pattern, sourcesOf(r.Sources)
+					approvals[i].Show, approvals[i].Pattern, approvals[i].Sources = r.Show, r.Pattern, events.Sources(r.Sources)
 				}
 			}
 		default: // nothing else was asked for
@@ -114,20 +104,13 @@ func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapsh
 	return questions, approvals, nil
 }
 
-func approvalOf(a journal.Approval) Approval {
-	return Approval{
-		ID: approvalID(a.Agent, a.Call), Seq: a.Seq, Agent: a.Agent, Task: a.Task, Call: a.Call, Tool: a.Tool, Hash: a.Hash,
-		Status: string(a.Status), By: a.By, Allow: a.Allow, Scope: a.Scope, Edited: a.Edited, At: a.At.UTC(), Until: until(a.Until),
-	}
-}
-
 func (s *Server) approvals(ctx context.Context, in *conversationInput) (*approvalsOutput, error) {
 	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
 	if err != nil {
 		return nil, err
 	}
 	_, list, err := s.asks(ctx, in.place(ctx), state)
-	return &approvalsOutput{Body: Page[Approval]{Items: list}}, err
+	return &approvalsOutput{Body: wire.Page[wire.Approval]{Items: list}}, err
 }
 
 func (s *Server) questions(ctx context.Context, in *conversationInput) (*questionsOutput, error) {
@@ -136,7 +119,7 @@ func (s *Server) questions(ctx context.Context, in *conversationInput) (*questio
 		return nil, err
 	}
 	list, _, err := s.asks(ctx, in.place(ctx), state)
-	return &questionsOutput{Body: Page[Question]{Items: list}}, err
+	return &questionsOutput{Body: wire.Page[wire.Question]{Items: list}}, err
 }
 
 func (s *Server) approval(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
@@ -144,31 +127,31 @@ func (s *Server) approval(ctx context.Context, in *approvalInput) (*approvalOutp
 	return &approvalOutput{Body: out}, err
 }
 
-func (s *Server) findApproval(ctx context.Context, ref journal.Ref, id string) (Approval, error) {
+func (s *Server) findApproval(ctx context.Context, ref journal.Ref, id string) (wire.Approval, error) {
 	agent, call, err := wanted(id)
 	if err != nil {
-		return Approval{}, err
+		return wire.Approval{}, err
 	}
 	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
-		return Approval{}, err
+		return wire.Approval{}, err
 	}
 	i := slices.IndexFunc(state.Approvals, func(a journal.Approval) bool { return a.Agent == agent && a.Call == call })
 	if i < 0 {
-		return Approval{}, journal.NotFound()
+		return wire.Approval{}, journal.NotFound()
 	}
-	out := approvalOf(state.Approvals[i])
+	out := events.Approval(state.Approvals[i])
 	in := journal.In{Agent: agent}
 	entries, err := s.options.Log.Find(ctx, ref, journal.ApprovalRequested{In: in, Call: call}.Key(), journal.ApprovalDecided{In: in, Call: call}.Key())
 	if err != nil {
-		return Approval{}, err
+		return wire.Approval{}, err
 	}
 	for _, e := range entries {
 		switch r := e.Row.(type) {
 		case journal.ApprovalRequested:
-			out.Show, out.Pattern, out.Sources = r.Show, r.Pattern, sourcesOf(r.Sources)
+			out.Show, out.Pattern, out.Sources = r.Show, r.Pattern, events.Sources(r.Sources)
 		case journal.ApprovalDecided:
-			out.Args = object(r.Args)
+			out.Args = events.Object(r.Args)
 		default: // nothing else was asked for
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Audit is where what people do leaves its traces. Commands leave theirs in the journal's own
@@ -30,8 +30,8 @@ func actorOf(c Caller) audit.Actor {
 	return audit.Actor{User: c.User, Credential: c.Credential, Source: "api"}
 }
 
-// traced puts what the caller does on the trail, does it, and says so if it came to nothing. A record
-// with a key that is sent again is one entry.
+// traced puts what the caller does on the trail, does it, and says so if it came to nothing. A
+// record with a key that is sent again is one entry.
 func (s *Server) traced(ctx context.Context, r audit.Record, do func() error) error {
 	if s.options.Audit == nil {
 		return do()
@@ -39,8 +39,8 @@ func (s *Server) traced(ctx context.Context, r audit.Record, do func() error) er
 	return s.tracedAs(ctx, callerOf(ctx), r, do)
 }
 
-// tracedAs is traced for somebody whom the context does not name, such as a person who is about to log
-// in. The trail is that of their tenant.
+// tracedAs is traced for somebody whom the context does not name, such as a person who is about to
+// log in. The trail is that of their tenant.
 func (s *Server) tracedAs(ctx context.Context, caller Caller, r audit.Record, do func() error) error {
 	if s.options.Audit == nil {
 		return do()
@@ -86,34 +86,12 @@ func (s *Server) refused(c Caller, err error) {
 	}
 }
 
-// AuditEntry is one entry of the tenant's audit trail.
-type AuditEntry struct {
-	Seq          int64     `json:"seq" doc:"Its place in the chain, from 1 without a gap."`
-	At           time.Time `json:"ts"`
-	Action       string    `json:"action" example:"approval.decide"`
-	Outcome      string    `json:"outcome" enum:"accepted,failed,denied"`
-	User         string    `json:"user,omitempty"`
-	Credential   string    `json:"credential,omitempty" doc:"Names what was shown, without being of use to anybody."`
-	Source       string    `json:"source,omitempty"`
-	Conversation string    `json:"conversation,omitempty"`
-	Object       string    `json:"object,omitempty" doc:"What it was done to, within the conversation."`
-	Digest       string    `json:"digest,omitempty" doc:"What was shown or decided, as a hash."`
-	Detail       string    `json:"detail,omitempty"`
-	Hash         string    `json:"hash" doc:"SHA-256 over the hash before it and all of the entry."`
-}
-
-// AuditPage is a part of a trail.
-type AuditPage struct {
-	Items []AuditEntry `json:"items" doc:"In the order of the chain."`
-	After int64        `json:"after,omitempty" doc:"Ask with this for what comes next; absent when nothing does."`
-}
-
 type (
 	auditInput struct {
 		After int64 `query:"after" minimum:"0" doc:"Gives what comes after this seq."`
 		Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 	}
-	auditOutput struct{ Body AuditPage }
+	auditOutput struct{ Body wire.AuditPage }
 )
 
 func (s *Server) auditRoutes() {
@@ -125,21 +103,21 @@ func (s *Server) auditRoutes() {
 
 func (s *Server) auditTrail(ctx context.Context, in *auditInput) (*auditOutput, error) {
 	if s.options.Audit == nil {
-		return &auditOutput{Body: AuditPage{Items: []AuditEntry{}}}, nil
+		return &auditOutput{Body: wire.AuditPage{Items: []wire.AuditEntry{}}}, nil
 	}
 	entries, err := s.options.Audit.Read(ctx, callerOf(ctx).Tenant, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := AuditPage{Items: each(entries, auditEntryOf)}
+	out := wire.AuditPage{Items: each(entries, auditEntryOf)}
 	if len(entries) == in.Limit {
 		out.After = entries[len(entries)-1].Seq
 	}
 	return &auditOutput{Body: out}, nil
 }
 
-func auditEntryOf(e audit.Entry) AuditEntry {
-	return AuditEntry{
+func auditEntryOf(e audit.Entry) wire.AuditEntry {
+	return wire.AuditEntry{
 		Seq: e.Seq, At: e.At, Action: string(e.Action), Outcome: string(e.Outcome), User: e.Actor.User,
 		Credential: e.Actor.Credential, Source: e.Actor.Source, Conversation: e.Conversation, Object: e.Object, Digest: e.Digest,
 		Detail: e.Detail, Hash: hex.EncodeToString(e.Hash[:]),

@@ -11,6 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // TestStrangersBehindAProxy are noted with their own address, not with the proxy's.
@@ -57,7 +58,7 @@ func TestAnImportIsOneEntry(t *testing.T) {
 	}
 	var export bytes.Buffer
 	get(t, s, "/v1/conversations/elsewhere/export", &export)
-	var made api.Conversation
+	var made wire.Conversation
 	for range 2 {
 		post(t, s, "/v1/import", export.Bytes(), &made)
 	}

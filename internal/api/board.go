@@ -13,37 +13,39 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 const (
-	// boardWait is how long the server gathers changes before it sends them, and boardRetry the wait after a read that
-	// failed.
+	// boardWait is how long the server gathers changes before it sends them, and boardRetry the wait
+	// after a read that failed.
 	boardWait, boardRetry = 200 * time.Millisecond, time.Second
 	// boardPolls is how many polls go by before the server reads a list without a notice.
 	boardPolls = 8
 	// boardMost is how many things a board remembers for those who come back, and boardBytes how much.
 	boardMost, boardBytes = 5000, 4 << 20
-	// boardPage is how much of a list the server reads at a time without a notice, boardPages how many such pages, and
-	// boardInbox how much of an inbox it watches.
+	// boardPage is how much of a list the server reads at a time without a notice, boardPages how many
+	// such pages, and boardInbox how much of an inbox it watches.
 	boardPage, boardPages, boardInbox = 100, 10, 1000
-	// boardTold is how much the server sends at a time. A client that has more to hear reads the lists, which is faster.
+	// boardTold is how much the server sends at a time. A client that has more to hear reads the lists,
+	// which is faster.
 	boardTold = readerBytes / 2
 )
 
 // board watches the list and the inbox of one tenant for all its people who want to.
 //
-// It tells states, not what happened: who misses two changes of a conversation is told the second. Each
-// thing's last state is kept under the number of its telling, so that who comes back is told what has
-// another state by now. Numbers mean something on one board only, which its epoch names: who comes from
-// another is sent to the lists themselves.
+// It tells states, not what happened: who misses two changes of a conversation is told the second.
+// Each thing's last state is kept under the number of its telling, so that who comes back is told
+// what has another state by now. Numbers mean something on one board only, which its epoch names:
+// who comes from another is sent to the lists themselves.
 type board struct {
 	hub    *hub
 	tenant string
 	stop   context.CancelFunc
 	begun  chan struct{}
 
-	// known, private, waiting and dirty belong to the goroutine that reads: how far conversations go, whom the private
-	// ones are for, what waits, and what has to be told.
+	// known, private, waiting and dirty belong to the goroutine that reads: how far conversations go,
+	// whom the private ones are for, what waits, and what has to be told.
 	known   map[string]int64
 	private map[string]string
 	waiting map[string]journal.Waiting
@@ -215,8 +217,9 @@ func (b *board) follow(ctx context.Context, notices *live.Reader, poll <-chan ti
 	}
 }
 
-// tell notes the new state of a thing, which publish hands out to one person or, if it names none, to everybody.
-func (b *board) tell(thing, only string, name EventType, data any) error {
+// tell notes the new state of a thing, which publish hands out to one person or, if it names none,
+// to everybody.
+func (b *board) tell(thing, only string, name wire.EventType, data any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.latest) >= boardMost || b.held > boardBytes {
@@ -234,7 +237,8 @@ func (b *board) tell(thing, only string, name EventType, data any) error {
 	return nil
 }
 
-// turn begins an epoch: who comes back from another is sent to the lists. The caller holds the lock.
+// turn begins an epoch: who comes back from another is sent to the lists. The caller holds the
+// lock.
 func (b *board) turn() { b.epoch, b.latest, b.held = rand.Text(), map[string]piece{}, 0 }
 
 // publish hands out what was told, in few frames so that nobody counts as slow who is not, or sends
@@ -260,7 +264,7 @@ func (b *board) publish() {
 func (b *board) resync() {
 	b.turn()
 	b.told = nil
-	bytes, err := sent(b.id(b.n), eventResync, Resync{Type: eventResync, Seq: b.n})
+	bytes, err := sent(b.id(b.n), wire.Resynced, wire.Resync{Type: wire.Resynced, Seq: b.n})
 	if err != nil {
 		b.readers.end(cutSlow) // who comes back is sent to the lists
 		return

@@ -13,6 +13,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // counted counts how much of a list is read.
@@ -34,7 +35,8 @@ func (c *counted) Lines(ctx context.Context, tenant string, ids ...string) (map[
 	return c.Memory.Lines(ctx, tenant, ids...)
 }
 
-// fill opens conversations, each later than the one before. A reader of the list finds none of them or all.
+// fill opens conversations, each later than the one before. A reader of the list finds none of them
+// or all.
 func (c *counted) fill(t *testing.T, from, to int, at time.Time) {
 	t.Helper()
 	c.filling.Lock()
@@ -65,11 +67,11 @@ func listen(response *http.Response) *heard {
 		in.Buffer(nil, 1<<20)
 		for in.Scan() {
 			switch in.Text() {
-			case "event: " + string(eventUpdated):
+			case "event: " + string(wire.ConversationUpdated):
 				h.updated.Add(1)
-			case "event: " + string(eventResync):
+			case "event: " + string(wire.Resynced):
 				h.resync.Add(1)
-			case "event: " + string(eventCut):
+			case "event: " + string(wire.StreamCut):
 				h.cut.Add(1)
 			}
 		}
@@ -77,8 +79,8 @@ func listen(response *http.Response) *heard {
 	return h
 }
 
-// TestALookReadsWhatIsNew changes one of many conversations without a notice: that one is told, and the
-// list is not walked for it.
+// TestALookReadsWhatIsNew changes one of many conversations without a notice: that one is told, and
+// the list is not walked for it.
 func TestALookReadsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	log := &counted{Memory: journaltest.NewMemory()}
@@ -95,7 +97,8 @@ func TestALookReadsWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestManyChangesCutNobody tells more at a time than wait for a reader, and then more than are told.
+// TestManyChangesCutNobody tells more at a time than wait for a reader, and then more than are
+// told.
 func TestManyChangesCutNobody(t *testing.T) {
 	t.Parallel()
 	log := &counted{Memory: journaltest.NewMemory()}
@@ -154,7 +157,7 @@ func TestABoardHoldsSoMuchOnly(t *testing.T) {
 	b := &board{latest: map[string]piece{}, readers: readers{}, epoch: "e"}
 	large := strings.Repeat("x", boardBytes/8)
 	for i := range 100 {
-		if err := b.tell(fmt.Sprint(i), "", eventRemoved, ConversationRemoved{Conversation: large}); err != nil {
+		if err := b.tell(fmt.Sprint(i), "", wire.ConversationRemoved, wire.RemovedLine{Conversation: large}); err != nil {
 			t.Fatal(err)
 		}
 		b.publish()

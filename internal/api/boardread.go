@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // baseline notes the state with which the board begins.
@@ -72,8 +74,9 @@ func (b *board) lookAtKnown(ctx context.Context) error {
 	return nil
 }
 
-// lookDown goes down the list, in which what was last written to comes first, to the first page with a
-// conversation that is as it was: below it nothing is new. It reports whether it met one, or the end.
+// lookDown goes down the list, in which what was last written to comes first, to the first page
+// with a conversation that is as it was: below it nothing is new. It reports whether it met one, or
+// the end.
 func (b *board) lookDown(ctx context.Context) (met bool, err error) {
 	page := journal.Page{Limit: boardPage}
 	for range boardPages {
@@ -97,8 +100,8 @@ func (b *board) lookDown(ctx context.Context) (met bool, err error) {
 	return false, nil
 }
 
-// anew begins again with the lists as they are, and sends everyone there: so much is new that telling it
-// would take longer.
+// anew begins again with the lists as they are, and sends everyone there: so much is new that
+// telling it would take longer.
 func (b *board) anew(ctx context.Context) error {
 	known, waiting := b.known, b.waiting
 	b.known, b.waiting = map[string]int64{}, map[string]journal.Waiting{} // private ones stay known: few, and never wrong
@@ -171,11 +174,11 @@ func (b *board) line(id string, lines map[string]journal.Line, waiting int) erro
 		owner := b.private[id]
 		delete(b.known, id)
 		delete(b.private, id)
-		return b.tell("c/"+id, owner, eventRemoved, ConversationRemoved{Type: eventRemoved, Conversation: id})
+		return b.tell("c/"+id, owner, wire.ConversationRemoved, wire.RemovedLine{Type: wire.ConversationRemoved, Conversation: id})
 	}
 	b.knows(line.Conversation)
-	return b.tell("c/"+id, line.PrivateTo, eventUpdated, ConversationUpdated{
-		Type: eventUpdated, Conversation: conversationOf(line.Conversation), Running: line.Running, Last: string(line.Last), Waiting: waiting,
+	return b.tell("c/"+id, line.PrivateTo, wire.ConversationUpdated, wire.UpdatedLine{
+		Type: wire.ConversationUpdated, Conversation: events.Conversation(line.Conversation), Running: line.Running, Last: string(line.Last), Waiting: waiting,
 	})
 }
 
@@ -192,7 +195,7 @@ func (b *board) inbox(ctx context.Context, inbox []journal.Waiting) error {
 			continue // the conversation is gone
 		}
 		if err == nil {
-			err = b.tell(thing(w), w.PrivateTo, eventAdded, InboxAdded{Type: eventAdded, Item: item})
+			err = b.tell(thing(w), w.PrivateTo, wire.InboxAdded, wire.AddedWaiting{Type: wire.InboxAdded, Item: item})
 		}
 		if err != nil {
 			return err
@@ -203,7 +206,7 @@ func (b *board) inbox(ctx context.Context, inbox []journal.Waiting) error {
 		if now[key] {
 			continue
 		}
-		if err := b.tell(key, w.PrivateTo, eventTaken, takenOf(w)); err != nil {
+		if err := b.tell(key, w.PrivateTo, wire.InboxRemoved, takenOf(w)); err != nil {
 			return err
 		}
 		delete(b.waiting, key)
@@ -215,12 +218,12 @@ func (b *board) inbox(ctx context.Context, inbox []journal.Waiting) error {
 func thing(w journal.Waiting) string { return "w/" + w.Conversation + "/" + w.Key }
 
 // takenOf says that something no longer waits. Keys of entries say what it was.
-func takenOf(w journal.Waiting) InboxRemoved {
-	out := InboxRemoved{Type: eventTaken, Conversation: w.Conversation}
+func takenOf(w journal.Waiting) wire.RemovedWaiting {
+	out := wire.RemovedWaiting{Type: wire.InboxRemoved, Conversation: w.Conversation}
 	if question, ok := strings.CutPrefix(w.Key, journal.QuestionAsked{}.Key()); ok {
 		out.Question = question
 	} else {
-		out.Approval = approvalID(w.Agent, w.Key[strings.LastIndexByte(w.Key, '#')+1:])
+		out.Approval = events.ApprovalID(w.Agent, string(chat.ParseCallRef(w.Key).Call))
 	}
 	return out
 }

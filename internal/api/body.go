@@ -7,8 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// mostBodies is how many commands of one person may be on their way in. Each has the five seconds that
-// huma gives a body.
+// mostBodies is how many commands of one person may be on their way in. Each has the five seconds
+// that huma gives a body.
 const mostBodies = 64
 
 type arrivalKey struct{}
@@ -18,16 +18,16 @@ func withArrival(ctx context.Context, arrived func()) context.Context {
 	return context.WithValue(ctx, arrivalKey{}, arrived)
 }
 
-// body takes a place for a command whose body is on its way. The places are each person's own, so that
-// who sends slowly costs nobody else anything.
+// body takes a place for a command whose body is on its way. The places are each person's own, so
+// that who sends slowly costs nobody else anything.
 func (g *gate) body(c Caller) (func(), error) {
 	return g.hold(RefusedRate, Problem{
 		Detail: "too many commands of yours are on their way", Wait: fullWait, Next: "send the bodies of those faster",
 	}, slot{"body", 0}, slot{"body/" + c.Tenant + "/" + c.User, mostBodies})
 }
 
-// begin is where a request that has arrived whole is carried out. A command takes its place here and
-// not before: how long its body took says nothing about what the server can do.
+// begin is where a request that has arrived whole is carried out. A command takes its place here
+// and not before: how long its body took says nothing about what the server can do.
 func (s *Server) begin(ctx context.Context, k kind) (context.Context, func(), error) {
 	leave := func() {}
 	if k == kindCommand {

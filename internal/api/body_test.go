@@ -31,8 +31,9 @@ func dribble(t *testing.T, front *httptest.Server, who string) net.Conn {
 	return c
 }
 
-// TestSlowBodiesCostNobodyElse has one person send as many bodies as they may without ever ending one:
-// others are served meanwhile, and how many commands are carried out at a time does not shrink.
+// TestSlowBodiesCostNobodyElse has one person send as many bodies as they may without ever ending
+// one: others are served meanwhile, and how many commands are carried out at a time does not
+// shrink.
 func TestSlowBodiesCostNobodyElse(t *testing.T) {
 	t.Parallel()
 	s, front := insideServer(t, journaltest.NewMemory(), func(o *Options) {

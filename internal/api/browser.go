@@ -17,13 +17,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/audit"
 )
 
-// Browsers lets the browsers of one machine in. A link carries a code. For it a browser gets a cookie, which no script can
-// read, and a proof, which only pages of this server can. The server wants both: a browser sends its cookies to every port
-// of a machine, and another user may listen on one. The code is worth nothing as soon as the session is used. Until then it
-// can be exchanged again, and the session before is void: a page that was reloaded meanwhile never got its answer.
+// Browsers lets the browsers of one machine in. A link carries a code. For it a browser gets a
+// cookie, which no script can read, and a proof, which only pages of this server can. The server
+// wants both: a browser sends its cookies to every port of a machine, and another user may listen
+// on one. The code is worth nothing as soon as the session is used. Until then it can be exchanged
+// again, and the session before is void: a page that was reloaded meanwhile never got its answer.
 //
-// Nothing of it is written down, so a restart ends all sessions: what somebody who took the port meanwhile may have been
-// sent is worth nothing.
+// Nothing of it is written down, so a restart ends all sessions: what somebody who took the port
+// meanwhile may have been sent is worth nothing.
 type Browsers struct {
 	// Address is where the server is, for links.
 	Address string
@@ -105,8 +106,8 @@ func newest[T any](all []T, most int) []T {
 	return all
 }
 
-// browserCookie is named after the port: browsers do not tell the ports of a machine apart, and two servers on one
-// machine must not overwrite each other's.
+// browserCookie is named after the port: browsers do not tell the ports of a machine apart, and two
+// servers on one machine must not overwrite each other's.
 func browserCookie(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return "retinue-" + port

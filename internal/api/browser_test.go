@@ -102,8 +102,8 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 	}
 }
 
-// A page that is reloaded while its code is exchanged never hears of the session. The code is good for another one, and the
-// lost one is void.
+// A page that is reloaded while its code is exchanged never hears of the session. The code is good
+// for another one, and the lost one is void.
 func TestAnExchangeThatWasLostIsMadeAgain(t *testing.T) {
 	m := newMachine(t)
 	link := m.browsers.Link()
@@ -178,7 +178,8 @@ func TestTheOldestBrowserGoesFirst(t *testing.T) {
 	}
 }
 
-// TestLinksLeaveTraces makes a link and enters by it, and looks for both on the trail, without the code.
+// TestLinksLeaveTraces makes a link and enters by it, and looks for both on the trail, without the
+// code.
 func TestLinksLeaveTraces(t *testing.T) {
 	browsers := &api.Browsers{}
 	local := api.Local{Tenant: "acme", User: "ann", Token: localKey, Browsers: browsers}

@@ -52,7 +52,8 @@ type Caller struct {
 	Cookie bool
 }
 
-// Authenticator finds out who a request comes from. A caller that it cannot identify is Unauthorised.
+// Authenticator finds out who a request comes from. A caller that it cannot identify is
+// Unauthorised.
 type Authenticator interface {
 	Identify(r *http.Request) (Caller, error)
 }

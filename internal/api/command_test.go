@@ -11,6 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // hand is a sub-agent of the conversations here.
@@ -112,14 +113,14 @@ func TestCommandsToNobody(t *testing.T) {
 func TestBeginWithAMessage(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	var first, again api.Conversation
-	for _, c := range []*api.Conversation{&first, &again} {
+	var first, again wire.Conversation
+	for _, c := range []*wire.Conversation{&first, &again} {
 		o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a","message":"hello"}`).into(t, 201, c)
 	}
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Error(diff)
 	}
-	var state api.Snapshot
+	var state wire.Snapshot
 	o.send(t, http.MethodGet, "/v1/conversations/"+first.ID, "", "").into(t, 200, &state)
 	if len(state.Messages) != 1 || state.Messages[0].Parts[0].Text != "hello" || state.Messages[0].By != "ann" {
 		t.Errorf("messages are %+v", state.Messages)
@@ -143,12 +144,12 @@ func TestBeginWithAMessage(t *testing.T) {
 func TestTextsThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	var c api.Conversation
+	var c wire.Conversation
 	for range 2 {
 		o.send(t, http.MethodPost, "/v1/conversations", "key-begin", `{"title":"a\u0000b","message":"c\u0000d","workspace":"e\u0000f"}`).
 			into(t, 201, &c)
 	}
-	var m api.Message
+	var m wire.Message
 	for range 2 {
 		o.send(t, http.MethodPost, "/v1/conversations/"+c.ID+"/messages", "key-message", `{"text":"g\u0000h"}`).into(t, 201, &m)
 	}
@@ -162,7 +163,7 @@ func TestKeysAreOfOneConversation(t *testing.T) {
 	o := newOffice(t)
 	one, _ := o.begin(t, "key-one-talk")
 	two, _ := o.begin(t, "key-two-talks")
-	var a, b api.Message
+	var a, b wire.Message
 	o.send(t, http.MethodPost, one+"/messages", "key-message", `{"text":"a"}`).into(t, 201, &a)
 	o.send(t, http.MethodPost, two+"/messages", "key-message", `{"text":"b"}`).into(t, 201, &b)
 	if a.ID == b.ID || one == two {
@@ -204,12 +205,12 @@ func TestDeletedAndArchived(t *testing.T) {
 	if r := o.send(t, http.MethodPost, away+"/archive", "key-archive", ""); r.Status != 202 {
 		t.Errorf("archive is answered %d: %s", r.Status, r.Body)
 	}
-	var list api.Conversations
+	var list wire.Conversations
 	o.send(t, http.MethodGet, "/v1/conversations", "", "").into(t, 200, &list)
 	if len(list.Items) != 0 {
 		t.Errorf("the list has %+v", list.Items)
 	}
-	var state api.Snapshot
+	var state wire.Snapshot
 	o.send(t, http.MethodGet, away, "", "").into(t, 200, &state)
 	if !state.Conversation.Archived || state.Conversation.ID != ref.Conversation {
 		t.Errorf("the archived conversation is %+v", state.Conversation)

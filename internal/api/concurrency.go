@@ -13,9 +13,9 @@ const (
 	narrowEvery = 200 * time.Millisecond
 )
 
-// concurrency is how many commands are carried out at a time. It grows by one while they are fast, once for
-// each that there is room for, and shrinks by a part when they are slow: as much is taken on as what
-// is behind the server can do, whatever that is today.
+// concurrency is how many commands are carried out at a time. It grows by one while they are fast,
+// once for each that there is room for, and shrinks by a part when they are slow: as much is taken
+// on as what is behind the server can do, whatever that is today.
 type concurrency struct {
 	mu       sync.Mutex
 	value    float64 // zero means the most

@@ -12,7 +12,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // NewConversation is a conversation to be begun.
@@ -23,8 +25,8 @@ type NewConversation struct {
 	Role      string
 	Model     string
 	Headless  bool
-	// Cost (millionths of a US dollar) bounds the whole conversation, Time each turn; zero leaves what the
-	// role says.
+	// Cost (millionths of a US dollar) bounds the whole conversation, Time each turn; zero leaves what
+	// the role says.
 	Cost int64
 	Time time.Duration
 	// Command is a hash of all that was asked for.
@@ -65,26 +67,10 @@ func (p InConversation) place(ctx context.Context) journal.Ref {
 	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: p.Conversation}
 }
 
-// Snapshot is the state of a conversation after event seq.
-type Snapshot struct {
-	Conversation Conversation `json:"conversation"`
-	Agents       []Agent      `json:"agents"`
-	Tasks        []Task       `json:"tasks"`
-	Questions    []Question   `json:"questions" doc:"Those that are open have their text."`
-	Approvals    []Approval   `json:"approvals" doc:"Those that are open have what the person is shown."`
-	Messages     []Message    `json:"messages" doc:"The last that people and the orchestrator said."`
-	Notes        []Note       `json:"notes" doc:"What people were told between these messages, the last of it."`
-	Turns        []TurnEnd    `json:"turns" doc:"The ends of the orchestrator's turns between these messages, the last of them."`
-	Used         Usage        `json:"used"`
-	HeldTokens   int64        `json:"held_tokens" doc:"Reserved by calls that are under way or whose end nobody knows."`
-	HeldCost     int64        `json:"held_micro_usd"`
-	MaxCost      int64        `json:"max_cost_micro_usd,omitempty" doc:"The most that the conversation may cost; absent if nobody set a limit."`
-}
-
-// learn takes what a row says of the whole conversation.
-func (s *Snapshot) learn(row journal.Row) {
+// limit takes what a row says of the most that the conversation may cost.
+func limit(s *wire.Snapshot, row journal.Row) {
 	first, ok := row.(journal.TaskAssigned)
-	if !ok || first.Task != orchestrator {
+	if !ok || first.Task != chat.Root {
 		return
 	}
 	var brief struct {
@@ -100,21 +86,10 @@ func (s *Snapshot) learn(row journal.Row) {
 type (
 	createInput struct {
 		Keyed
-		Body struct {
-			Title     string `json:"title,omitempty" maxLength:"200"`
-			Workspace string `json:"workspace,omitempty" maxLength:"1024" doc:"Where the files are. Empty for a talk without files."`
-			Role      string `json:"role,omitempty" maxLength:"64" doc:"Who talks to you; empty means main."`
-			Model     string `json:"model,omitempty" maxLength:"200" doc:"Replaces the role's model."`
-			Headless  bool   `json:"headless,omitempty" doc:"Nobody is there: what would be asked is declined."`
-			MaxCost   int64  `json:"max_cost_micro_usd,omitempty" minimum:"0" doc:"The most that the conversation may cost."`
-			MaxTime   int64  `json:"max_duration_ms,omitempty" minimum:"0" maximum:"31536000000" doc:"The most that a turn may take, in milliseconds; waiting for a person does not count."`
-			Message   string `json:"message,omitempty" maxLength:"200000" doc:"The first message."`
-			// Visibility is for the whole conversation.
-			Visibility Visibility `json:"visibility,omitempty" enum:"tenant,private" default:"tenant" doc:"Who may see it: everybody in the tenant, or only you until you share it."`
-		}
+		Body wire.NewConversation
 	}
-	conversationOutput struct{ Body Conversation }
-	snapshotOutput     struct{ Body Snapshot }
+	conversationOutput struct{ Body wire.Conversation }
+	snapshotOutput     struct{ Body wire.Snapshot }
 	conversationInput  struct{ InConversation }
 	endInput           struct {
 		InConversation
@@ -123,19 +98,12 @@ type (
 	cancelInput struct {
 		InConversation
 		Keyed
-		Body struct {
-			Task string `json:"task,omitempty" maxLength:"512" doc:"The task to stop, with all below it. Empty means everything."`
-		}
+		Body wire.Stop
 	}
 	acceptedOutput struct {
-		Body Accepted
+		Body wire.Accepted
 	}
 )
-
-// Accepted says that a command is recorded and will be carried out.
-type Accepted struct {
-	ID string `json:"id" doc:"Names the command. The same key gives the same id."`
-}
 
 func (s *Server) conversationRoutes() {
 	register(s, accessCommand, huma.Operation{
@@ -173,7 +141,7 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	}
 	err = s.options.Commands.Open(ctx, ref, NewConversation{
 		By: caller.Name, Title: b.Title, Workspace: b.Workspace, Role: b.Role, Model: b.Model, Headless: b.Headless, Cost: b.MaxCost,
-		Time: time.Duration(b.MaxTime) * time.Millisecond, Command: s.asked(in), PrivateTo: owner,
+		Time: time.Duration(b.MaxDuration) * time.Millisecond, Command: s.asked(in), PrivateTo: owner,
 	})
 	if err != nil {
 		return nil, err
@@ -191,24 +159,24 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	if err != nil {
 		return nil, err
 	}
-	return &conversationOutput{Body: conversationOf(snapshot.Conversation)}, nil
+	return &conversationOutput{Body: events.Conversation(snapshot.Conversation)}, nil
 }
 
 // asked is a hash of all that a conversation is to be, with its first message.
 func (s *Server) asked(in *createInput) string {
 	b := in.Body
 	return journal.HashOf(strings.Join([]string{
-		s.recorded(b.Title), s.recorded(b.Workspace), cmp.Or(b.Role, orchestrator), b.Model, strconv.FormatBool(b.Headless),
-		strconv.FormatInt(b.MaxCost, 10), strconv.FormatInt(b.MaxTime, 10), s.recorded(b.Message), string(cmp.Or(b.Visibility, VisibleToTenant)),
+		s.recorded(b.Title), s.recorded(b.Workspace), cmp.Or(b.Role, chat.Root), b.Model, strconv.FormatBool(b.Headless),
+		strconv.FormatInt(b.MaxCost, 10), strconv.FormatInt(b.MaxDuration, 10), s.recorded(b.Message), string(cmp.Or(b.Visibility, wire.VisibleToTenant)),
 	}, "\x00"))
 }
 
-// sameTalk refuses a key under which another conversation was begun. Later changes to it, such as a new
-// title, make no difference.
+// sameTalk refuses a key under which another conversation was begun. Later changes to it, such as a
+// new title, make no difference.
 func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput, first string) error {
 	b := in.Body
 	entries, err := s.options.Log.Find(ctx, ref, journal.Opened{}.Key(), journal.MessageReceived{ID: first}.Key(),
-		journal.TaskAssigned{In: journal.In{Task: orchestrator}}.Key())
+		journal.TaskAssigned{In: journal.In{Task: chat.Root}}.Key())
 	for _, e := range entries {
 		same := true
 		switch r := e.Row.(type) {
@@ -219,7 +187,7 @@ func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput,
 			}
 			same = r.By == callerOf(ctx).Name && r.Title == s.recorded(b.Title) && (b.Workspace == "" || r.Workspace == s.recorded(b.Workspace))
 		case journal.TaskAssigned:
-			same = r.Role == cmp.Or(b.Role, orchestrator)
+			same = r.Role == cmp.Or(b.Role, chat.Root)
 		case journal.MessageReceived:
 			same = b.Message != ""
 		default: // nothing else was asked for
@@ -244,14 +212,14 @@ func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshot
 	if err != nil {
 		return nil, err
 	}
-	out := Snapshot{
-		Conversation: conversationOf(state.Conversation), Agents: each(state.Agents, agentOf),
-		Messages: each(upTo(messages, state.Conversation.Seq), messageOf),
+	out := wire.Snapshot{
+		Conversation: events.Conversation(state.Conversation), Agents: each(state.Agents, events.Agent),
+		Messages: each(upTo(messages, state.Conversation.Seq), events.Message),
 	}
-	out.Tasks = each(state.Tasks, taskOf)
+	out.Tasks = each(state.Tasks, events.Task)
 	err = s.rowsOf(ctx, ref, state.Tasks, func(i int, row journal.Row) {
-		out.Tasks[i].learn(row)
-		out.learn(row)
+		events.LearnTask(&out.Tasks[i], row)
+		limit(&out, row)
 	})
 	if err != nil {
 		return nil, err
@@ -263,7 +231,7 @@ func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshot
 		return nil, err
 	}
 	used, tokens, cost := state.Spent()
-	out.Used, out.HeldTokens, out.HeldCost = usageOf(used), tokens, cost
+	out.Used, out.HeldTokens, out.HeldCost = events.Usage(used), tokens, cost
 	if out.Questions, out.Approvals, err = s.asks(ctx, ref, state); err != nil {
 		return nil, err
 	}
@@ -295,10 +263,11 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 	if err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: id}}, nil
+	return &acceptedOutput{Body: wire.Accepted{ID: id}}, nil
 }
 
-// sameCancel refuses a key under which something else was to stop. The first command with a key is the one on record.
+// sameCancel refuses a key under which something else was to stop. The first command with a key is
+// the one on record.
 func (s *Server) sameCancel(ctx context.Context, ref journal.Ref, post journal.MailPosted) error {
 	entries, err := s.options.Log.Find(ctx, ref, post.Key())
 	for _, e := range entries {
@@ -326,14 +295,14 @@ func (s *Server) archive(ctx context.Context, in *endInput) (*acceptedOutput, er
 	if err := s.options.Commands.Archive(ctx, ref, caller.Name); err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
+	return &acceptedOutput{Body: wire.Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
 }
 
-// remove deletes a conversation. Sent again when nothing is left of it, the command is the one that the
-// tombstone names.
+// remove deletes a conversation. Sent again when nothing is left of it, the command is the one that
+// the tombstone names.
 func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, error) {
 	caller, ref := callerOf(ctx), in.place(ctx)
-	out := &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, ref.Conversation)}}
+	out := &acceptedOutput{Body: wire.Accepted{ID: "e" + in.id(caller, ref.Conversation)}}
 	err := s.exists(ctx, ref, journal.Opened{}.Key())
 	if err == nil {
 		err = s.options.Commands.Delete(ctx, ref, out.Body.ID, caller.Name)

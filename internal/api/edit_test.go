@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// TestAnApprovalWithOtherArguments allows a call with arguments of the person's own, to the last digit.
+// TestAnApprovalWithOtherArguments allows a call with arguments of the person's own, to the last
+// digit.
 func TestAnApprovalWithOtherArguments(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -18,7 +19,7 @@ func TestAnApprovalWithOtherArguments(t *testing.T) {
 	at := path + "/approvals/main~1.0.0:1.0/decision"
 	const body = `{"allow":true,"hash":"h1","args":{"command":"ls -l","limit":12345678901234567890,"deep":{"a":[1.50,true,null]}}}`
 	const text = `{"command":"ls -l","deep":{"a":[1.50,true,null]},"limit":12345678901234567890}`
-	var first, again api.Approval
+	var first, again wire.Approval
 	o.send(t, http.MethodPost, at, "key-edit", body).into(t, 200, &first)
 	o.send(t, http.MethodPost, at, "key-edit", body).into(t, 200, &again)
 	if !first.Edited || string(first.Args) != text || string(again.Args) != text || first.Scope != "once" {
@@ -37,7 +38,7 @@ func TestAnApprovalWithOtherArguments(t *testing.T) {
 	} {
 		o.refuses(t, what, o.send(t, http.MethodPost, at, "key-edit", other), 409, "conflict")
 	}
-	var list api.Page[api.Approval]
+	var list wire.Page[wire.Approval]
 	o.send(t, http.MethodGet, path+"/approvals", "", "").into(t, 200, &list)
 	if len(list.Items) != 1 || !list.Items[0].Edited || list.Items[0].Args != nil {
 		t.Errorf("the list is %+v", list.Items)

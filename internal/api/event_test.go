@@ -2,46 +2,22 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// unseen are the kinds of rows that are no event, or only some of the time.
-var unseen = map[journal.Kind]bool{
-	journal.KindStepped: true, journal.KindMailPosted: true, journal.KindMailDelivered: true, journal.KindEditProposed: true,
-	journal.KindHostReached: true, journal.KindTainted: true,
-}
-
-// TestEveryKindHasAnEvent gives a row of every kind to those who watch.
-func TestEveryKindHasAnEvent(t *testing.T) {
-	t.Parallel()
-	for _, row := range journal.Kinds() {
-		e, ok := eventOf("c", journal.Entry{Seq: 1, Row: row})
-		if ok == unseen[row.Kind()] {
-			t.Errorf("%s is an event: %v", row.Kind(), ok)
-		}
-		if want := eventData[e.Type]; ok && (want == nil || reflect.TypeOf(want) != reflect.TypeOf(e.Data)) {
-			t.Errorf("%s is a %s with %T, which the document describes as %T", row.Kind(), e.Type, e.Data, want)
-		}
-	}
-}
-
-// TestARowOfANewerBuildIsNoEvent shows a row of a kind that this build does not know to those who watch: they see what is around it.
+// TestARowOfANewerBuildIsNoEvent shows a row of a kind that this build does not know to those who
+// watch: they see what is around it.
 func TestARowOfANewerBuildIsNoEvent(t *testing.T) {
 	t.Parallel()
 	newer := journal.Newer{Of: "hailed", Body: json.RawMessage(`{"id":"1"}`)}
@@ -55,31 +31,7 @@ func TestARowOfANewerBuildIsNoEvent(t *testing.T) {
 	}
 }
 
-// TestEveryStatusHasAType moves a task to every status. One at rest is not said to be queued.
-func TestEveryStatusHasAType(t *testing.T) {
-	t.Parallel()
-	got := map[string]EventType{}
-	for serial := 1; serial <= 2; serial++ {
-		for _, status := range []chat.Status{
-			chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting, chat.StatusCompleted, chat.StatusFailed,
-			chat.StatusCancelled, chat.StatusTimedOut,
-		} {
-			e, _ := eventOf("c", journal.Entry{Seq: 1, Row: journal.StatusChanged{Serial: serial, Status: status}})
-			got[fmt.Sprint(status, " ", serial)] = e.Type
-		}
-	}
-	want := map[string]EventType{
-		"queued 1": EventQueued, "pending 1": EventQueued, "running 1": EventStarted, "waiting 1": EventWaiting,
-		"completed 1": EventSettled, "failed 1": EventSettled, "cancelled 1": EventSettled, "timed_out 1": EventSettled,
-		"queued 2": EventQueued, "pending 2": EventQueued, "running 2": EventResumed, "waiting 2": EventWaiting,
-		"completed 2": EventSettled, "failed 2": EventSettled, "cancelled 2": EventSettled, "timed_out 2": EventSettled,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the types that moves should have (-) and those that they have (+):\n%s", diff)
-	}
-}
-
-// declared lists the event types that the package's files declare.
+// declared lists the event types that files declare.
 func declared(t *testing.T, files ...string) (out []string) {
 	t.Helper()
 	for _, name := range files {
@@ -153,14 +105,15 @@ func TestEveryTypeIsDescribed(t *testing.T) {
 			t.Errorf("%s has %d schemas for %d types", name, len(u.OneOf), len(u.Discriminator.Mapping))
 		}
 	}
-	for _, kind := range declared(t, "event.go", "stream.go", "liststream.go") {
+	for _, kind := range declared(t, "../../wire/event.go", "../../wire/stream.go") {
 		if !described[kind] {
 			t.Errorf("%s is not in the document", kind)
 		}
 	}
 }
 
-// TestEventsAreSentAsTheyWereRecorded looks at what a person approves: a terminal shows it letter by letter.
+// TestEventsAreSentAsTheyWereRecorded looks at what a person approves: a terminal shows it letter
+// by letter.
 func TestEventsAreSentAsTheyWereRecorded(t *testing.T) {
 	t.Parallel()
 	const line = `{"line":"grep '<b>' < in && echo \u2028"}`

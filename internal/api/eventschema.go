@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // eventStream describes the answer of a route that streams: one of several events, told apart by
 // their type.
-func (s *Server) eventStream(name, description string, schemas map[EventType]*huma.Schema) map[string]*huma.Response {
+func (s *Server) eventStream(name, description string, schemas map[wire.EventType]*huma.Schema) map[string]*huma.Response {
 	union := &huma.Schema{
 		Description:   "One event of the stream: what follows 'data:'. Its type is also in 'event:'.",
 		Discriminator: &huma.Discriminator{PropertyName: "type", Mapping: map[string]string{}},
@@ -34,14 +36,14 @@ func (s *Server) schemas() huma.Registry { return s.huma.OpenAPI().Components.Sc
 func named(name string) *huma.Schema { return &huma.Schema{Ref: "#/components/schemas/" + name} }
 
 // recordedSchemas describes every event that is recorded: the same head, and the data of its type.
-func (s *Server) recordedSchemas() map[EventType]*huma.Schema {
-	out := map[EventType]*huma.Schema{}
-	for t, data := range eventData {
+func (s *Server) recordedSchemas() map[wire.EventType]*huma.Schema {
+	out := map[wire.EventType]*huma.Schema{}
+	for _, t := range wire.Recorded() {
 		name := camel(t) + "Event"
-		schema := *huma.SchemaFromType(s.schemas(), reflect.TypeFor[Event]())
+		schema := *huma.SchemaFromType(s.schemas(), reflect.TypeFor[wire.Event]())
 		schema.Properties = maps.Clone(schema.Properties)
 		schema.Properties["type"] = &huma.Schema{Type: huma.TypeString, Enum: []any{string(t)}}
-		schema.Properties["data"] = s.schemas().Schema(reflect.TypeOf(data), true, name+"Data")
+		schema.Properties["data"] = s.schemas().Schema(t.DataType(), true, name+"Data")
 		s.schemas().Map()[name] = &schema
 		out[t] = named(name)
 	}
@@ -49,16 +51,16 @@ func (s *Server) recordedSchemas() map[EventType]*huma.Schema {
 }
 
 // passingSchemas describes what is not recorded, by its own type.
-func (s *Server) passingSchemas(passing map[EventType]any) map[EventType]*huma.Schema {
-	out := map[EventType]*huma.Schema{}
-	for t, data := range passing {
-		out[t] = s.schemas().Schema(reflect.TypeOf(data), true, camel(t))
+func (s *Server) passingSchemas(passing ...wire.EventType) map[wire.EventType]*huma.Schema {
+	out := map[wire.EventType]*huma.Schema{}
+	for _, t := range passing {
+		out[t] = s.schemas().Schema(t.DataType(), true, camel(t))
 	}
 	return out
 }
 
 // camel makes a type's name out of an event's: conversation.created becomes ConversationCreated.
-func camel(t EventType) string {
+func camel(t wire.EventType) string {
 	var out strings.Builder
 	for word := range strings.FieldsFuncSeq(string(t), func(r rune) bool { return r == '.' || r == '_' }) {
 		out.WriteString(strings.ToUpper(word[:1]) + word[1:])

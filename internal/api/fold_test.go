@@ -16,15 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// TestSnapshotAndEvents compares what a client comes to know by a snapshot and the events after it with
-// a later snapshot. Rows are drawn.
+// TestSnapshotAndEvents compares what a client comes to know by a snapshot and the events after it
+// with a later snapshot. Rows are drawn.
 func TestSnapshotAndEvents(t *testing.T) {
 	t.Parallel()
 	seed := measure.Seed(t, 0)
@@ -32,7 +32,7 @@ func TestSnapshotAndEvents(t *testing.T) {
 		o, chance := newOffice(t), rand.New(rand.NewPCG(seed, uint64(round)))
 		path, ref := o.begin(t, "key-begin")
 		p := &plot{chance: chance, tasks: []journal.In{mainTask}}
-		early := []api.Snapshot{o.snapshot(t, path)} // one there is even if all is written before the next
+		early := []wire.Snapshot{o.snapshot(t, path)} // one there is even if all is written before the next
 		written := make(chan error, 1)
 		go func() { // somebody reads while it happens
 			var err error
@@ -58,8 +58,8 @@ func TestSnapshotAndEvents(t *testing.T) {
 		for _, state := range early {
 			from := state.Conversation.Seq
 			o.follow(t, path, &state, late.Conversation.Seq)
-			if diff := cmp.Diff(late, state, cmpopts.IgnoreFields(api.Snapshot{}, "HeldTokens", "HeldCost"),
-				cmpopts.IgnoreFields(api.Message{}, "State", "Reads")); diff != "" {
+			if diff := cmp.Diff(late, state, cmpopts.IgnoreFields(wire.Snapshot{}, "HeldTokens", "HeldCost"),
+				cmpopts.IgnoreFields(wire.Message{}, "State", "Reads")); diff != "" {
 				t.Fatalf("seed %d, round %d: snapshot %d and the events after it differ from snapshot %d:\n%s",
 					seed, round, from, late.Conversation.Seq, diff)
 			}
@@ -82,8 +82,8 @@ func (l *talkative) Chat(ctx context.Context, ref journal.Ref, page journal.Page
 	return l.Memory.Chat(ctx, ref, page)
 }
 
-// TestSnapshotIsOfOneMoment has a message come while a snapshot is made: it is in the events after the
-// snapshot, so it is not in the snapshot.
+// TestSnapshotIsOfOneMoment has a message come while a snapshot is made: it is in the events after
+// the snapshot, so it is not in the snapshot.
 func TestSnapshotIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	o := newOfficeOn(t, &talkative{Memory: journaltest.NewMemory()})
@@ -96,14 +96,14 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 	}
 }
 
-func (o *office) snapshot(t *testing.T, path string) (out api.Snapshot) {
+func (o *office) snapshot(t *testing.T, path string) (out wire.Snapshot) {
 	t.Helper()
 	o.send(t, http.MethodGet, path, "", "").into(t, http.StatusOK, &out)
 	return out
 }
 
 // follow applies the events after a snapshot, up to one.
-func (o *office) follow(t *testing.T, path string, state *api.Snapshot, to int64) {
+func (o *office) follow(t *testing.T, path string, state *wire.Snapshot, to int64) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.URL+path+"/events", nil)
 	if err != nil {
@@ -139,46 +139,46 @@ func (o *office) follow(t *testing.T, path string, state *api.Snapshot, to int64
 
 // event is one as a client reads it.
 type event struct {
-	api.Event
+	wire.Event
 	Data json.RawMessage `json:"data"`
 }
 
 // apply takes an event into the state that a client keeps.
-func (e event) apply(s *api.Snapshot) error {
+func (e event) apply(s *wire.Snapshot) error {
 	s.Conversation.Seq, s.Conversation.UpdatedAt = e.Seq, e.At
 	//nolint:exhaustive // the others are sorted below
 	switch e.Type {
-	case api.EventTitled:
-		return with(e, func(d api.TitledData) { s.Conversation.Title = d.Title })
-	case api.EventShared:
-		return with(e, func(api.ByData) { s.Conversation.Visibility = api.VisibleToTenant })
-	case api.EventArchived:
+	case wire.ConversationRenamed:
+		return with(e, func(d wire.Renamed) { s.Conversation.Title = d.Title })
+	case wire.ConversationShared:
+		return with(e, func(wire.Actor) { s.Conversation.Visibility = wire.VisibleToTenant })
+	case wire.ConversationArchived:
 		s.Conversation.Archived = true
-	case api.EventReceived:
-		return with(e, func(d api.ReceivedData) {
+	case wire.MessageReceived:
+		return with(e, func(d wire.Received) {
 			s.Conversation.Number = d.Number
 			s.Messages = append(s.Messages, d.Message)
 		})
-	case api.EventCompleted:
-		return with(e, func(d api.Message) {
+	case wire.MessageCompleted:
+		return with(e, func(d wire.Message) {
 			if e.Agent == "main" && d.Speaker == "assistant" {
 				s.Messages = append(s.Messages, d)
 			}
 		})
-	case api.EventVoided:
-		return with(e, func(d api.VoidedData) {
-			s.Messages = slices.DeleteFunc(s.Messages, func(m api.Message) bool { return m.Agent == e.Agent && m.Turn == d.Turn && m.Number == 0 })
+	case wire.MessageVoided:
+		return with(e, func(d wire.Voided) {
+			s.Messages = slices.DeleteFunc(s.Messages, func(m wire.Message) bool { return m.Agent == e.Agent && m.Turn == d.Turn && m.Number == 0 })
 		})
-	case api.EventNoted:
-		return with(e, func(d api.NotedData) {
-			s.Notes = append(s.Notes, api.Note{Seq: e.Seq, At: e.At, Agent: e.Agent, Task: e.Task, NotedData: d})
+	case wire.NoteAdded:
+		return with(e, func(d wire.Noted) {
+			s.Notes = append(s.Notes, wire.Note{Seq: e.Seq, At: e.At, Agent: e.Agent, Task: e.Task, Noted: d})
 		})
-	case api.EventTurnDone, api.EventTurnFailed, api.EventTurnCancelled:
-		return with(e, func(d api.TurnData) {
-			s.Turns = append(s.Turns, api.TurnEnd{Seq: e.Seq, At: e.At, Agent: e.Agent, Task: e.Task, TurnData: d})
+	case wire.TurnCompleted, wire.TurnFailed, wire.TurnCancelled:
+		return with(e, func(d wire.TurnEnd) {
+			s.Turns = append(s.Turns, wire.EndedTurn{Seq: e.Seq, At: e.At, Agent: e.Agent, Task: e.Task, TurnEnd: d})
 		})
-	case api.EventAttemptDone, api.EventAttemptFailed:
-		return with(e, func(d api.AttemptEndData) { e.spend(s, d.Usage) })
+	case wire.AttemptCompleted, wire.AttemptFailed:
+		return with(e, func(d wire.AttemptEnd) { e.spend(s, d.Usage) })
 	default:
 		if strings.HasPrefix(string(e.Type), "agent.") {
 			return e.applyTask(s)
@@ -189,8 +189,8 @@ func (e event) apply(s *api.Snapshot) error {
 }
 
 // spend adds what a call used to its agent and to all above it.
-func (e event) spend(s *api.Snapshot, u api.Usage) {
-	add := func(to *api.Usage) {
+func (e event) spend(s *wire.Snapshot, u wire.Usage) {
+	add := func(to *wire.Usage) {
 		to.Input, to.Output, to.CacheRead, to.CacheWrite = to.Input+u.Input, to.Output+u.Output, to.CacheRead+u.CacheRead, to.CacheWrite+u.CacheWrite
 		to.Reasoning, to.Cost, to.Unpriced = to.Reasoning+u.Reasoning, to.Cost+u.Cost, to.Unpriced+u.Unpriced
 	}
@@ -206,27 +206,27 @@ func (e event) spend(s *api.Snapshot, u api.Usage) {
 	}
 }
 
-func (e event) applyTask(s *api.Snapshot) error {
-	at := slices.IndexFunc(s.Tasks, func(t api.Task) bool { return t.ID == e.Task })
+func (e event) applyTask(s *wire.Snapshot) error {
+	at := slices.IndexFunc(s.Tasks, func(t wire.Task) bool { return t.ID == e.Task })
 	//nolint:exhaustive // the others are moves
 	switch e.Type {
-	case api.EventSpawned:
-		return with(e, func(d api.SpawnedData) {
-			s.Tasks = append(s.Tasks, api.Task{
+	case wire.AgentSpawned:
+		return with(e, func(d wire.Spawned) {
+			s.Tasks = append(s.Tasks, wire.Task{
 				ID: e.Task, Agent: e.Agent, Parent: d.Parent, Call: d.Call, Item: d.Item, Trigger: d.Trigger, Background: d.Background,
 				Seq: e.Seq, Status: "pending", AssignedAt: e.At, Title: d.Instruction, MaxIterations: d.MaxIterations,
 				MaxDuration: d.MaxDuration,
 			})
-			if i := slices.IndexFunc(s.Agents, func(a api.Agent) bool { return a.ID == e.Agent }); i >= 0 {
+			if i := slices.IndexFunc(s.Agents, func(a wire.Agent) bool { return a.ID == e.Agent }); i >= 0 {
 				s.Agents[i].Task = e.Task
 				return
 			}
-			s.Agents = append(s.Agents, api.Agent{
+			s.Agents = append(s.Agents, wire.Agent{
 				ID: e.Agent, Parent: d.Parent, Depth: d.Depth, Role: d.Role, RoleHash: d.RoleHash, Task: e.Task,
 			})
 		})
-	case api.EventDone, api.EventFailed, api.EventCancelled:
-		return with(e, func(d api.FinishedData) {
+	case wire.AgentCompleted, wire.AgentFailed, wire.AgentCancelled:
+		return with(e, func(d wire.Finished) {
 			t := &s.Tasks[at]
 			t.Status, t.Reason, t.Kind, t.FinishedAt, t.Verdict = d.Status, "", d.Kind, &e.At, "none"
 			t.Summary, t.Message, t.Changed, t.ChangedCount, t.Iterations = d.Summary, d.Message, d.Files, len(d.Files), d.Iterations
@@ -234,10 +234,10 @@ func (e event) applyTask(s *api.Snapshot) error {
 				t.Verdict = "verified"
 			}
 		})
-	case api.EventPatched:
+	case wire.AgentPatched:
 		return nil
 	default:
-		return with(e, func(d api.MovedData) {
+		return with(e, func(d wire.Moved) {
 			if s.Tasks[at].FinishedAt != nil {
 				return
 			}
@@ -249,39 +249,39 @@ func (e event) applyTask(s *api.Snapshot) error {
 	}
 }
 
-func (e event) applyAsk(s *api.Snapshot) error {
-	question := func(id string, change func(*api.Question)) {
-		if i := slices.IndexFunc(s.Questions, func(q api.Question) bool { return q.ID == id }); i >= 0 {
+func (e event) applyAsk(s *wire.Snapshot) error {
+	question := func(id string, change func(*wire.Question)) {
+		if i := slices.IndexFunc(s.Questions, func(q wire.Question) bool { return q.ID == id }); i >= 0 {
 			change(&s.Questions[i])
 		}
 	}
-	approval := func(id string, change func(*api.Approval)) {
-		if i := slices.IndexFunc(s.Approvals, func(a api.Approval) bool { return a.ID == id }); i >= 0 {
+	approval := func(id string, change func(*wire.Approval)) {
+		if i := slices.IndexFunc(s.Approvals, func(a wire.Approval) bool { return a.ID == id }); i >= 0 {
 			change(&s.Approvals[i])
 		}
 	}
 	//nolint:exhaustive // the others are no part of the state
 	switch e.Type {
-	case api.EventAsked:
-		return with(e, func(d api.Question) { s.Questions = append(s.Questions, d) })
-	case api.EventRelayed:
-		return with(e, func(d api.QuestionData) { question(d.Question, func(q *api.Question) { q.Status = "relayed" }) })
-	case api.EventAnswered:
-		return with(e, func(d api.AnsweredData) {
-			question(d.Question, func(q *api.Question) { q.Status, q.By, q.Text, q.Options = "closed", d.By, "", nil })
+	case wire.QuestionAsked:
+		return with(e, func(d wire.Question) { s.Questions = append(s.Questions, d) })
+	case wire.QuestionRelayed:
+		return with(e, func(d wire.Relayed) { question(d.Question, func(q *wire.Question) { q.Status = "relayed" }) })
+	case wire.QuestionAnswered:
+		return with(e, func(d wire.Answered) {
+			question(d.Question, func(q *wire.Question) { q.Status, q.By, q.Text, q.Options = "closed", d.By, "", nil })
 		})
-	case api.EventWanted:
-		return with(e, func(d api.Approval) { s.Approvals = append(s.Approvals, d) })
-	case api.EventDecided:
-		return with(e, func(d api.DecidedData) {
-			approval(d.Approval, func(a *api.Approval) {
+	case wire.ApprovalRequested:
+		return with(e, func(d wire.Approval) { s.Approvals = append(s.Approvals, d) })
+	case wire.ApprovalDecided:
+		return with(e, func(d wire.Decided) {
+			approval(d.Approval, func(a *wire.Approval) {
 				a.Status, a.Allow, a.Scope, a.By, a.Show, a.Pattern = "decided", d.Allow, d.Scope, d.By, nil, ""
 				a.Edited = len(d.Args) > 0
 			})
 		})
-	case api.EventResolved, api.EventExpired:
-		return with(e, func(d api.ClosedData) {
-			approval(d.Approval, func(a *api.Approval) { a.Status, a.Show, a.Pattern = d.Status, nil, "" })
+	case wire.ApprovalResolved, wire.ApprovalExpired:
+		return with(e, func(d wire.Closed) {
+			approval(d.Approval, func(a *wire.Approval) { a.Status, a.Show, a.Pattern = d.Status, nil, "" })
 		})
 	default:
 		return nil
@@ -320,7 +320,7 @@ func (p *plot) row() journal.Row {
 		child.Task = child.Agent
 		p.tasks = append(p.tasks, child)
 		return journal.TaskAssigned{
-			In: child, Parent: in.Agent, Call: "1.0", Item: n, Trigger: int64(n), Depth: journal.Depth(child.Agent), Role: "coder",
+			In: child, Parent: in.Agent, Call: "1.0", Item: n, Trigger: int64(n), Depth: chat.AgentPath(child.Agent).Depth(), Role: "coder",
 			RoleHash: "h", Background: n%2 == 0, Instruction: fmt.Sprint("do ", n), MaxIterations: n, MaxDuration: int64(n),
 		}
 	case 1, 2:

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // piece is one event as it is sent. The same bytes go to all readers.
@@ -28,7 +30,7 @@ type frame struct {
 const frameSize = 64 << 10
 
 // sent writes an event as a stream does. An empty id leaves the reader where it is.
-func sent(id string, name EventType, data any) ([]byte, error) {
+func sent(id string, name wire.EventType, data any) ([]byte, error) {
 	var out bytes.Buffer
 	if id != "" {
 		out.WriteString("id: " + id + "\n")
@@ -42,7 +44,7 @@ func sent(id string, name EventType, data any) ([]byte, error) {
 }
 
 // recorded is an event as it is sent.
-func recorded(e Event) (piece, error) {
+func recorded(e wire.Event) (piece, error) {
 	bytes, err := sent(strconv.FormatInt(e.Seq, 10), e.Type, e)
 	return piece{seq: e.Seq, bytes: bytes}, err
 }
@@ -51,7 +53,7 @@ func recorded(e Event) (piece, error) {
 func framesOf(conversation string, entries []journal.Entry) ([]*frame, error) {
 	var out []*frame
 	for _, entry := range entries {
-		e, ok := eventOf(conversation, entry)
+		e, ok := events.Of(conversation, entry)
 		if !ok {
 			continue
 		}

@@ -66,7 +66,8 @@ func atEnd(r *http.Request, do func()) {
 	}
 }
 
-// guard is what every request goes through: headers, an id, the server's name, and an end for panics.
+// guard is what every request goes through: headers, an id, the server's name, and an end for
+// panics.
 func (s *Server) guard(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	if s.options.Origin != "" {
@@ -176,8 +177,8 @@ func (s *Server) called(host string) bool {
 	return slices.Contains(s.options.Hosts, strings.ToLower(strings.Trim(host, "[]")))
 }
 
-// foreign reports whether a browser says that the request comes from a page of another origin. Pages
-// may lead people here, but they may not read or make use of what is here.
+// foreign reports whether a browser says that the request comes from a page of another origin.
+// Pages may lead people here, but they may not read or make use of what is here.
 func (s *Server) foreign(r *http.Request) bool {
 	if o := r.Header.Get("Origin"); o != "" && o != s.options.Origin {
 		u, err := url.Parse(o)

@@ -9,8 +9,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// Hosted is the authenticator of an installation that several share: people show a session, programs a
-// key. Both are looked up for every request, so that what is revoked or changed counts at once.
+// Hosted is the authenticator of an installation that several share: people show a session,
+// programs a key. Both are looked up for every request, so that what is revoked or changed counts
+// at once.
 type Hosted struct {
 	Credentials people.Credentials
 	// Cookie is the name of the session's; empty means SessionCookie.

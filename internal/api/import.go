@@ -17,18 +17,21 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 const (
 	// maxImport is how large an export may be that is imported.
 	maxImport = 64 << 20
-	// importTime is how long it may take to arrive and to be written. While other tenants are there, it rests most of that.
+	// importTime is how long it may take to arrive and to be written. While other tenants are there, it
+	// rests most of that.
 	importTime = 20 * time.Minute
 	// importRows is how many rows are written at a time.
 	importRows = 200
-	// importsAtOnce is how many are read and written at the same time, unless one tenant may send as many: one place more
-	// than that is there then. Each may need much memory, since one line may be 64 MB.
+	// importsAtOnce is how many are read and written at the same time, unless one tenant may send as
+	// many: one place more than that is there then. Each may need much memory, since one line may be 64
+	// MB.
 	importsAtOnce = 3
 )
 
@@ -74,8 +77,8 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	if err := c.settled(); err != nil {
 		return nil, err
 	}
-	// A failure leaves what is there: the same import may have been acknowledged to somebody else, and a
-	// client that sends it again finishes it.
+	// A failure leaves what is there: the same import may have been acknowledged to somebody else, and
+	// a client that sends it again finishes it.
 	record := audit.Record{Action: audit.ActionImport, Conversation: ref.Conversation, Digest: sum, Detail: fmt.Sprintf("entries=%d", c.tail.Seq), Key: "import/" + ref.Conversation}
 	err = s.traced(ctx, record, func() error { return s.writeImport(ctx, file, ref, caller.Name) })
 	if err != nil {
@@ -85,10 +88,11 @@ func (s *Server) importConversation(ctx context.Context, in *importInput) (*conv
 	if err != nil {
 		return nil, err
 	}
-	return &conversationOutput{Body: conversationOf(after.Conversation)}, nil
+	return &conversationOutput{Body: events.Conversation(after.Conversation)}, nil
 }
 
-// importing waits for a place among the imports that are read and written. Those that wait are in files.
+// importing waits for a place among the imports that are read and written. Those that wait are in
+// files.
 func (s *Server) importing(ctx context.Context) (leave func(), err error) {
 	select {
 	case s.imports <- struct{}{}:
@@ -98,7 +102,8 @@ func (s *Server) importing(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// spool puts what arrives into a file that nobody else sees, and says how large it is and what its hash is.
+// spool puts what arrives into a file that nobody else sees, and says how large it is and what its
+// hash is.
 func spool(body io.Reader) (file *os.File, size int64, sum string, err error) {
 	file, err = os.CreateTemp("", "retinue-import-*")
 	if err != nil {
@@ -143,7 +148,8 @@ type exportLine struct {
 	Texts   *int64 `json:"texts"`
 }
 
-// readExport reads an export from its beginning, and complains if it is not whole. It rests between lines.
+// readExport reads an export from its beginning, and complains if it is not whole. It rests between
+// lines.
 func readExport(ctx context.Context, file io.ReadSeeker, to exportReader, work *rester) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err

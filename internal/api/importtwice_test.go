@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // stalled is a journal that fails the first append of an import, when it is told to.
@@ -33,7 +33,8 @@ func (s *stalled) Append(ctx context.Context, ref journal.Ref, at time.Time, row
 	return nil, context.DeadlineExceeded
 }
 
-// TestImportSentTwice has the first of two sends of one import fail after the second was acknowledged.
+// TestImportSentTwice has the first of two sends of one import fail after the second was
+// acknowledged.
 func TestImportSentTwice(t *testing.T) {
 	t.Parallel()
 	log := &stalled{Log: journaltest.NewMemory(), reached: make(chan struct{}), end: make(chan struct{})}
@@ -53,13 +54,13 @@ func TestImportSentTwice(t *testing.T) {
 	failed := make(chan reply)
 	go func() { failed <- send() }()
 	<-log.reached
-	var c api.Conversation
+	var c wire.Conversation
 	send().into(t, http.StatusCreated, &c)
 	close(log.end)
 	if r := <-failed; r.Status < http.StatusInternalServerError {
 		t.Errorf("the first send is answered %d: %s", r.Status, r.Body)
 	}
-	var state api.Snapshot
+	var state wire.Snapshot
 	o.send(t, http.MethodGet, "/v1/conversations/"+c.ID, "", "").into(t, http.StatusOK, &state)
 	if !state.Conversation.Archived {
 		t.Errorf("the import is %+v", state.Conversation)

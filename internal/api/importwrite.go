@@ -9,8 +9,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// inspector plays an export through without writing it. It keeps as little as it can of one that may have half a million
-// lines: the keys that later rows follow, a hash of each other key, and what waits.
+// inspector plays an export through without writing it. It keeps as little as it can of one that
+// may have half a million lines: the keys that later rows follow, a hash of each other key, and
+// what waits.
 type inspector struct {
 	ref       journal.Ref
 	now       time.Time

@@ -12,6 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // lengthy is a conversation of large messages.
@@ -29,8 +30,8 @@ func lengthy(t *testing.T, count int) *journaltest.Memory {
 	return log
 }
 
-// TestUnreadStreamsHoldLittle opens streams of a large conversation of which nothing is read. Each may
-// hold a page of entries and what is made of it, and not the conversation.
+// TestUnreadStreamsHoldLittle opens streams of a large conversation of which nothing is read. Each
+// may hold a page of entries and what is made of it, and not the conversation.
 func TestUnreadStreamsHoldLittle(t *testing.T) {
 	const streams, most = 5, 8 << 20
 	_, front := insideServer(t, lengthy(t, 150), nil)
@@ -66,7 +67,7 @@ func TestLargeMessagesComeInPages(t *testing.T) {
 			asked += fmt.Sprint("&before=", before)
 		}
 		status, body := ask(t, front, "a/ann", http.MethodGet, asked, "", "")
-		var page Page[Message]
+		var page wire.Page[wire.Message]
 		if err := json.Unmarshal([]byte(body), &page); err != nil || status != http.StatusOK {
 			t.Fatalf("status %d, %v", status, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // The parts of a server, broken on purpose for TestTenancyNotices.
@@ -59,7 +60,7 @@ type elsewhere struct {
 	m *matrix
 }
 
-func (e elsewhere) Workspaces(ctx context.Context, caller api.Caller) ([]api.WorkspaceInfo, error) {
+func (e elsewhere) Workspaces(ctx context.Context, caller api.Caller) ([]wire.WorkspaceInfo, error) {
 	caller.Tenant, e.places.people = e.m.other, e.m.people // the world has them by now
 	return e.places.Workspaces(ctx, caller)
 }

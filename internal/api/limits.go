@@ -18,8 +18,8 @@ type Limits struct {
 	// tenant what all its people may. As much as comes to burstSeconds may come at once.
 	CommandRate, TenantCommandRate float64
 	ReadRate, TenantReadRate       float64
-	// AddressRate is how many requests in a second may come from one address. It is counted before it is
-	// known who asks.
+	// AddressRate is how many requests in a second may come from one address. It is counted before it
+	// is known who asks.
 	AddressRate float64
 	// Streams are open at a time, for everybody together, one person, one tenant and one address.
 	Streams, PersonStreams, TenantStreams, AddressStreams int
@@ -61,8 +61,8 @@ const (
 type gate struct {
 	limits Limits
 	now    func() time.Time
-	// pressed says why nothing more of a tenant can be written just now, and how long that may last; nil if it can. No name
-	// means any tenant.
+	// pressed says why nothing more of a tenant can be written just now, and how long that may last;
+	// nil if it can. No name means any tenant.
 	pressed func(tenant string) (why string, wait time.Duration)
 	refused func(Refusal)
 
@@ -95,8 +95,8 @@ const (
 	kindLong kind = "long"
 	// kindUpload is a command whose body takes as long to arrive.
 	kindUpload kind = "upload"
-	// kindRelease gives something up, such as a session or a key. It is admitted however busy the server
-	// is: a person who wants to be rid of something must not have to wait for others.
+	// kindRelease gives something up, such as a session or a key. It is admitted however busy the
+	// server is: a person who wants to be rid of something must not have to wait for others.
 	kindRelease kind = "release"
 )
 

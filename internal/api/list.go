@@ -3,54 +3,13 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// ListedConversation is a conversation in a list.
-type ListedConversation struct {
-	Conversation
-	Running int    `json:"running" doc:"How many of its tasks are under way and wait for nobody."`
-	Last    string `json:"last,omitempty" enum:"completed,failed,cancelled,timed_out" doc:"How the orchestrator's last turn ended."`
-}
-
-// Conversations is a page of the list of conversations, the one last written to first.
-type Conversations struct {
-	Items  []ListedConversation `json:"items"`
-	Cursor string               `json:"cursor,omitempty" doc:"Asks for the next page; absent on the last."`
-}
-
-// Waiting is something that waits for a person.
-type Waiting struct {
-	Conversation string    `json:"conversation"`
-	At           time.Time `json:"at"`
-	// One of the two is there.
-	Approval *Approval `json:"approval,omitempty"`
-	Question *Question `json:"question,omitempty"`
-	Role     string    `json:"role" doc:"Who asks."`
-}
-
-// Hit is a message that a search found.
-type Hit struct {
-	Conversation string    `json:"conversation"`
-	Seq          int64     `json:"seq"`
-	At           time.Time `json:"at"`
-	Agent        string    `json:"agent"`
-	Speaker      string    `json:"speaker"`
-	Text         string    `json:"text"`
-}
-
-// Me is who asks.
-type Me struct {
-	Tenant string   `json:"tenant"`
-	User   string   `json:"user"`
-	Name   string   `json:"name"`
-	Role   Role     `json:"role" enum:"viewer,member,owner"`
-	Scopes []string `json:"scopes"`
-}
 
 type (
 	noInput   struct{}
@@ -72,16 +31,16 @@ type (
 		InConversation
 		Hash string `path:"hash" pattern:"^[0-9a-f]{64}$"`
 	}
-	meOutput            struct{ Body Me }
-	conversationsOutput struct{ Body Conversations }
+	meOutput            struct{ Body wire.Me }
+	conversationsOutput struct{ Body wire.Conversations }
 	inboxOutput         struct {
 		Body struct {
-			Items []Waiting `json:"items" doc:"The oldest first."`
+			Items []wire.Waiting `json:"items" doc:"The oldest first."`
 		}
 	}
 	searchOutput struct {
 		Body struct {
-			Items []Hit `json:"items" doc:"The newest first."`
+			Items []wire.Hit `json:"items" doc:"The newest first."`
 		}
 	}
 	textOutput struct {
@@ -109,8 +68,8 @@ func (s *Server) listRoutes() {
 
 func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {
 	c := callerOf(ctx)
-	return &meOutput{Body: Me{
-		Tenant: c.Tenant, User: c.User, Name: c.Name, Role: c.Role, Scopes: each(c.Scopes, func(s Scope) string { return string(s) }),
+	return &meOutput{Body: wire.Me{
+		Tenant: c.Tenant, User: c.User, Name: c.Name, Role: string(c.Role), Scopes: each(c.Scopes, func(s Scope) string { return string(s) }),
 	}}, nil
 }
 
@@ -124,8 +83,8 @@ func (s *Server) conversations(ctx context.Context, in *listInput) (*conversatio
 	if err != nil {
 		return nil, err
 	}
-	out := Conversations{Items: each(list, func(c journal.Conversation) ListedConversation {
-		return ListedConversation{Conversation: conversationOf(c), Running: lines[c.ID].Running, Last: string(lines[c.ID].Last)}
+	out := wire.Conversations{Items: each(list, func(c journal.Conversation) wire.ListedConversation {
+		return wire.ListedConversation{Conversation: events.Conversation(c), Running: lines[c.ID].Running, Last: string(lines[c.ID].Last)}
 	})}
 	if len(list) == in.Limit {
 		out.Cursor = list[len(list)-1].Cursor()
@@ -140,7 +99,7 @@ func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error
 		return nil, err
 	}
 	out := &inboxOutput{}
-	out.Body.Items = make([]Waiting, 0, len(waiting))
+	out.Body.Items = make([]wire.Waiting, 0, len(waiting))
 	for _, w := range waiting {
 		item, err := waitingOf(ctx, s.options.Log, tenant, w)
 		if err != nil {
@@ -152,33 +111,14 @@ func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error
 }
 
 // waitingOf reads what something that waits is about.
-func waitingOf(ctx context.Context, log journal.Reader, tenant string, w journal.Waiting) (Waiting, error) {
+func waitingOf(ctx context.Context, log journal.Reader, tenant string, w journal.Waiting) (wire.Waiting, error) {
 	ref := journal.Ref{Tenant: tenant, Conversation: w.Conversation}
 	entries, err := log.Find(ctx, ref, w.Key, journal.TaskAssigned{In: journal.In{Task: w.Task}}.Key())
-	item := Waiting{Conversation: w.Conversation, At: w.At.UTC()}
+	item := wire.Waiting{Conversation: w.Conversation, At: w.At.UTC()}
 	for _, e := range entries {
-		item.learn(w, e)
+		events.LearnWaiting(&item, w, e)
 	}
 	return item, err
-}
-
-// learn takes what an entry says of something that waits.
-func (i *Waiting) learn(w journal.Waiting, e journal.Entry) {
-	switch r := e.Row.(type) {
-	case journal.QuestionAsked:
-		i.Question = &Question{
-			ID: r.Question, Seq: e.Seq, Agent: w.Agent, Task: w.Task, Status: string(journal.QuestionStatusRelayed), Text: r.Text,
-			Options: r.Options, At: w.At.UTC(), Until: until(w.Until),
-		}
-	case journal.ApprovalRequested:
-		i.Approval = &Approval{
-			ID: approvalID(w.Agent, r.Call), Seq: e.Seq, Agent: w.Agent, Task: w.Task, Call: r.Call, Tool: r.Tool, Hash: r.Hash,
-			Status: string(journal.ApprovalStatusOpen), Pattern: r.Pattern, Show: r.Show, Sources: sourcesOf(r.Sources), At: w.At.UTC(), Until: until(w.Until),
-		}
-	case journal.TaskAssigned:
-		i.Role = r.Role
-	default: // nothing else was asked for
-	}
 }
 
 func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
@@ -189,8 +129,8 @@ func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, er
 		return nil, err
 	}
 	out := &searchOutput{}
-	out.Body.Items = each(hits, func(h journal.Hit) Hit {
-		return Hit{
+	out.Body.Items = each(hits, func(h journal.Hit) wire.Hit {
+		return wire.Hit{
 			Conversation: h.Conversation, Seq: h.Seq, At: h.At.UTC(), Agent: h.Agent, Speaker: string(h.Speaker), Text: h.Text,
 		}
 	})

@@ -5,51 +5,9 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// The events in the stream of a list.
-const (
-	eventUpdated EventType = "conversation.updated"
-	eventRemoved EventType = "conversation.removed"
-	eventAdded   EventType = "inbox.added"
-	eventTaken   EventType = "inbox.removed"
-)
-
-// ConversationUpdated is the state of a conversation: one that is new, or one of the list, or one that
-// is archived by now.
-type ConversationUpdated struct {
-	Type         EventType    `json:"type" enum:"conversation.updated"`
-	Conversation Conversation `json:"conversation"`
-	Waiting      int          `json:"waiting" doc:"How many things in it wait for a person."`
-	Running      int          `json:"running" doc:"How many of its tasks are under way and wait for nobody."`
-	Last         string       `json:"last,omitempty" enum:"completed,failed,cancelled,timed_out" doc:"How the orchestrator's last turn ended."`
-}
-
-// ConversationRemoved is a conversation that is gone.
-type ConversationRemoved struct {
-	Type         EventType `json:"type" enum:"conversation.removed"`
-	Conversation string    `json:"conversation"`
-}
-
-// InboxAdded is something that waits for a person.
-type InboxAdded struct {
-	Type EventType `json:"type" enum:"inbox.added"`
-	Item Waiting   `json:"item"`
-}
-
-// InboxRemoved names something that no longer waits. One of approval and question is there.
-type InboxRemoved struct {
-	Type         EventType `json:"type" enum:"inbox.removed"`
-	Conversation string    `json:"conversation"`
-	Approval     string    `json:"approval,omitempty"`
-	Question     string    `json:"question,omitempty"`
-}
-
-// listData is what the stream of a list says.
-var listData = map[EventType]any{
-	eventUpdated: ConversationUpdated{}, eventRemoved: ConversationRemoved{}, eventAdded: InboxAdded{}, eventTaken: InboxRemoved{},
-	eventResync: Resync{}, eventCut: Cut{},
-}
 
 type listStreamInput struct {
 	LastID string `header:"Last-Event-ID" maxLength:"64" doc:"The id of the last event that was seen."`
@@ -63,7 +21,8 @@ func (s *Server) listStreamRoutes() {
 		Description: "Server-sent events that tell states: each thing's last one comes, those between may not. Open the stream, and " +
 			"when resync comes read the list and the inbox; it comes first unless Last-Event-ID says where to go on. Ids " +
 			"mean nothing to other servers, which answer one with resync.",
-		Responses: s.eventStream("ListEvent", "What changes, until the reader goes.", s.passingSchemas(listData)),
+		Responses: s.eventStream("ListEvent", "What changes, until the reader goes.", s.passingSchemas(
+			wire.ConversationUpdated, wire.ConversationRemoved, wire.InboxAdded, wire.InboxRemoved, wire.Resynced, wire.StreamCut)),
 	}, s.streamList)
 }
 
@@ -93,7 +52,7 @@ func (s *Server) sendList(r *http.Request, w http.ResponseWriter, who arrival) {
 	}
 	first := who.missed
 	if !who.known {
-		bytes, err := sent(who.id, eventResync, Resync{Type: eventResync, Seq: who.from})
+		bytes, err := sent(who.id, wire.Resynced, wire.Resync{Type: wire.Resynced, Seq: who.from})
 		if err != nil {
 			return
 		}

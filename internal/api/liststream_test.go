@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 const listEvents = "/v1/events"
@@ -88,7 +88,7 @@ func TestListSaysWhatRuns(t *testing.T) {
 	_, second := o.begin(t, "key-second")
 	o.write(t, second, journal.StatusChanged{In: root, Serial: 1, Status: chat.StatusCompleted},
 		journal.TurnEnded{In: root, Serial: 1, Turn: 1, Status: chat.StatusCancelled})
-	var list api.Conversations
+	var list wire.Conversations
 	o.send(t, http.MethodGet, "/v1/conversations", "", "").into(t, http.StatusOK, &list)
 	got := map[string]string{}
 	for _, c := range list.Items {
@@ -99,7 +99,8 @@ func TestListSaysWhatRuns(t *testing.T) {
 	}
 }
 
-// TestListStreamResumes leaves and comes back: the last state of everything that changed is told, once.
+// TestListStreamResumes leaves and comes back: the last state of everything that changed is told,
+// once.
 func TestListStreamResumes(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, time.Hour)
@@ -146,8 +147,9 @@ func TestListStreamOfAnother(t *testing.T) {
 	}
 }
 
-// TestPrivateConversationsInAList has ann and bob watch the list of their tenant while ann has a private conversation: bob
-// hears of it, and of what waits in it, when it is shared, and not before.
+// TestPrivateConversationsInAList has ann and bob watch the list of their tenant while ann has a
+// private conversation: bob hears of it, and of what waits in it, when it is shared, and not
+// before.
 func TestPrivateConversationsInAList(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, 20*time.Millisecond)

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Local is the authenticator of an installation on one machine: everything belongs to the person who has the
-// token, comes in where only the same user can, or sits at a browser that entered by a link.
+// Local is the authenticator of an installation on one machine: everything belongs to the person
+// who has the token, comes in where only the same user can, or sits at a browser that entered by a
+// link.
 type Local struct {
 	Tenant string
 	User   string

@@ -27,6 +27,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/people/oidc"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // users are whom the provider knows.
@@ -36,8 +37,8 @@ func (u users) GetUserByID(id string) *storage.User         { return u[id] }
 func (u users) GetUserByUsername(name string) *storage.User { return u[name] }
 func (u users) ExampleClientID() string                     { return "retinue" }
 
-// provider starts a provider of identities for a server. It knows its clients by a variable that all
-// providers share, so these tests are not run at the same time.
+// provider starts a provider of identities for a server. It knows its clients by a variable that
+// all providers share, so these tests are not run at the same time.
 func provider(t *testing.T, back string) *httptest.Server {
 	t.Helper()
 	known := users{}
@@ -87,7 +88,8 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// browser keeps cookies and stops at every redirect. Each answer of the server is checked against its document.
+// browser keeps cookies and stops at every redirect. Each answer of the server is checked against
+// its document.
 type browser struct {
 	*http.Client
 	h *house
@@ -208,17 +210,17 @@ func (b *browser) want(method, path, body string, out any, status int) {
 func TestLogin(t *testing.T) {
 	h := newHouse(t)
 	ann := h.login("ann")
-	var me api.Me
+	var me wire.Me
 	ann.want(http.MethodGet, "/v1/me", "", &me, http.StatusOK)
-	want := api.Me{
-		Tenant: me.Tenant, User: me.User, Name: "ann@example.org", Role: people.RoleOwner, Scopes: []string{"read", "write", "admin"},
+	want := wire.Me{
+		Tenant: me.Tenant, User: me.User, Name: "ann@example.org", Role: string(people.RoleOwner), Scopes: []string{"read", "write", "admin"},
 	}
 	if diff := cmp.Diff(want, me); diff != "" || me.Tenant == "" {
 		t.Errorf("who ann is (+) against the wanted (-):\n%s", diff)
 	}
 	// A second login is the same person and another session.
 	again := h.login("ann")
-	var same api.Me
+	var same wire.Me
 	again.want(http.MethodGet, "/v1/me", "", &same, http.StatusOK)
 	if diff := cmp.Diff(me, same); diff != "" {
 		t.Errorf("ann is somebody else the second time:\n%s", diff)
@@ -242,12 +244,12 @@ func TestLogin(t *testing.T) {
 	old.want(http.MethodGet, "/v1/me", "", nil, http.StatusUnauthorized)
 	ann.want(http.MethodGet, "/v1/me", "", nil, http.StatusOK)
 	// A team: bob is a viewer in ann's tenant, and lands there.
-	var added api.Member
+	var added wire.Member
 	ann.want(http.MethodPost, "/v1/members", `{"email":"Bob@example.org","role":"viewer"}`, &added, http.StatusCreated)
 	bob := h.login("bob")
-	var his api.Me
+	var his wire.Me
 	bob.want(http.MethodGet, "/v1/me", "", &his, http.StatusOK)
-	if his.Tenant != me.Tenant || his.Role != people.RoleViewer {
+	if his.Tenant != me.Tenant || his.Role != string(people.RoleViewer) {
 		t.Errorf("bob is %+v", his)
 	}
 	// A change by ann counts for bob's next request.
@@ -259,7 +261,7 @@ func TestLogin(t *testing.T) {
 	bob.want(http.MethodGet, "/v1/members", "", nil, http.StatusForbidden)
 	// Bob goes home, where he owns everything and ann's things are not.
 	var list struct {
-		Items []api.Tenant `json:"items"`
+		Items []wire.Tenant `json:"items"`
 	}
 	bob.want(http.MethodGet, "/v1/tenants", "", &list, http.StatusOK)
 	if len(list.Items) != 2 || !list.Items[0].Current || !list.Items[1].Personal {
@@ -267,7 +269,7 @@ func TestLogin(t *testing.T) {
 	}
 	bob.want(http.MethodPost, "/v1/tenants/"+list.Items[1].ID+"/session", "", nil, http.StatusNoContent)
 	bob.want(http.MethodGet, "/v1/me", "", &his, http.StatusOK)
-	if his.Tenant != list.Items[1].ID || his.Role != people.RoleOwner {
+	if his.Tenant != list.Items[1].ID || his.Role != string(people.RoleOwner) {
 		t.Errorf("at home bob is %+v", his)
 	}
 	bob.want(http.MethodPost, "/v1/tenants/"+me.Tenant+"/session", "", nil, http.StatusNoContent)
@@ -275,11 +277,11 @@ func TestLogin(t *testing.T) {
 	// A removed member is out.
 	ann.want(http.MethodDelete, "/v1/members/"+added.ID, "", nil, http.StatusNoContent)
 	bob.want(http.MethodGet, "/v1/me", "", nil, http.StatusUnauthorized)
-	var made api.Tenant
+	var made wire.Tenant
 	ann.want(http.MethodPost, "/v1/tenants", `{"name":"team"}`, &made, http.StatusCreated)
 	ann.want(http.MethodPost, "/v1/tenants/"+made.ID+"/session", "", nil, http.StatusNoContent)
 	ann.want(http.MethodGet, "/v1/me", "", &same, http.StatusOK)
-	if same.Tenant != made.ID || same.Role != people.RoleOwner {
+	if same.Tenant != made.ID || same.Role != string(people.RoleOwner) {
 		t.Errorf("in the new tenant ann is %+v", same)
 	}
 }
@@ -419,10 +421,10 @@ func TestKeyLifeOverHTTP(t *testing.T) {
 	ann.want(http.MethodPost, "/v1/members", `{"email":"bob@example.org","role":"member"}`, nil, http.StatusCreated)
 	bob := h.login("bob")
 	bob.want(http.MethodPost, "/v1/keys", `{"name":"too much","scopes":["read","admin"]}`, nil, http.StatusForbidden)
-	var key api.NewKey
+	var key wire.MadeAPIKey
 	bob.want(http.MethodPost, "/v1/keys", `{"name":"ci","scopes":["read","write"],"days":1}`, &key, http.StatusCreated)
 	if !strings.HasPrefix(key.Secret, "rtk_") || key.ExpiresAt.Sub(key.CreatedAt) != 24*time.Hour {
-		t.Errorf("the key is %+v", key.Key)
+		t.Errorf("the key is %+v", key.APIKey)
 	}
 	bare := &http.Client{}
 	shown := http.Header{"Authorization": {"Bearer " + key.Secret}}
@@ -448,7 +450,7 @@ func TestKeyLifeOverHTTP(t *testing.T) {
 	}
 	// A key can do no more than its owner can now.
 	var members struct {
-		Items []api.Member `json:"items"`
+		Items []wire.Member `json:"items"`
 	}
 	ann.want(http.MethodGet, "/v1/members", "", &members, http.StatusOK)
 	ann.want(http.MethodPut, "/v1/members/"+members.Items[1].ID+"/role", `{"role":"viewer"}`, nil, http.StatusOK)

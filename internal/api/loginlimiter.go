@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// LoginLimits limits how often an address may show a credential that is not known. The zero value means
-// the defaults.
+// LoginLimits limits how often an address may show a credential that is not known. The zero value
+// means the defaults.
 type LoginLimits struct {
 	// Burst is how many may fail at once, and Every how long it takes until one more may.
 	Burst int
@@ -26,15 +26,15 @@ const (
 	guessEvery = time.Second
 	// mostAddresses is how many addresses are remembered.
 	mostAddresses = 10_000
-	// mostDoubted is how many lookups there are at a time for all addresses that have guessed too often,
-	// and doubtWait how long one of them waits for its turn.
+	// mostDoubted is how many lookups there are at a time for all addresses that have guessed too
+	// often, and doubtWait how long one of them waits for its turn.
 	mostDoubted = 4
 	doubtWait   = time.Second
 )
 
-// loginLimiter counts credentials that were not known, by the address they came from. It is a budget per
-// address that fills again; a full one is forgotten. The same credential over and over is one guess: a
-// page whose session has ended asks for many things before it notices.
+// loginLimiter counts credentials that were not known, by the address they came from. It is a
+// budget per address that fills again; a full one is forgotten. The same credential over and over
+// is one guess: a page whose session has ended asks for many things before it notices.
 type loginLimiter struct {
 	burst   int
 	every   time.Duration
@@ -127,8 +127,8 @@ func (g *loginLimiter) forget(now time.Time) {
 	}
 }
 
-// address is where a request comes from, as guesses are counted. Of the newer kind of address a whole
-// network is one, because who has one of it has them all.
+// address is where a request comes from, as guesses are counted. Of the newer kind of address a
+// whole network is one, because who has one of it has them all.
 func (g *loginLimiter) address(r *http.Request) string {
 	ip := g.origin(r)
 	if !ip.IsValid() {
@@ -144,8 +144,8 @@ func (g *loginLimiter) address(r *http.Request) string {
 	return network.String()
 }
 
-// origin is where a request comes from: the last address on its way that is no proxy of ours. It is not
-// valid where there are no addresses, such as on a socket.
+// origin is where a request comes from: the last address on its way that is no proxy of ours. It is
+// not valid where there are no addresses, such as on a socket.
 func (g *loginLimiter) origin(r *http.Request) netip.Addr {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -26,7 +26,8 @@ import (
 // verbs are those that every address is asked with, whatever it takes.
 var verbs = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-// visit sends all requests of one visitor, with verbs that an address does not take only if odd says so.
+// visit sends all requests of one visitor, with verbs that an address does not take only if odd
+// says so.
 func (m *matrix) visit(v visitor, odd bool) {
 	type job struct {
 		path, verb string
@@ -301,8 +302,8 @@ func resolve(schema map[string]any, all map[string]map[string]any) map[string]an
 	return all[ref[strings.LastIndex(ref, "/")+1:]]
 }
 
-// bodiesOf is all that a route is sent with a verb: what is written down, or else the least that its
-// schema takes.
+// bodiesOf is all that a route is sent with a verb: what is written down, or else the least that
+// its schema takes.
 func (m *matrix) bodiesOf(route *api.Route, verb string) []string {
 	if route == nil || verb == http.MethodGet || verb == http.MethodHead {
 		return []string{""}

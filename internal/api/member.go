@@ -3,29 +3,19 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// Member is somebody who belongs to a tenant, or was asked to.
-type Member struct {
-	ID       string     `json:"id"`
-	Email    string     `json:"email"`
-	Name     string     `json:"name,omitempty"`
-	Role     string     `json:"role" enum:"viewer,member,owner"`
-	AddedBy  string     `json:"added_by"`
-	AddedAt  time.Time  `json:"added_at"`
-	JoinedAt *time.Time `json:"joined_at,omitempty" doc:"When they first logged in; absent if they have not."`
-}
-
-func memberOf(m people.Member) Member {
-	return Member{
+func memberOf(m people.Member) wire.Member {
+	return wire.Member{
 		ID: m.ID, Email: m.Email, Name: m.Name, Role: string(m.Role), AddedBy: m.AddedBy, AddedAt: m.AddedAt,
-		JoinedAt: moment(m.JoinedAt),
+		JoinedAt: events.Moment(m.JoinedAt),
 	}
 }
 
@@ -37,10 +27,10 @@ type InMember struct {
 type (
 	membersOutput struct {
 		Body struct {
-			Items []Member `json:"items" doc:"In the order in which they were added."`
+			Items []wire.Member `json:"items" doc:"In the order in which they were added."`
 		}
 	}
-	memberOutput struct{ Body Member }
+	memberOutput struct{ Body wire.Member }
 	addInput     struct {
 		Body struct {
 			Email string `json:"email" minLength:"3" maxLength:"254"`

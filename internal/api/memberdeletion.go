@@ -51,8 +51,9 @@ func (s *Server) deleteMember(ctx context.Context, in *memberInput) (*memberDele
 	return out, err
 }
 
-// forget deletes a member with what only they see. The first step takes away the right to begin something, the last one the
-// member: a person who asks again after something went wrong finds the member, and goes on.
+// forget deletes a member with what only they see. The first step takes away the right to begin
+// something, the last one the member: a person who asks again after something went wrong finds the
+// member, and goes on.
 func (s *Server) forget(ctx context.Context, tenant string, m people.Member) (deleted int, err error) {
 	if m.Person != "" {
 		if _, err := s.options.People.ChangeRole(ctx, tenant, m.ID, people.RoleViewer); err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// TestMemberIsDeleted deletes a person in a tenant: their private conversations, sessions, keys and address go, what they
-// said where others see it stays, and so does what they have in another tenant.
+// TestMemberIsDeleted deletes a person in a tenant: their private conversations, sessions, keys and
+// address go, what they said where others see it stays, and so does what they have in another
+// tenant.
 //
 // Covers: P29.
 func TestMemberIsDeleted(t *testing.T) {

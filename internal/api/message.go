@@ -6,21 +6,19 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 type (
 	postInput struct {
 		InConversation
 		Keyed
-		Body struct {
-			Text      string `json:"text" minLength:"1" maxLength:"200000"`
-			InReplyTo string `json:"in_reply_to,omitempty" maxLength:"512" doc:"The question that this answers."`
-			Decline   bool   `json:"decline,omitempty" doc:"The question will not be answered; text says why."`
-		}
+		Body wire.NewMessage
 	}
-	messageOutput  struct{ Body Message }
-	messagesOutput struct{ Body Page[Message] }
+	messageOutput  struct{ Body wire.Message }
+	messagesOutput struct{ Body wire.Page[wire.Message] }
 	pageInput      struct {
 		InConversation
 		Paged
@@ -56,7 +54,7 @@ func (s *Server) post(ctx context.Context, in *postInput) (*messageOutput, error
 	if err != nil {
 		return nil, err
 	}
-	return &messageOutput{Body: messageOf(journal.MessageOf(entry))}, nil
+	return &messageOutput{Body: events.Message(journal.MessageOf(entry))}, nil
 }
 
 func orNotFound(err error) error {
@@ -97,7 +95,7 @@ func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, 
 	if err != nil {
 		return nil, err
 	}
-	out := page(list, in.Limit, messageOf, func(m journal.Message) int64 { return m.Seq })
+	out := page(list, in.Limit, events.Message, func(m journal.Message) int64 { return m.Seq })
 	if out.Before == 0 && len(list) > 0 { // it may have ended for its size
 		earlier, err := s.options.Log.Chat(ctx, ref, journal.Page{Limit: 1, Before: list[0].Seq})
 		if err != nil {

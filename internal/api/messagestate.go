@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // The states of a message that a person posted.
@@ -16,16 +18,13 @@ const (
 	stateRead = "read"
 )
 
-// readWindow is how much of the orchestrator's transcript is looked through for what it has read last.
-// Any older message has been read: each message of the transcript takes in all that waits.
+// readWindow is how much of the orchestrator's transcript is looked through for what it has read
+// last. Any older message has been read: each message of the transcript takes in all that waits.
 const readWindow = 20
-
-// orchestrator is the agent that people talk to.
-const orchestrator = "main"
 
 // states fills in how far the messages of people have come. The state of the conversation is nil if
 // the caller has not read it.
-func (s *Server) states(ctx context.Context, ref journal.Ref, list []Message, state *journal.Snapshot) error {
+func (s *Server) states(ctx context.Context, ref journal.Ref, list []wire.Message, state *journal.Snapshot) error {
 	var keys []string
 	for _, m := range list {
 		if m.Number > 0 {
@@ -61,7 +60,7 @@ func (s *Server) states(ctx context.Context, ref journal.Ref, list []Message, st
 	return nil
 }
 
-func deliveredKey(m Message) string { return journal.MailDelivered{ID: "message:" + m.ID}.Key() }
+func deliveredKey(m wire.Message) string { return journal.MailDelivered{ID: "message:" + m.ID}.Key() }
 
 // reading is how far the orchestrator has read.
 type reading struct {
@@ -71,8 +70,9 @@ type reading struct {
 	answers map[int64]bool
 }
 
-// has reports whether a message has been read. Messages are read in order, but for those that answer.
-func (r reading) has(m Message) bool {
+// has reports whether a message has been read. Messages are read in order, but for those that
+// answer.
+func (r reading) has(m wire.Message) bool {
 	return m.Number <= r.last || m.Seq < r.before || r.answers[m.Number]
 }
 
@@ -85,7 +85,7 @@ func (s *Server) readSoFar(ctx context.Context, ref journal.Ref, state *journal.
 		}
 		state = &now
 	}
-	messages, err := s.options.Log.Transcript(ctx, ref, orchestrator, journal.Page{Limit: readWindow})
+	messages, err := s.options.Log.Transcript(ctx, ref, chat.Root, journal.Page{Limit: readWindow})
 	if err != nil {
 		return reading{}, err
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // TestAgentAsItWasSetUp asks for an agent's configuration while its role's files say the same, and
@@ -23,7 +23,7 @@ func TestAgentAsItWasSetUp(t *testing.T) {
 	if err := o.log.Keep(t.Context(), ref, texts...); err != nil {
 		t.Fatal(err)
 	}
-	want := []api.AgentConfig{
+	want := []wire.AgentConfig{
 		{Role: json.RawMessage(texts[0]), Current: true, Origins: map[string]string{"tools": "coder.md:3"}, Source: "coder.md"},
 		{Role: json.RawMessage(texts[1])},
 		{},
@@ -34,7 +34,7 @@ func TestAgentAsItWasSetUp(t *testing.T) {
 		o.write(t, ref,
 			journal.TaskAssigned{In: in, Parent: "main", Role: "coder", RoleHash: hash, Depth: 1, Instruction: "do\nit", Criteria: "green"},
 			journal.TaskEnded{In: in, Status: chat.StatusCompleted, Result: json.RawMessage(`{"a":1}`), Receipt: json.RawMessage(`{"verdict":"verified"}`)})
-		var got api.AgentView
+		var got wire.AgentView
 		o.send(t, http.MethodGet, path+"/agents/main~1.0."+string(rune('0'+i)), "", "").into(t, http.StatusOK, &got)
 		if diff := cmp.Diff(want[i], got.Config); diff != "" {
 			t.Errorf("configuration %d (+) against the wanted (-):\n%s", i, diff)
@@ -46,7 +46,8 @@ func TestAgentAsItWasSetUp(t *testing.T) {
 	}
 }
 
-// TestModelCall asks for what a model was sent: the transcript of then, from where it was shortened.
+// TestModelCall asks for what a model was sent: the transcript of then, from where it was
+// shortened.
 func TestModelCall(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -70,7 +71,7 @@ func TestModelCall(t *testing.T) {
 		journal.ModelCalled{In: in, Call: "2.1", Type: journal.RequestPrompt, Turn: 2, Attempt: 1, Model: "fast", Prompt: journal.HashOf("You code."), ContextTokens: 9},
 	)
 	address := path + "/agents/main~1.0.0/model-calls/2.1"
-	var got api.ModelCallView
+	var got wire.ModelCallView
 	o.send(t, http.MethodGet, address, "", "").into(t, http.StatusOK, &got)
 	if got.Status != "running" || len(got.Reply) != 0 || got.FinishedAt != nil {
 		t.Errorf("a call under way is %+v", got)
@@ -125,9 +126,9 @@ func TestFiguresOfRoles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var role api.RoleInfo
+	var role wire.Role
 	o.send(t, http.MethodGet, "/v1/roles/coder", "", "").into(t, http.StatusOK, &role)
-	if diff := cmp.Diff(&api.RoleFigures{Runs: 4, Succeeded: 0.75, Cost: 10, Questions: 2}, role.Figures); diff != "" {
+	if diff := cmp.Diff(&wire.RoleFigures{Runs: 4, Succeeded: 0.75, Cost: 10, Questions: 2}, role.Figures); diff != "" {
 		t.Errorf("figures (+) against the wanted (-):\n%s", diff)
 	}
 	if a := o.send(t, http.MethodGet, "/v1/roles/nobody", "", ""); a.Status != http.StatusNotFound {

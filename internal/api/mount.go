@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -23,8 +24,8 @@ type Mounted struct {
 	Method string
 	Path   string
 	Handle http.HandlerFunc
-	// Refuse answers a caller that is refused, in the shape that the clients of the wire know. Status and
-	// headers are its to write.
+	// Refuse answers a caller that is refused, in the shape that the clients of the wire know. Status
+	// and headers are its to write.
 	Refuse func(http.ResponseWriter, *http.Request, *Problem)
 }
 
@@ -45,8 +46,8 @@ func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, s.Explain(r.Context(), err))
 }
 
-// Explain makes a problem of what a route's handler came to. It logs what nobody else will hear of, and
-// notes on the trail that a caller who was admitted may not do what they asked for.
+// Explain makes a problem of what a route's handler came to. It logs what nobody else will hear of,
+// and notes on the trail that a caller who was admitted may not do what they asked for.
 func (s *Server) Explain(ctx context.Context, err error) *Problem {
 	p := s.problem(ctx, err)
 	if p.Status == http.StatusForbidden {
@@ -73,7 +74,7 @@ func CheckJSON(data []byte) error {
 }
 
 // ApprovalID names an approval in its conversation, as it can stand in an address.
-func ApprovalID(agent, call string) string { return approvalID(agent, call) }
+func ApprovalID(agent, call string) string { return events.ApprovalID(agent, call) }
 
 // Permit reports what a caller lacks for an access, nil if nothing.
 func Permit(ctx context.Context, a Access) error { return a.allows(callerOf(ctx)) }
@@ -110,8 +111,9 @@ func (d Commander) Place(ctx context.Context, conversation string) (journal.Ref,
 		tooLong("the id of the conversation", conversation, maxConversation)
 }
 
-// Admit takes a place among the commands that are carried out, or says why there is none. It is left when the
-// command is recorded, and before the answer is waited for. The context ends when a command is given up.
+// Admit takes a place among the commands that are carried out, or says why there is none. It is
+// left when the command is recorded, and before the answer is waited for. The context ends when a
+// command is given up.
 func (d Commander) Admit(ctx context.Context) (inner context.Context, leave func(), err error) {
 	left, err := d.server.gate.command()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// TestNULsReachNoDatabase asks for ids that Postgres does not take: they are unknown, and nothing is wrong.
+// TestNULsReachNoDatabase asks for ids that Postgres does not take: they are unknown, and nothing
+// is wrong.
 func TestNULsReachNoDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

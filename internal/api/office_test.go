@@ -16,6 +16,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // clerk carries commands out as far as the journal goes: the rows are those of the real client, and
@@ -82,16 +83,16 @@ func (s clerk) Delete(ctx context.Context, ref journal.Ref, id, _ string) error 
 }
 
 // Roles implements api.Catalogue.
-func (s clerk) Roles(context.Context, string) ([]api.RoleInfo, error) {
-	return []api.RoleInfo{{Name: "main"}}, nil
+func (s clerk) Roles(context.Context, string) ([]wire.Role, error) {
+	return []wire.Role{{Name: "main"}}, nil
 }
 
 // Role implements api.Catalogue. Roles have the hash of their name.
-func (s clerk) Role(_ context.Context, _, name string) (api.RoleInfo, error) {
+func (s clerk) Role(_ context.Context, _, name string) (wire.Role, error) {
 	if name != "main" && name != "coder" {
-		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+		return wire.Role{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
 	}
-	return api.RoleInfo{
+	return wire.Role{
 		Name: name, Hash: journal.HashOf(`{"name":"` + name + `"}`), Source: name + ".md", Origins: map[string]string{"tools": name + ".md:3"},
 	}, nil
 }
@@ -180,7 +181,7 @@ func (r reply) into(t *testing.T, status int, out any) {
 // begin opens a conversation and returns its address.
 func (o *office) begin(t *testing.T, key string) (path string, ref journal.Ref) {
 	t.Helper()
-	var c api.Conversation
+	var c wire.Conversation
 	o.send(t, http.MethodPost, "/v1/conversations", key, `{"title":"a talk"}`).into(t, http.StatusCreated, &c)
 	return "/v1/conversations/" + c.ID, journal.Ref{Tenant: "t", Conversation: c.ID}
 }

@@ -9,17 +9,18 @@ import (
 const (
 	// othersFor is how long a tenant that has asked for something counts as there.
 	othersFor = 10 * time.Second
-	// searchParts is one part of the time for a tenant's searches and the others to rest. searchAhead is how much of that may
-	// be owed. A person who searches now and then notices neither.
+	// searchParts is one part of the time for a tenant's searches and the others to rest. searchAhead
+	// is how much of that may be owed. A person who searches now and then notices neither.
 	searchParts, searchAhead = 8, 3 * time.Second
-	// importRest is how long an import rests for the time that it worked, for each that its tenant has under way, and
-	// importWork after how much work.
+	// importRest is how long an import rests for the time that it worked, for each that its tenant has
+	// under way, and importWork after how much work.
 	importRest, importWork = 5, 20 * time.Millisecond
 	// importPause is how long an import waits when the journal is slow, before it looks again.
 	importPause = 200 * time.Millisecond
 )
 
-// others knows whether a tenant has the server to itself. Heavy requests rest in between only when it has not.
+// others knows whether a tenant has the server to itself. Heavy requests rest in between only when
+// it has not.
 type others struct {
 	mu sync.Mutex
 	// last are the two tenants that asked last, and when.
@@ -83,7 +84,8 @@ func (o *others) rest(tenant string, now time.Time) time.Duration {
 	return max(0, at.Sub(now)-searchAhead)
 }
 
-// rester has a long command rest between its parts while other tenants are there, and wait while the journal is slow.
+// rester has a long command rest between its parts while other tenants are there, and wait while
+// the journal is slow.
 type rester struct {
 	gate   *gate
 	tenant string
@@ -120,7 +122,8 @@ func (r *rester) rest(ctx context.Context) error {
 	return err
 }
 
-// beside reports whether somebody of another tenant is there: they asked for something a moment ago, or have a stream open.
+// beside reports whether somebody of another tenant is there: they asked for something a moment
+// ago, or have a stream open.
 func (g *gate) beside(tenant string, now time.Time) bool {
 	g.mu.Lock()
 	streams := g.held[""] > g.held["tenant/"+tenant]

@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
-// TestSearchesRestBesideOthers has one tenant search without end. Alone it may. Beside another tenant its searches take an
-// eighth of the time, and the other's are not refused.
+// TestSearchesRestBesideOthers has one tenant search without end. Alone it may. Beside another
+// tenant its searches take an eighth of the time, and the other's are not refused.
 func TestSearchesRestBesideOthers(t *testing.T) {
 	t.Parallel()
 	const took = 50 * time.Millisecond
@@ -52,7 +52,8 @@ func TestSearchesRestBesideOthers(t *testing.T) {
 	}
 }
 
-// TestImportsRestBesideOthers has an import work for a second, alone, beside another tenant, and while the journal is slow.
+// TestImportsRestBesideOthers has an import work for a second, alone, beside another tenant, and
+// while the journal is slow.
 func TestImportsRestBesideOthers(t *testing.T) {
 	t.Parallel()
 	now, slow := time.Unix(1_000_000, 0), 0
@@ -108,8 +109,8 @@ func TestImportsRestBesideOthers(t *testing.T) {
 	}
 }
 
-// TestPressureOfOneTenant has a journal that is slow for one tenant. The server refuses that tenant's commands. It takes its reads
-// and another tenant's commands.
+// TestPressureOfOneTenant has a journal that is slow for one tenant. The server refuses that
+// tenant's commands. It takes its reads and another tenant's commands.
 func TestPressureOfOneTenant(t *testing.T) {
 	t.Parallel()
 	_, front := insideServer(t, journaltest.NewMemory(), func(o *Options) {

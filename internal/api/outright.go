@@ -7,8 +7,8 @@ import (
 )
 
 // Outright adds the headers of all answers to those that net/http gives by itself, before it has a
-// request that it could hand on: to what is not HTTP, to headers that are too large. It is for listeners
-// without TLS; with TLS such answers have a fixed text and nothing else.
+// request that it could hand on: to what is not HTTP, to headers that are too large. It is for
+// listeners without TLS; with TLS such answers have a fixed text and nothing else.
 func Outright(l net.Listener) net.Listener { return outright{l} }
 
 type outright struct{ net.Listener }

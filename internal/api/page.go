@@ -1,11 +1,6 @@
 package api
 
-// Page is a part of a list.
-type Page[T any] struct {
-	Items []T `json:"items" doc:"In the order in which they came into being."`
-	// Before asks for the page before this one.
-	Before int64 `json:"before,omitempty" doc:"Ask with this for what came before; absent when nothing did."`
-}
+import "github.com/retinue-dev/retinue/wire"
 
 // Paged asks for a part of a list.
 type Paged struct {
@@ -14,8 +9,8 @@ type Paged struct {
 }
 
 // page makes a page of the last things that were read.
-func page[A, B any](list []A, limit int, f func(A) B, seq func(A) int64) Page[B] {
-	out := Page[B]{Items: each(list, f)}
+func page[A, B any](list []A, limit int, f func(A) B, seq func(A) int64) wire.Page[B] {
+	out := wire.Page[B]{Items: each(list, f)}
 	if len(list) > 0 && len(list) == limit {
 		out.Before = seq(list[0])
 	}

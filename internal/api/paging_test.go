@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 func TestPagesOfMessages(t *testing.T) {
@@ -28,7 +28,7 @@ func TestPagesOfMessages(t *testing.T) {
 		var got []string
 		pages := 0
 		for before := int64(0); ; pages++ {
-			var page api.Page[api.Message]
+			var page wire.Page[wire.Message]
 			o.send(t, http.MethodGet, fmt.Sprintf("%s/messages?limit=%d&before=%d", path, limit, before), "", "").into(t, 200, &page)
 			var texts []string
 			for _, m := range page.Items {
@@ -44,7 +44,7 @@ func TestPagesOfMessages(t *testing.T) {
 		}
 	}
 	// A message that is written between two pages moves nothing.
-	var last, before api.Page[api.Message]
+	var last, before wire.Page[wire.Message]
 	o.send(t, http.MethodGet, path+"/messages?limit=5", "", "").into(t, 200, &last)
 	o.write(t, ref, journal.MessageReceived{ID: "late", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "late"}}})
 	o.send(t, http.MethodGet, fmt.Sprintf("%s/messages?limit=5&before=%d", path, last.Before), "", "").into(t, 200, &before)
@@ -65,7 +65,7 @@ func TestPagesOfConversations(t *testing.T) {
 	for _, limit := range []int{1, 3, 10, 11, 12} {
 		var got []string
 		for cursor := ""; ; {
-			var page api.Conversations
+			var page wire.Conversations
 			o.send(t, http.MethodGet, fmt.Sprintf("/v1/conversations?limit=%d&cursor=%s", limit, url.QueryEscape(cursor)), "", "").
 				into(t, 200, &page)
 			for _, c := range page.Items {
@@ -93,33 +93,33 @@ func TestReadsOfAgents(t *testing.T) {
 		}}},
 		journal.ToolReturned{In: hand, Call: "1.0", Status: journal.CallCompleted, Text: "a file"},
 		journal.TaskEnded{In: hand, Status: chat.StatusCompleted, Summary: "done"})
-	var agent api.AgentView
+	var agent wire.AgentView
 	o.send(t, http.MethodGet, path+"/agents/main~1.0.0", "", "").into(t, 200, &agent)
 	if agent.ID != "main/1.0.0" || agent.Role != "coder" || agent.Own.Cost != 7 || len(agent.Tasks) != 1 || agent.Tasks[0].Status != "completed" {
 		t.Errorf("the agent is %+v", agent)
 	}
-	var below api.Page[api.Agent]
+	var below wire.Page[wire.Agent]
 	o.send(t, http.MethodGet, path+"/agents/main/children", "", "").into(t, 200, &below)
 	if len(below.Items) != 1 || below.Items[0].ID != "main/1.0.0" {
 		t.Errorf("below main is %+v", below)
 	}
-	var task api.TaskView
+	var task wire.TaskView
 	o.send(t, http.MethodGet, path+"/tasks/main~1.0.0", "", "").into(t, 200, &task)
 	if task.Summary != "done" || task.Parent != "main" {
 		t.Errorf("the task is %+v", task)
 	}
-	var messages api.Page[api.Message]
+	var messages wire.Page[wire.Message]
 	o.send(t, http.MethodGet, path+"/agents/main~1.0.0/messages", "", "").into(t, 200, &messages)
-	var calls api.Page[api.ToolCall]
+	var calls wire.Page[wire.ToolCall]
 	o.send(t, http.MethodGet, path+"/agents/main~1.0.0/tool-calls", "", "").into(t, 200, &calls)
-	var attempts api.Page[api.ModelCall]
+	var attempts wire.Page[wire.ModelCall]
 	o.send(t, http.MethodGet, path+"/agents/main~1.0.0/model-calls", "", "").into(t, 200, &attempts)
 	if len(messages.Items) != 1 || len(calls.Items) != 1 || len(attempts.Items) != 1 || calls.Items[0].Status != "completed" {
 		t.Errorf("the agent has %+v, %+v and %+v", messages, calls, attempts)
 	}
-	var call api.ToolCallView
+	var call wire.ToolCallView
 	o.send(t, http.MethodGet, path+"/agents/main~1.0.0/tool-calls/1.0", "", "").into(t, 200, &call)
-	if diff := cmp.Diff(api.ToolCallView{
+	if diff := cmp.Diff(wire.ToolCallView{
 		Call: "1.0", Agent: "main/1.0.0", Tool: "shell", Args: `{"command":"ls"}`, Status: "completed", Text: "a file",
 	}, call); diff != "" {
 		t.Error(diff)
@@ -135,8 +135,8 @@ func TestReadsOfAgents(t *testing.T) {
 	}
 }
 
-// TestApprovalsSayWhatWasRead shows a person, wherever they look, what the agent has read, and lets them decide about
-// that call only.
+// TestApprovalsSayWhatWasRead shows a person, wherever they look, what the agent has read, and lets
+// them decide about that call only.
 func TestApprovalsSayWhatWasRead(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -145,8 +145,8 @@ func TestApprovalsSayWhatWasRead(t *testing.T) {
 		In: hand, Call: "2.0", Tool: "write_file", Hash: "h2", Show: json.RawMessage(`{"path":"a","content":"b"}`),
 		Sources: []journal.Source{{Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"}},
 	})
-	want := []api.Source{{Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"}}
-	check := func(where string, list ...api.Approval) {
+	want := []wire.Source{{Kind: "mcp", Name: "tracker"}, {Kind: "web", Name: "example.com"}}
+	check := func(where string, list ...wire.Approval) {
 		t.Helper()
 		for _, a := range list {
 			if a.Call == "2.0" {
@@ -161,19 +161,19 @@ func TestApprovalsSayWhatWasRead(t *testing.T) {
 		}
 		t.Errorf("%s: it is not there", where)
 	}
-	var inbox api.Page[api.Waiting]
+	var inbox wire.Page[wire.Waiting]
 	o.send(t, http.MethodGet, "/v1/inbox", "", "").into(t, 200, &inbox)
-	var waiting []api.Approval
+	var waiting []wire.Approval
 	for _, w := range inbox.Items {
 		if w.Approval != nil {
 			waiting = append(waiting, *w.Approval)
 		}
 	}
 	check("inbox", waiting...)
-	var list api.Page[api.Approval]
+	var list wire.Page[wire.Approval]
 	o.send(t, http.MethodGet, path+"/approvals", "", "").into(t, 200, &list)
 	check("list", list.Items...)
-	var one api.Approval
+	var one wire.Approval
 	o.send(t, http.MethodGet, path+"/approvals/main~1.0.0:2.0", "", "").into(t, 200, &one)
 	check("one", one)
 	o.refuses(t, "for the task", o.send(t, http.MethodPost, path+"/approvals/main~1.0.0:2.0/decision", "key-wide",
@@ -188,14 +188,14 @@ func TestInboxHasWhatWaits(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	path, ref := o.busyTalk(t)
-	type inbox struct{ Items []api.Waiting }
+	type inbox struct{ Items []wire.Waiting }
 	var got inbox
 	o.send(t, http.MethodGet, "/v1/inbox", "", "").into(t, 200, &got)
 	if len(got.Items) != 2 || got.Items[0].Approval == nil || got.Items[1].Question == nil || got.Items[0].Role != "coder" ||
 		got.Items[0].Conversation != ref.Conversation {
 		t.Fatalf("the inbox has %+v", got)
 	}
-	var a api.Approval
+	var a wire.Approval
 	o.send(t, http.MethodPost, path+"/approvals/"+got.Items[0].Approval.ID+"/decision", "key-decide",
 		fmt.Sprintf(`{"allow":true,"hash":%q,"scope":"conversation"}`, got.Items[0].Approval.Hash)).into(t, 200, &a)
 	if a.Status != "decided" || !a.Allow || a.By != "ann" || string(a.Show) != `{"command":"ls"}` {

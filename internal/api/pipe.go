@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/retinue-dev/retinue/wire"
 )
 
 const (
@@ -51,7 +53,7 @@ func (p *pipe) write(chunks ...[]byte) error {
 
 // cut tells a reader why its stream ends. It begins again after the last event it saw.
 func (p *pipe) cut(reason string) {
-	if bytes, err := sent("", eventCut, Cut{Type: eventCut, Reason: reason}); err == nil {
+	if bytes, err := sent("", wire.StreamCut, wire.Cut{Type: wire.StreamCut, Reason: reason}); err == nil {
 		_ = p.write(bytes) // it may have gone
 	}
 }

@@ -10,14 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// Policy is what a tenant demands of its members.
-type Policy struct {
-	SecondPair bool `json:"second_pair" doc:"Whether an approval needs a second pair of eyes: nobody who has said something in a conversation allows a call there."`
-	// RetentionDays is left as it is when it is absent.
-	RetentionDays *int `json:"retention_days,omitempty" minimum:"0" maximum:"36500" doc:"Conversations that nobody has touched for this many days are deleted; 0 keeps them, or as long as the installation does. Absent in a change leaves it as it is."`
-}
 
 // checkRetention refuses to keep what the installation does not keep.
 func (s *Server) checkRetention(days int) error {
@@ -32,13 +26,13 @@ func (s *Server) checkRetention(days int) error {
 	}
 }
 
-func policyOf(p people.Policy) Policy {
-	return Policy{SecondPair: p.SecondPair, RetentionDays: &p.RetentionDays}
+func policyOf(p people.Policy) wire.Policy {
+	return wire.Policy{SecondPair: p.SecondPair, RetentionDays: &p.RetentionDays}
 }
 
 type (
-	policyOutput struct{ Body Policy }
-	policyInput  struct{ Body Policy }
+	policyOutput struct{ Body wire.Policy }
+	policyInput  struct{ Body wire.Policy }
 )
 
 func (s *Server) policyRoutes() {
@@ -82,8 +76,8 @@ func (s *Server) setPolicy(ctx context.Context, in *policyInput) (*policyOutput,
 	return &policyOutput{Body: policyOf(p)}, err
 }
 
-// secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. A person who has said something
-// in the conversation has asked.
+// secondPair refuses an approval by somebody who asked for it, if the tenant wants another's. A
+// person who has said something in the conversation has asked.
 func (s *Server) secondPair(ctx context.Context, ref journal.Ref) error {
 	caller := callerOf(ctx)
 	if s.options.People == nil {

@@ -83,7 +83,8 @@ func Unauthorised() error {
 // busyWait is how long to wait when something that is needed cannot be reached.
 const busyWait = 2 * time.Second
 
-// problemOf makes a problem of any error. An error without a code is internal, and its text stays here.
+// problemOf makes a problem of any error. An error without a code is internal, and its text stays
+// here.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p.fill()

@@ -4,7 +4,8 @@ import (
 	"sync/atomic"
 )
 
-// The most that waits for a reader before it counts as slow: so many frames, and so many bytes of them.
+// The most that waits for a reader before it counts as slow: so many frames, and so many bytes of
+// them.
 const (
 	readerFrames = 64
 	readerBytes  = 1 << 20
@@ -36,8 +37,8 @@ func newReader(deltas func(string) bool) *reader {
 	return &reader{frames: make(chan *frame, readerFrames), deltas: deltas}
 }
 
-// offer hands a frame over, unless it is a delta that the reader does not want or has no time for. It
-// is false for a reader that does not keep up.
+// offer hands a frame over, unless it is a delta that the reader does not want or has no time for.
+// It is false for a reader that does not keep up.
 func (r *reader) offer(f *frame) bool {
 	if f.agent != "" && (!r.deltas(f.agent) || len(r.frames) > readerFrames/2) {
 		return true // deltas may be lost; what is recorded may not

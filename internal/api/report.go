@@ -19,16 +19,16 @@ const (
 	// maxReport is how large it may be, and mostReports how many of them are counted of one request.
 	maxReport   = 16 << 10
 	mostReports = 50
-	// An address may report once in a second, reportBurst times at once, and all together so often. A page
-	// that breaks the policy does it again and again.
+	// An address may report once in a second, reportBurst times at once, and all together so often. A
+	// page that breaks the policy does it again and again.
 	reportRate, reportBurst       = 1, 20
 	allReportRate, allReportBurst = 20, 10
 	// reportQuiet is the time until the same directive is logged again, with its count.
 	reportQuiet = time.Minute
 )
 
-// directives are those that are told apart. All others count as one: anybody can send anything here,
-// and none of it is written down.
+// directives are those that are told apart. All others count as one: anybody can send anything
+// here, and none of it is written down.
 var directives = map[string]bool{
 	"default-src": true, "script-src": true, "script-src-elem": true, "script-src-attr": true, "style-src": true,
 	"style-src-elem": true, "style-src-attr": true, "img-src": true, "font-src": true, "connect-src": true, "media-src": true,

@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// TestReturnsAreLimited comes back from logins that nobody began, the same one or others, until that is
-// refused. Credentials shown from the same address are counted by themselves.
+// TestReturnsAreLimited comes back from logins that nobody began, the same one or others, until
+// that is refused. Credentials shown from the same address are counted by themselves.
 func TestReturnsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *api.Options) { o.Guesses = api.LoginLimits{Burst: 3, Every: time.Minute} })

@@ -16,15 +16,15 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// lookTime is how long finding out may take.
 	lookTime = 5 * time.Second
-	// recheckEvery is how long a request goes on without being looked at again although no change was heard
-	// of, when nothing else is said.
+	// recheckEvery is how long a request goes on without being looked at again although no change was
+	// heard of, when nothing else is said.
 	recheckEvery = time.Minute
 	// lookups is how many credentials are looked up again at a time.
 	lookups = 4
 )
 
-// revocation ends a request whose caller has lost what let it in, such as a stream that was opened with a
-// key which is revoked.
+// revocation ends a request whose caller has lost what let it in, such as a stream that was opened
+// with a key which is revoked.
 type revocation struct {
 	end     context.CancelCauseFunc
 	request *http.Request
@@ -87,8 +87,8 @@ func (l *revocations) all() []*revocation {
 }
 
 // watch looks again at everyone who is there whenever somebody may have lost what they had, on
-// whichever server that was, at those whose credential ends by itself, and at all of them now and then:
-// changes cannot be heard of while the table that tells of them cannot be read.
+// whichever server that was, at those whose credential ends by itself, and at all of them now and
+// then: changes cannot be heard of while the table that tells of them cannot be read.
 func (s *Server) watch(authenticators people.Credentials) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -111,8 +111,8 @@ func (s *Server) watch(authenticators people.Credentials) {
 // sight is what a request shows of who it is from.
 type sight struct{ header, cookie string }
 
-// recheck ends requests that would not be admitted now. Each credential is looked up once, and several at
-// a time.
+// recheck ends requests that would not be admitted now. Each credential is looked up once, and
+// several at a time.
 func (s *Server) recheck(n int64, now time.Time) {
 	due := map[sight][]*revocation{}
 	for _, t := range s.revocations.all() {
@@ -138,8 +138,8 @@ func (s *Server) due(t *revocation, n int64, now time.Time) bool {
 	return t.seen != n || now.Sub(t.looked) >= s.options.Recheck || (!t.caller.Until.IsZero() && t.caller.Until.Before(now))
 }
 
-// lookAgain looks up the credential of admitted requests and ends those that would not be admitted now.
-// A look-up that fails ends nothing and is tried again.
+// lookAgain looks up the credential of admitted requests and ends those that would not be admitted
+// now. A look-up that fails ends nothing and is tried again.
 func (s *Server) lookAgain(same []*revocation, n int64, now time.Time) {
 	r := same[0].request
 	caller, err := s.whoIs(r.WithContext(context.WithoutCancel(r.Context())))

@@ -66,7 +66,8 @@ func TestARevocationIsFoundThoughALookupFails(t *testing.T) {
 	}
 }
 
-// TestEverybodyIsLookedUpAnyway finds a revocation of which no change is known, in any kind of request.
+// TestEverybodyIsLookedUpAnyway finds a revocation of which no change is known, in any kind of
+// request.
 func TestEverybodyIsLookedUpAnyway(t *testing.T) {
 	t.Parallel()
 	authenticator := &moody{}
@@ -101,7 +102,8 @@ func TestACredentialIsLookedUpOnce(t *testing.T) {
 	}
 }
 
-// TestGuessesOfOthersEndNoStream looks everyone up again while somebody behind the same address guesses.
+// TestGuessesOfOthersEndNoStream looks everyone up again while somebody behind the same address
+// guesses.
 func TestGuessesOfOthersEndNoStream(t *testing.T) {
 	t.Parallel()
 	s, _ := insideServer(t, journaltest.NewMemory(), func(o *Options) { o.Guesses = LoginLimits{Burst: 3, Every: time.Minute} })
@@ -122,7 +124,8 @@ func TestGuessesOfOthersEndNoStream(t *testing.T) {
 	}
 }
 
-// TestALookupInDoubtWaitsItsTurn holds what an address that guesses can have looked up to a few at a time.
+// TestALookupInDoubtWaitsItsTurn holds what an address that guesses can have looked up to a few at
+// a time.
 func TestALookupInDoubtWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	g := newGuesses(LoginLimits{})

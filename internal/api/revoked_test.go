@@ -91,8 +91,8 @@ func (r reading) stays(t *testing.T) {
 	}
 }
 
-// TestRevokedOnEveryNode takes away what let streams in, on two nodes, of which first both and then none
-// hear of it: each ends within its bound, those of others go on.
+// TestRevokedOnEveryNode takes away what let streams in, on two nodes, of which first both and then
+// none hear of it: each ends within its bound, those of others go on.
 func TestRevokedOnEveryNode(t *testing.T) {
 	t.Parallel()
 	// Without notice it is Recheck and a look; the rest is for a busy machine.

@@ -7,62 +7,19 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Catalogue is the roles that agents can have.
 type Catalogue interface {
 	// Roles lists the roles of a workspace that the tenant may use.
-	Roles(ctx context.Context, workspace string) ([]RoleInfo, error)
+	Roles(ctx context.Context, workspace string) ([]wire.Role, error)
 	// Role is one of them by its name, of those that lists leave out too.
-	Role(ctx context.Context, workspace, name string) (RoleInfo, error)
+	Role(ctx context.Context, workspace, name string) (wire.Role, error)
 }
 
-// RoleInfo is what people are told of a role.
-type RoleInfo struct {
-	Name        string     `json:"name"`
-	Title       string     `json:"title,omitempty"`
-	Description string     `json:"description"`
-	Icon        string     `json:"icon,omitempty"`
-	Mode        string     `json:"mode,omitempty" enum:"primary,subagent,all" doc:"Whether it talks to people, works for other agents, or both."`
-	Model       string     `json:"model,omitempty" doc:"A tier, a model, or inherit for that of the agent that delegates."`
-	Resolved    string     `json:"resolved_model,omitempty" doc:"What the tier or model stands for here; absent if nothing is configured."`
-	Tools       []string   `json:"tools"`
-	Asks        []ToolRule `json:"tool_rules" doc:"Which of its tools ask a person first, one for each tool."`
-	Delegates   []string   `json:"delegates" doc:"The roles that it may ask for help."`
-	DelegatedBy []string   `json:"delegated_by" doc:"The roles that may ask it for help."`
-
-	MaxIterations int   `json:"max_iterations,omitempty"`
-	MaxDuration   int64 `json:"max_duration_ms,omitempty"`
-	MaxTokens     int64 `json:"max_tokens,omitempty"`
-	MaxCost       int64 `json:"max_cost_micro_usd,omitempty"`
-	MaxDepth      int   `json:"max_depth,omitempty"`
-	MaxAgents     int64 `json:"max_agents,omitempty"`
-
-	Prompt  string            `json:"prompt" doc:"What it is told, before anything is filled in."`
-	Source  string            `json:"source" doc:"Where it was read."`
-	Layer   string            `json:"layer,omitempty" enum:"built-in,user,project" doc:"Whose file that is."`
-	Hash    string            `json:"hash,omitempty" doc:"Names the role as it is now. Agents that began with it have it as role_hash."`
-	Origins map[string]string `json:"origins,omitempty" doc:"Where each value came from. What is not named has its default."`
-	Figures *RoleFigures      `json:"figures,omitempty" doc:"How it did in the last 30 days; absent if it did nothing."`
-}
-
-// ToolRule says whether a person is asked before a tool is used.
-type ToolRule struct {
-	Tool string `json:"tool"`
-	Asks string `json:"asks" enum:"never,sometimes,always,denied" doc:"Sometimes means that it depends on what the call is about."`
-}
-
-// RoleFigures is how the runs of a role that have ended did: tasks, and turns of those who talk to people.
-type RoleFigures struct {
-	Runs      int64   `json:"runs" doc:"Tasks that ended, and turns of an agent that talks to people."`
-	Succeeded float64 `json:"succeeded" doc:"The share that completed, from 0 to 1."`
-	Duration  int64   `json:"median_duration_ms"`
-	Cost      int64   `json:"mean_cost_micro_usd"`
-	Questions float64 `json:"questions_per_run"`
-}
-
-func figuresOf(r journal.RoleRuns) *RoleFigures {
-	return &RoleFigures{
+func figuresOf(r journal.RoleRuns) *wire.RoleFigures {
+	return &wire.RoleFigures{
 		Runs: r.Runs, Succeeded: float64(r.Completed) / float64(r.Runs), Duration: r.Duration, Cost: r.Cost / r.Runs,
 		Questions: float64(r.Questions) / float64(r.Runs),
 	}
@@ -78,10 +35,10 @@ type (
 	}
 	rolesOutput struct {
 		Body struct {
-			Items []RoleInfo `json:"items"`
+			Items []wire.Role `json:"items"`
 		}
 	}
-	roleOutput struct{ Body RoleInfo }
+	roleOutput struct{ Body wire.Role }
 )
 
 func (s *Server) roleRoutes() {
@@ -93,9 +50,9 @@ func (s *Server) roleRoutes() {
 }
 
 // figures are how the roles of a tenant did lately, by name.
-func (s *Server) figures(ctx context.Context) (map[string]*RoleFigures, error) {
+func (s *Server) figures(ctx context.Context) (map[string]*wire.RoleFigures, error) {
 	runs, err := s.options.Log.Runs(ctx, callerOf(ctx).Tenant, s.options.Now().Add(-usageSpan))
-	out := map[string]*RoleFigures{}
+	out := map[string]*wire.RoleFigures{}
 	for _, r := range runs {
 		out[r.Role] = figuresOf(r)
 	}
@@ -109,7 +66,7 @@ func (s *Server) roles(ctx context.Context, in *rolesInput) (*rolesOutput, error
 	}
 	figures, err := s.figures(ctx)
 	out := &rolesOutput{}
-	out.Body.Items = each(list, func(r RoleInfo) RoleInfo { return r.with(figures) })
+	out.Body.Items = each(list, func(r wire.Role) wire.Role { return judged(r, figures) })
 	return out, err
 }
 
@@ -119,13 +76,13 @@ func (s *Server) role(ctx context.Context, in *oneRoleInput) (*roleOutput, error
 		return nil, err
 	}
 	figures, err := s.figures(ctx)
-	return &roleOutput{Body: role.with(figures)}, err
+	return &roleOutput{Body: judged(role, figures)}, err
 }
 
-// with adds how the role did, and makes lists of what is not one yet.
-func (r RoleInfo) with(figures map[string]*RoleFigures) RoleInfo {
+// judged adds how a role did, and makes lists of what is not one yet.
+func judged(r wire.Role, figures map[string]*wire.RoleFigures) wire.Role {
 	r.Figures = figures[r.Name]
 	r.Tools, r.Delegates, r.DelegatedBy = append([]string{}, r.Tools...), append([]string{}, r.Delegates...), append([]string{}, r.DelegatedBy...)
-	r.Asks = append([]ToolRule{}, r.Asks...)
+	r.Asks = append([]wire.ToolRule{}, r.Asks...)
 	return r
 }

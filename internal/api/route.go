@@ -32,8 +32,8 @@ func (s *Server) note(r Route) {
 // maxBody is how large a command may be.
 const maxBody = 1 << 20
 
-// register adds an operation to the document and to the router. There is no other way to add one, so
-// that none is without an access.
+// register adds an operation to the document and to the router. There is no other way to add one,
+// so that none is without an access.
 func register[In, Out any](s *Server, access Access, op huma.Operation, handle func(context.Context, *In) (*Out, error)) {
 	k := kindOf[Out](access, op)
 	s.describe(access, k, &op)
@@ -82,7 +82,8 @@ func (s *Server) describe(access Access, k kind, op *huma.Operation) {
 	s.note(Route{Method: op.Method, Path: op.Path, Operation: op.OperationID, Access: access})
 }
 
-// promise adds how an operation may refuse, the guard before it among them, and what lets people in.
+// promise adds how an operation may refuse, the guard before it among them, and what lets people
+// in.
 func promise(access Access, op *huma.Operation) {
 	op.Errors = append(op.Errors, http.StatusBadRequest, http.StatusForbidden, http.StatusMisdirectedRequest, http.StatusTooManyRequests,
 		http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable)
@@ -95,9 +96,9 @@ func promise(access Access, op *huma.Operation) {
 	}
 }
 
-// browse adds a route that sets cookies or leads browsers on, to the document and to the router. The
-// handler writes its own answers; parameters that it does not know are let through, since providers of
-// identities add some.
+// browse adds a route that sets cookies or leads browsers on, to the document and to the router.
+// The handler writes its own answers; parameters that it does not know are let through, since
+// providers of identities add some.
 func (s *Server) browse(access Access, op huma.Operation, handler http.HandlerFunc) {
 	promise(access, &op)
 	problem := s.schemas().Schema(reflect.TypeFor[Problem](), true, "")
@@ -111,8 +112,8 @@ func (s *Server) browse(access Access, op huma.Operation, handler http.HandlerFu
 	s.handle(Route{Access: access, Method: op.Method, Path: op.Path, Operation: op.OperationID}, browsersKind(access), handler)
 }
 
-// browsersKind is what a route for browsers asks for: who has a session may give it up or change it however
-// busy the server is.
+// browsersKind is what a route for browsers asks for: who has a session may give it up or change it
+// however busy the server is.
 func browsersKind(access Access) kind {
 	if access.Public {
 		return kindStream
@@ -194,8 +195,8 @@ func (s *Server) recognise(access Access, r *http.Request) (Caller, error) {
 	return caller, nil
 }
 
-// lookUp finds out who asks. An address that has guessed too often learns nothing from guessing on and
-// waits in line with its like, but a caller with a valid credential from there is admitted.
+// lookUp finds out who asks. An address that has guessed too often learns nothing from guessing on
+// and waits in line with its like, but a caller with a valid credential from there is admitted.
 func (s *Server) lookUp(r *http.Request) (Caller, error) {
 	address, now := s.loginLimiter.address(r), s.options.Now()
 	refusal := s.loginLimiter.check(address, now)
@@ -229,9 +230,9 @@ func (s *Server) whoIs(r *http.Request) (Caller, error) {
 // commandHeader is a header that no page of another origin can make a browser send.
 const commandHeader = "Retinue-Request"
 
-// forged refuses what a browser may have been made to send by another page: writes without the header,
-// and everything, streams among it, that the browser says a page of elsewhere asked for. A person may
-// follow a link from elsewhere.
+// forged refuses what a browser may have been made to send by another page: writes without the
+// header, and everything, streams among it, that the browser says a page of elsewhere asked for. A
+// person may follow a link from elsewhere.
 func forged(c Caller, r *http.Request) error {
 	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
 	if c.Cookie && (site == "cross-site" || site == "same-site") && mode != "navigate" {

@@ -25,10 +25,12 @@ type Options struct {
 	Local    *Local
 	Commands Commands
 	Roles    Catalogue
-	// Budget is what a tenant may spend in a month, in millionths of a US dollar; zero, like no function, means any amount.
+	// Budget is what a tenant may spend in a month, in millionths of a US dollar; zero, like no
+	// function, means any amount.
 	Budget func(tenant string) int64
-	// Storage is how many bytes the conversations of a tenant may hold; zero, like no function, means any number. TenantSlots
-	// is how many of its agents a worker runs at the same time; zero means any number.
+	// Storage is how many bytes the conversations of a tenant may hold; zero, like no function, means
+	// any number. TenantSlots is how many of its agents a worker runs at the same time; zero means any
+	// number.
 	Storage     func(tenant string) int64
 	TenantSlots int
 	// Installation is nil where a server tells nothing of itself.
@@ -37,7 +39,8 @@ type Options struct {
 	// there is neither.
 	People people.Store
 	Login  Login
-	// RetentionDays is after how many days the installation deletes what nobody touches; zero means never.
+	// RetentionDays is after how many days the installation deletes what nobody touches; zero means
+	// never.
 	RetentionDays int
 	// Guesses limits credentials that are not valid.
 	Guesses LoginLimits
@@ -56,8 +59,8 @@ type Options struct {
 	// Poll is how often a watched conversation is looked at without being told to; zero means often
 	// enough where the bus brings notices.
 	Poll time.Duration
-	// Recheck is how long a request under way goes on although its caller has lost what let it in, when no
-	// notice of that comes; zero means a minute. With a notice it is a moment.
+	// Recheck is how long a request under way goes on although its caller has lost what let it in, when
+	// no notice of that comes; zero means a minute. With a notice it is a moment.
 	Recheck time.Duration
 	// Hosts are the names that the server goes by; a request for another is refused. None means any.
 	Hosts []string
@@ -117,16 +120,6 @@ func New(o Options) *Server {
 		o.Redact = func(text string) string { return text }
 	}
 	ownProblems()
-	config := huma.DefaultConfig("Retinue", o.Version)
-	config.Info.Description = "One chat, many agents, nothing lost. Commands write to conversations; everything else about them is read."
-	config.CreateHooks = nil // they would add $schema to every answer
-	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
-	config.RejectUnknownQueryParameters = true
-	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
-	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"key":     {Type: "http", Scheme: "bearer", Description: "An API key, or the token of a local installation."},
-		"session": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "Set by the login."},
-	}
 	if o.Poll == 0 {
 		o.Poll = defaultPoll
 	}
@@ -146,7 +139,32 @@ func New(o Options) *Server {
 		knocks: newAllowance(o.Limits.AddressRate, burstSeconds), reports: newReports(), revocations: revocations{held: map[*revocation]struct{}{}},
 		imports: make(chan struct{}, max(importsAtOnce, o.Limits.TenantUploads+1)),
 	}
-	s.huma = humago.New(s.mux, config)
+	s.huma = humago.New(s.mux, documentConfig(o.Version))
+	s.addRoutes()
+	s.handler = s.guard(s.mux)
+	if o.People != nil {
+		go s.watch(o.People)
+	}
+	return s
+}
+
+// documentConfig says how requests are read and what the document says of all routes.
+func documentConfig(version string) huma.Config {
+	config := huma.DefaultConfig("Retinue", version)
+	config.Info.Description = "One chat, many agents, nothing lost. Commands write to conversations; everything else about them is read."
+	config.CreateHooks = nil // they would add $schema to every answer
+	config.DocsPath, config.SchemasPath, config.OpenAPIPath = "", "", ""
+	config.RejectUnknownQueryParameters = true
+	config.Formats = map[string]huma.Format{"application/json": strictJSON, "json": strictJSON}
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"key":     {Type: "http", Scheme: "bearer", Description: "An API key, or the token of a local installation."},
+		"session": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "Set by the login."},
+	}
+	return config
+}
+
+// addRoutes adds all routes.
+func (s *Server) addRoutes() {
 	s.conversationRoutes()
 	s.visibilityRoutes()
 	s.messageRoutes()
@@ -172,11 +190,6 @@ func New(o Options) *Server {
 	s.reportRoutes()
 	s.documentRoutes()
 	s.webappRoutes()
-	s.handler = s.guard(s.mux)
-	if o.People != nil {
-		go s.watch(o.People)
-	}
-	return s
 }
 
 // defaultPoll is how often a watched conversation is looked at although no notice came.
@@ -211,8 +224,8 @@ func (s *Server) Counts() Counts {
 // SessionCookie is the name of the cookie that a login sets.
 const SessionCookie = "__Host-rt"
 
-// ownProblems lets huma make problems of ours and know names by their case. It has one maker of errors
-// for the whole process.
+// ownProblems lets huma make problems of ours and know names by their case. It has one maker of
+// errors for the whole process.
 var ownProblems = sync.OnceFunc(func() {
 	huma.ValidateStrictCasing = true
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {

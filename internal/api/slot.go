@@ -25,8 +25,9 @@ func (g *gate) streamSlot(c Caller, address string) (func(), error) {
 		slot{"address/" + address, g.limits.AddressStreams})
 }
 
-// searchSlot takes a slot of the tenant for a search. While other tenants send requests, its searches may together take an eighth of
-// the time: the database does the searching, and one tenant could take all of it.
+// searchSlot takes a slot of the tenant for a search. While other tenants send requests, its
+// searches may together take an eighth of the time: the database does the searching, and one tenant
+// could take all of it.
 func (g *gate) searchSlot(c Caller) (func(), error) {
 	began := g.now()
 	if g.limits.TenantSearches > 0 && g.beside(c.Tenant, began) {
@@ -46,14 +47,15 @@ func (g *gate) searchSlot(c Caller) (func(), error) {
 	}, nil
 }
 
-// uploadSlot takes a slot of the server and the tenant for an upload. Commands have slots of their own: a slow sender would keep
-// them waiting.
+// uploadSlot takes a slot of the server and the tenant for an upload. Commands have slots of their
+// own: a slow sender would keep them waiting.
 func (g *gate) uploadSlot(c Caller) (func(), error) {
 	return g.hold(RefusedUploads, Problem{Detail: "too many uploads are under way", Wait: uploadWait},
 		slot{"upload", g.limits.Uploads}, slot{"upload/tenant/" + c.Tenant, g.limits.TenantUploads})
 }
 
-// hold takes all slots or none. The first is the server's own: a caller that finds it taken did nothing wrong.
+// hold takes all slots or none. The first is the server's own: a caller that finds it taken did
+// nothing wrong.
 func (g *gate) hold(why Refusal, full Problem, slots ...slot) (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -54,8 +54,8 @@ func (s *Server) stored(ctx context.Context, tenant string) (int64, error) {
 	return bytes, nil
 }
 
-// room refuses so many bytes more for a tenant that would hold more than it may, unless they are on record under a key
-// already. Bytes that it accepts count until the next measurement.
+// room refuses so many bytes more for a tenant that would hold more than it may, unless they are on
+// record under a key already. Bytes that it accepts count until the next measurement.
 func (s *Server) room(ctx context.Context, ref journal.Ref, key string, more int64) error {
 	if s.options.Storage == nil {
 		return nil

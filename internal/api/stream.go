@@ -13,49 +13,18 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// mostBehind is how far back a stream may begin. A client that is further behind reads a snapshot faster.
+// mostBehind is how far back a stream may begin. A client that is further behind reads a snapshot
+// faster.
 const mostBehind = 10_000
 
-// The events of a stream beside those that are recorded. Only a resync has an id.
-const (
-	eventDelta  EventType = "message.delta"
-	eventResync EventType = "resync"
-	eventCut    EventType = "stream.cut"
-)
-
-// Delta is text on its way. The message.completed that follows replaces it.
-type Delta struct {
-	Type    EventType `json:"type" enum:"message.delta"`
-	Agent   string    `json:"agent_path"`
-	Message string    `json:"message"`
-	Began   int64     `json:"began" doc:"When the reply was begun. A later one replaces all of an earlier one."`
-	Part    int       `json:"part"`
-	Kind    string    `json:"kind"`
-	Tool    string    `json:"tool,omitempty"`
-	Offset  int64     `json:"offset" doc:"Where the text belongs in its part, in bytes of UTF-8."`
-	Text    string    `json:"text,omitempty"`
-}
-
-func deltaOf(d live.Delta) Delta {
-	return Delta{
-		Type: eventDelta, Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: string(d.Kind), Tool: d.Tool, Offset: d.Offset,
+func deltaOf(d live.Delta) wire.Delta {
+	return wire.Delta{
+		Type: wire.MessageDelta, Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: string(d.Kind), Tool: d.Tool, Offset: d.Offset,
 		Text: d.Text,
 	}
-}
-
-// Resync says that what was missed cannot be sent: read the snapshot again. The stream goes on after
-// seq, so what a snapshot that is newer has already is to be passed over.
-type Resync struct {
-	Type EventType `json:"type" enum:"resync"`
-	Seq  int64     `json:"seq"`
-}
-
-// Cut says why a stream ends.
-type Cut struct {
-	Type   EventType `json:"type" enum:"stream.cut"`
-	Reason string    `json:"reason" enum:"slow,closing,deleted,refused"`
 }
 
 type streamInput struct {
@@ -87,17 +56,14 @@ func (in streamInput) wants() func(string) bool {
 	}
 	list := map[string]bool{}
 	for id := range strings.SplitSeq(in.Deltas, ",") {
-		list[slashed(id)] = true
+		list[addressed(id)] = true
 	}
 	return func(agent string) bool { return list[agent] }
 }
 
-// passingData is what a conversation's stream says beside what is recorded.
-var passingData = map[EventType]any{eventDelta: Delta{}, eventResync: Resync{}, eventCut: Cut{}}
-
 func (s *Server) streamRoutes() {
 	schemas := s.recordedSchemas()
-	maps.Copy(schemas, s.passingSchemas(passingData))
+	maps.Copy(schemas, s.passingSchemas(wire.MessageDelta, wire.Resynced, wire.StreamCut))
 	register(s, accessRead, huma.Operation{
 		OperationID: "streamConversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/events",
 		Summary: "What happens in a conversation, as it happens", Tags: []string{"events"},
@@ -136,8 +102,8 @@ func (s *Server) stream(ctx context.Context, in *streamInput) (*huma.StreamRespo
 	}}, nil
 }
 
-// sitting is one who has joined: after is the last event they saw, and known whether what came since
-// can be sent.
+// sitting is one who has joined: after is the last event they saw, and known whether what came
+// since can be sent.
 type sitting struct {
 	ref    journal.Ref
 	reader *reader
@@ -167,8 +133,8 @@ func (s *Server) send(r *http.Request, w http.ResponseWriter, in sitting) {
 	}
 }
 
-// reachable reports whether what came after an event can be sent. An event that this server has not got to
-// yet may have come from another, which is ahead.
+// reachable reports whether what came after an event can be sent. An event that this server has not
+// got to yet may have come from another, which is ahead.
 func (s *Server) reachable(ctx context.Context, ref journal.Ref, after, from int64) (bool, error) {
 	if after <= from {
 		return from-after <= mostBehind, nil
@@ -179,7 +145,7 @@ func (s *Server) reachable(ctx context.Context, ref journal.Ref, after, from int
 
 // resync sends a reader to the snapshot. From there on its place is seq.
 func resync(out *pipe, seq int64) error {
-	bytes, err := sent(strconv.FormatInt(seq, 10), eventResync, Resync{Type: eventResync, Seq: seq})
+	bytes, err := sent(strconv.FormatInt(seq, 10), wire.Resynced, wire.Resync{Type: wire.Resynced, Seq: seq})
 	if err != nil {
 		return err
 	}

@@ -391,8 +391,8 @@ func TestStreamOfReborn(t *testing.T) {
 	}
 }
 
-// TestStreamThroughBrokenJournal lets the journal fail under a stream. Rows that were written meanwhile
-// come when it is back, once.
+// TestStreamThroughBrokenJournal lets the journal fail under a stream. Rows that were written
+// meanwhile come when it is back, once.
 func TestStreamThroughBrokenJournal(t *testing.T) {
 	t.Parallel()
 	s := newStation(t, 50*time.Millisecond)

@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// typed refuses a body that does not say what it is: a page of another origin can make a browser send
-// such a one without asking.
+// typed refuses a body that does not say what it is: a page of another origin can make a browser
+// send such a one without asking.
 func typed(r *http.Request) error {
 	if r.ContentLength == 0 || r.Method == http.MethodGet || r.Header.Get("Content-Type") != "" {
 		return nil

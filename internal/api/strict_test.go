@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 func TestStrictBodies(t *testing.T) {
@@ -73,7 +73,7 @@ func TestContentTypes(t *testing.T) {
 	if after := o.seq(t, ref); after != before {
 		t.Errorf("refused bodies wrote %d rows", after-before)
 	}
-	var m api.Message
+	var m wire.Message
 	o.send(t, http.MethodPost, path+"/messages", "key-kind", `{"text":"a"}`).into(t, 201, &m)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 const (
@@ -29,7 +30,8 @@ type watched interface {
 // hub reads each conversation that somebody watches once, however many watch it.
 //
 // A tap is woken by a notice of the bus, or by the one look that the hub takes at all of them every
-// poll: whatever a notice was lost for is found then, at the price of one statement for each tenant.
+// poll: whatever a notice was lost for is found then, at the price of one statement for each
+// tenant.
 type hub struct {
 	log    watched
 	bus    live.Bus
@@ -186,8 +188,8 @@ func (t *tap) run(ctx context.Context, notices *live.Reader) {
 	t.hub.keep(ctx, live.Topic(t.ref), notices, t.follow, func(ctx context.Context) { t.catchUp(ctx, 0) })
 }
 
-// keep follows a topic until ctx ends: when its notices do, it subscribes again and looks at what was missed
-// meanwhile. The notices are nil if the bus refused.
+// keep follows a topic until ctx ends: when its notices do, it subscribes again and looks at what
+// was missed meanwhile. The notices are nil if the bus refused.
 func (h *hub) keep(
 	ctx context.Context, topic live.Topic, notices *live.Reader, follow func(context.Context, *live.Reader), look func(context.Context),
 ) {
@@ -259,14 +261,14 @@ func (t *tap) notice(ctx context.Context, notice live.Notice) {
 	case live.Resync:
 		t.hub.lookSoon()
 	case live.Delta:
-		if bytes, err := sent("", eventDelta, deltaOf(n)); err == nil {
+		if bytes, err := sent("", wire.MessageDelta, deltaOf(n)); err == nil {
 			t.send([]*frame{{agent: n.Agent, pieces: []piece{{bytes: bytes}}, size: len(bytes)}}, 0)
 		}
 	}
 }
 
-// catchUp hands out all that is recorded, which is known to go as far as seq; zero means that nothing is
-// known. Entries that cannot be read now are read after the next look.
+// catchUp hands out all that is recorded, which is known to go as far as seq; zero means that
+// nothing is known. Entries that cannot be read now are read after the next look.
 func (t *tap) catchUp(ctx context.Context, seq int64) {
 	for ctx.Err() == nil {
 		read, cancel := context.WithTimeout(ctx, readTime)

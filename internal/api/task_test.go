@@ -16,14 +16,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// TestLimitOfConversation asks how much a conversation may cost. The limits of its agents are theirs.
+// TestLimitOfConversation asks how much a conversation may cost. The limits of its agents are
+// theirs.
 func TestLimitOfConversation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -43,8 +44,8 @@ func TestLimitOfConversation(t *testing.T) {
 	}
 }
 
-// TestLinesOfTasks asks for tasks as a chat shows them: little of each, and whole where one is asked
-// for.
+// TestLinesOfTasks asks for tasks as a chat shows them: little of each, and whole where one is
+// asked for.
 func TestLinesOfTasks(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -64,7 +65,7 @@ func TestLinesOfTasks(t *testing.T) {
 			In: in, Status: chat.StatusFailed, ErrorKind: chat.KindAuth, Message: "no " + long, Summary: long, Files: files, Iterations: 7,
 			Receipt: json.RawMessage(`{"verdict":"contradicted","claims":[{"verdict":"verified"}]}`),
 		})
-	var list api.Page[api.Task]
+	var list wire.Page[wire.Task]
 	o.send(t, http.MethodGet, path+"/tasks", "", "").into(t, http.StatusOK, &list)
 	got := list.Items[1]
 	if n := utf8.RuneCountInString(got.Title); n != 200 || !strings.HasPrefix(got.Title, "Fix the über über") || !strings.HasSuffix(got.Title, "…") {
@@ -82,15 +83,15 @@ func TestLinesOfTasks(t *testing.T) {
 	if diff := cmp.Diff(list.Items, o.snapshot(t, path).Tasks); diff != "" {
 		t.Errorf("the snapshot (+) has other lines than the list (-):\n%s", diff)
 	}
-	var view api.TaskView
+	var view wire.TaskView
 	o.send(t, http.MethodGet, path+"/tasks/main~1.0.0", "", "").into(t, http.StatusOK, &view)
 	if view.Instruction != "Fix\n\nthe "+long || view.Summary != long || len(view.Changed) != 30 || view.Files[0] != "start.go" {
 		t.Errorf("the task is not whole: %+v", view)
 	}
 }
 
-// TestMarksOfShownMessages has more messages than a snapshot shows: it has the notes and ends of turns
-// that lie between those it shows.
+// TestMarksOfShownMessages has more messages than a snapshot shows: it has the notes and ends of
+// turns that lie between those it shows.
 func TestMarksOfShownMessages(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -151,7 +152,7 @@ func TestSnapshotOfAThousand(t *testing.T) {
 		began = busy(t)
 		text, err := json.Marshal(state)
 		if err == nil {
-			err = json.Unmarshal(text, new(api.Snapshot))
+			err = json.Unmarshal(text, new(wire.Snapshot))
 		}
 		if bare = min(bare, busy(t)-began); err != nil {
 			t.Fatal(err)
@@ -199,7 +200,7 @@ func TestAllTasks(t *testing.T) {
 	}
 	var got []string
 	for cursor := ""; ; {
-		var page api.TaskLines
+		var page wire.TaskLines
 		o.send(t, http.MethodGet, "/v1/tasks?status=completed&role=coder&limit=2&by=ann&cursor="+url.QueryEscape(cursor), "", "").
 			into(t, http.StatusOK, &page)
 		for _, l := range page.Items {
@@ -214,7 +215,7 @@ func TestAllTasks(t *testing.T) {
 		t.Errorf("tasks (+) against the wanted (-):\n%s", diff)
 	}
 	for query, n := range map[string]int{"min_cost_micro_usd=1": 2, "by=eve": 0, "status=pending": 3, "conversation=none": 0, "": 6} {
-		var page api.TaskLines
+		var page wire.TaskLines
 		o.send(t, http.MethodGet, "/v1/tasks?"+query, "", "").into(t, http.StatusOK, &page)
 		if len(page.Items) != n {
 			t.Errorf("%q gives %d tasks, want %d", query, len(page.Items), n)

@@ -4,24 +4,10 @@ import (
 	"context"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// TaskLine is a task in a list across conversations.
-type TaskLine struct {
-	Task
-	Conversation string `json:"conversation"`
-	Talk         string `json:"conversation_title"`
-	By           string `json:"by" doc:"Who began the conversation."`
-	Role         string `json:"role"`
-	Cost         int64  `json:"cost_micro_usd" doc:"What its own model calls cost."`
-}
-
-// TaskLines is a page of the list of all tasks, the newest first.
-type TaskLines struct {
-	Items  []TaskLine `json:"items"`
-	Cursor string     `json:"cursor,omitempty" doc:"Asks for the next page; absent on the last."`
-}
 
 type (
 	taskLinesInput struct {
@@ -33,7 +19,7 @@ type (
 		Limit        int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 		Cursor       string `query:"cursor" maxLength:"768" doc:"From the page before."`
 	}
-	taskLinesOutput struct{ Body TaskLines }
+	taskLinesOutput struct{ Body wire.TaskLines }
 )
 
 func (s *Server) allTasks(ctx context.Context, in *taskLinesInput) (*taskLinesOutput, error) {
@@ -44,18 +30,18 @@ func (s *Server) allTasks(ctx context.Context, in *taskLinesInput) (*taskLinesOu
 	if err != nil {
 		return nil, err
 	}
-	out := TaskLines{Items: each(list, taskLineOf)}
+	out := wire.TaskLines{Items: each(list, taskLineOf)}
 	if len(list) == in.Limit {
 		out.Cursor = list[len(list)-1].Cursor()
 	}
 	return &taskLinesOutput{Body: out}, nil
 }
 
-func taskLineOf(l journal.TaskLine) TaskLine {
-	out := TaskLine{Task: taskOf(l.Task), Conversation: l.Conversation, Talk: l.Title, By: l.By, Role: l.Role, Cost: l.Cost}
-	out.learn(l.Begun)
+func taskLineOf(l journal.TaskLine) wire.TaskLine {
+	out := wire.TaskLine{Task: events.Task(l.Task), Conversation: l.Conversation, Talk: l.Title, By: l.By, Role: l.Role, Cost: l.Cost}
+	events.LearnTask(&out.Task, l.Begun)
 	if l.Status.Terminal() {
-		out.learn(l.Ended)
+		events.LearnTask(&out.Task, l.Ended)
 	}
 	return out
 }

@@ -44,8 +44,8 @@ func (v visitor) may(a api.Access) bool {
 	return a.Public || (v.known && v.role.Rank() >= a.Least.Rank() && slices.Contains(v.scopes, a.Scope))
 }
 
-// mayUse reports whether a route should be open to a visitor. A bridge says something and shows what
-// comes of it, so who may only write may not use it.
+// mayUse reports whether a route should be open to a visitor. A bridge says something and shows
+// what comes of it, so who may only write may not use it.
 func (v visitor) mayUse(r api.Route) bool {
 	bridge := r.Operation == "" && r.Access.Scope == people.ScopeWrite
 	return v.may(r.Access) && (!bridge || slices.Contains(v.scopes, people.ScopeRead))
@@ -78,8 +78,8 @@ var same = map[string]string{
 	"private": "unknown", "private in own": "unknown in own", "own in private": "own in unknown", "foreign in private": "unknown",
 }
 
-// bodies are what commands are sent where a body made from the document would not do, by operation, or
-// by method and path where there is none. Names in braces are things of the source.
+// bodies are what commands are sent where a body made from the document would not do, by operation,
+// or by method and path where there is none. Names in braces are things of the source.
 var bodies = map[string][]string{
 	"postMessage":    {`{"text":"hello!","in_reply_to":"{question}"}`, `{"text":"hello!"}`},
 	"cancel":         {`{"task":"{plain-task}"}`},
@@ -156,7 +156,8 @@ func (a answer) plain() answer {
 	return answer{a.status, h, fleeting.ReplaceAllString(a.body, "")}
 }
 
-// fleeting is what A2A's library adds to each answer anew: the id of an event, and the time of an error.
+// fleeting is what A2A's library adds to each answer anew: the id of an event, and the time of an
+// error.
 var fleeting = regexp.MustCompile(`(?m)^id: [0-9a-f-]{36}$|"timestamp":"[^"]+"`)
 
 // matrix is all requests and what came of them.
@@ -184,8 +185,8 @@ func (m *matrix) complain(format string, args ...any) {
 	m.found = append(m.found, fmt.Sprintf(format, args...))
 }
 
-// TestTenancy asks for everything, as everybody, by every id: nobody sees or changes anything of the
-// other tenant, or can tell that it is there.
+// TestTenancy asks for everything, as everybody, by every id: nobody sees or changes anything of
+// the other tenant, or can tell that it is there.
 //
 // Covers: P21, P22.
 func TestTenancy(t *testing.T) {
@@ -473,7 +474,8 @@ func (m *matrix) hidden() journal.Line {
 	return lines[id]
 }
 
-// noise keeps the other tenant, and another private conversation of the first, busy until it is stopped.
+// noise keeps the other tenant, and another private conversation of the first, busy until it is
+// stopped.
 func (m *matrix) noise() func() {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	places := []journal.Ref{{Tenant: m.other, Conversation: "noise"}, {Tenant: m.tenant, Conversation: "noise"}}

@@ -9,25 +9,16 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// Tenant is one of the tenants that a person belongs to.
-type Tenant struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Personal bool   `json:"personal" doc:"Whether it is your own."`
-	Role     string `json:"role" enum:"viewer,member,owner" doc:"What you may do there."`
-	Current  bool   `json:"current" doc:"Whether this session is in it."`
-	Deleting bool   `json:"deleting,omitempty" doc:"Whether it is being deleted: nobody can go there."`
-}
 
 type (
 	tenantsOutput struct {
 		Body struct {
-			Items []Tenant `json:"items" doc:"Your own last."`
+			Items []wire.Tenant `json:"items" doc:"Your own last."`
 		}
 	}
-	tenantOutput   struct{ Body Tenant }
+	tenantOutput   struct{ Body wire.Tenant }
 	newTenantInput struct {
 		Body struct {
 			Name string `json:"name" minLength:"1" maxLength:"100"`
@@ -64,9 +55,9 @@ func (s *Server) inPerson(c Caller) error {
 	return nil
 }
 
-func tenantOf(c Caller) func(people.Tenant) Tenant {
-	return func(t people.Tenant) Tenant {
-		return Tenant{ID: t.ID, Name: t.Name, Personal: t.Personal, Role: string(t.Role), Current: t.ID == c.Tenant, Deleting: t.Deleting}
+func tenantOf(c Caller) func(people.Tenant) wire.Tenant {
+	return func(t people.Tenant) wire.Tenant {
+		return wire.Tenant{ID: t.ID, Name: t.Name, Personal: t.Personal, Role: string(t.Role), Current: t.ID == c.Tenant, Deleting: t.Deleting}
 	}
 }
 
@@ -106,7 +97,8 @@ func (s *Server) createTenant(ctx context.Context, in *newTenantInput) (*tenantO
 	return &tenantOutput{Body: tenantOf(c)(t)}, nil
 }
 
-// switchTenant gives the browser a session in another tenant, which lasts no longer than the one it had.
+// switchTenant gives the browser a session in another tenant, which lasts no longer than the one it
+// had.
 func (s *Server) switchTenant(w http.ResponseWriter, r *http.Request) error {
 	c, id := callerOf(r.Context()), r.PathValue("tenant")
 	if err := s.inPerson(c); err != nil {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -11,16 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// TenantDeletion is a tenant that is being deleted.
-type TenantDeletion struct {
-	Tenant string    `json:"tenant"`
-	State  string    `json:"state" enum:"deleting" doc:"When all is gone, so are the members and their keys: the next request is answered with 401."`
-	By     string    `json:"by" doc:"Who asked for it: the id of a person, or who ran the command."`
-	At     time.Time `json:"asked_at"`
-	More   bool      `json:"conversations_left" doc:"Whether there are conversations that are not deleted yet."`
-}
 
 // InTenant names the tenant that the caller is in.
 type InTenant struct {
@@ -28,7 +19,7 @@ type InTenant struct {
 }
 
 type (
-	deletionOutput    struct{ Body TenantDeletion }
+	deletionOutput    struct{ Body wire.TenantDeletion }
 	deletionInput     struct{ InTenant }
 	deleteTenantInput struct {
 		InTenant
@@ -104,5 +95,5 @@ func (s *Server) tenantDeletion(ctx context.Context, in *deletionInput) (*deleti
 // deletionShown is a deletion as people see it. Private conversations count, no matter who asks.
 func (s *Server) deletionShown(ctx context.Context, d people.Deletion) (*deletionOutput, error) {
 	left, err := s.options.Log.Untouched(journal.For(ctx, ""), d.Tenant, s.options.Now().AddDate(1000, 0, 0), "", 1)
-	return &deletionOutput{Body: TenantDeletion{Tenant: d.Tenant, State: "deleting", By: d.By, At: d.At, More: len(left) > 0}}, err
+	return &deletionOutput{Body: wire.TenantDeletion{Tenant: d.Tenant, State: "deleting", By: d.By, At: d.At, More: len(left) > 0}}, err
 }

@@ -115,8 +115,9 @@ func (m *matrix) request(key, method, path, body string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// TestTenantIsDeleted deletes a tenant that has a row in every table with a tenant, by several servers at once, the
-// first of which dies on the way. Nothing of it is left but the trail, and the other tenant is what it was.
+// TestTenantIsDeleted deletes a tenant that has a row in every table with a tenant, by several
+// servers at once, the first of which dies on the way. Nothing of it is left but the trail, and the
+// other tenant is what it was.
 //
 // Covers: P29.
 func TestTenantIsDeleted(t *testing.T) {

@@ -17,10 +17,11 @@ import (
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/people"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// traces are the entries that the routes leave which change something, by operation, or by method and
-// path where there is none. Reads leave none, but for those that are named here.
+// traces are the entries that the routes leave which change something, by operation, or by method
+// and path where there is none. Reads leave none, but for those that are named here.
 var traces = map[string]audit.Action{
 	"createConversation":                   audit.ActionOpen,
 	"postMessage":                          audit.ActionPost,
@@ -56,8 +57,8 @@ var journaled = []audit.Action{
 	audit.ActionOpen, audit.ActionShare, audit.ActionPost, audit.ActionCancel, audit.ActionDecide, audit.ActionArchive, audit.ActionErase,
 }
 
-// writing are the requests that change something, or take everything along: each route, with the first
-// thing that it is sent.
+// writing are the requests that change something, or take everything along: each route, with the
+// first thing that it is sent.
 func (m *matrix) writing() map[string]probe {
 	m.t.Helper()
 	out := map[string]probe{}
@@ -111,8 +112,8 @@ func (m *matrix) entries(after int64) []audit.Entry {
 	return list
 }
 
-// TestTenancyTraces asks every route that changes something, and looks for the entry that says who did
-// what from where, and nothing that is a secret.
+// TestTenancyTraces asks every route that changes something, and looks for the entry that says who
+// did what from where, and nothing that is a secret.
 func TestTenancyTraces(t *testing.T) {
 	m := newMatrix(t, nil, nil)
 	for name, e := range m.writing() {
@@ -156,8 +157,8 @@ func TestTenancyTraces(t *testing.T) {
 	}
 }
 
-// TestTenancyWithoutTrail asks every route that changes something while the trail cannot be written: all
-// are refused, and nothing has changed.
+// TestTenancyWithoutTrail asks every route that changes something while the trail cannot be
+// written: all are refused, and nothing has changed.
 func TestTenancyWithoutTrail(t *testing.T) {
 	m := newMatrix(t, nil, nil)
 	writing, own := m.writing(), map[string]ids{}
@@ -209,7 +210,7 @@ func TestLoginTraces(t *testing.T) {
 	h := newHouse(t)
 	ann := h.login("ann")
 	var first struct {
-		Items []api.AuditEntry `json:"items"`
+		Items []wire.AuditEntry `json:"items"`
 	}
 	ann.want(http.MethodGet, "/v1/audit", "", &first, http.StatusOK)
 	var got []string
@@ -223,7 +224,7 @@ func TestLoginTraces(t *testing.T) {
 		t.Errorf("a login leaves:\n%s", diff)
 	}
 	var me struct {
-		Items []api.Tenant `json:"items"`
+		Items []wire.Tenant `json:"items"`
 	}
 	ann.want(http.MethodGet, "/v1/tenants", "", &me, http.StatusOK)
 	ann.want(http.MethodPost, "/logout", "", nil, http.StatusNoContent)
@@ -251,21 +252,22 @@ func TestLoginTraces(t *testing.T) {
 	}
 }
 
-// TestLoginTracesInvitations has somebody log in who was invited: the tenant's trail says that they came, once.
+// TestLoginTracesInvitations has somebody log in who was invited: the tenant's trail says that they
+// came, once.
 func TestLoginTracesInvitations(t *testing.T) {
 	h := newHouse(t)
 	ann := h.login("ann")
-	var added api.Member
+	var added wire.Member
 	ann.want(http.MethodPost, "/v1/members", `{"email":"bob@example.org","role":"viewer"}`, &added, http.StatusCreated)
-	var bob api.Me
+	var bob wire.Me
 	for range 2 { // the second time there is nothing to take up
 		h.login("bob").want(http.MethodGet, "/v1/me", "", &bob, http.StatusOK)
 	}
 	var trail struct {
-		Items []api.AuditEntry `json:"items"`
+		Items []wire.AuditEntry `json:"items"`
 	}
 	ann.want(http.MethodGet, "/v1/audit", "", &trail, http.StatusOK)
-	var joined []api.AuditEntry
+	var joined []wire.AuditEntry
 	for _, n := range trail.Items {
 		if n.Action == string(audit.ActionMemberJoin) {
 			joined = append(joined, n)
@@ -277,8 +279,8 @@ func TestLoginTracesInvitations(t *testing.T) {
 	}
 }
 
-// TestTenancyTracesRefusalsInside shows the routes of the bridges a key that is accepted and then found
-// to lack something.
+// TestTenancyTracesRefusalsInside shows the routes of the bridges a key that is accepted and then
+// found to lack something.
 func TestTenancyTracesRefusalsInside(t *testing.T) {
 	w := newWorld(t, nil)
 	p := w.person("ann", "", "")

@@ -7,23 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// UsageLine is what the model calls of one group used.
-type UsageLine struct {
-	Name  string `json:"name" doc:"The agent, role, model or conversation. A turn is named AGENT#TURN."`
-	Calls int64  `json:"calls" doc:"How many model calls there were."`
-	Own   Usage  `json:"own"`
-	// Subtree is there for agents only.
-	Subtree *Usage `json:"subtree,omitempty" doc:"For agents: the same with all agents below."`
-}
-
-// UsageSums is usage in groups and in all.
-type UsageSums struct {
-	Items []UsageLine `json:"items" doc:"In the order of their first call."`
-	Total Usage       `json:"total" doc:"The sum of own of all items."`
-}
 
 type (
 	conversationUsageInput struct {
@@ -35,7 +22,7 @@ type (
 		Since time.Time `query:"since" doc:"Calls that began then or later; 30 days before until if it is left out."`
 		Until time.Time `query:"until" doc:"Calls that began before then; now if it is left out."`
 	}
-	usageOutput struct{ Body UsageSums }
+	usageOutput struct{ Body wire.UsageSums }
 )
 
 // usageSpan is how far back usage is summed when nothing is said.
@@ -66,9 +53,9 @@ func (s *Server) conversationUsage(ctx context.Context, in *conversationUsageInp
 	}
 	out := usageSums(list)
 	if by == journal.UsageByAgent {
-		trees := map[string]Usage{}
+		trees := map[string]wire.Usage{}
 		for _, a := range state.Agents {
-			trees[a.ID] = usageOf(a.Subtree)
+			trees[a.ID] = events.Usage(a.Subtree)
 		}
 		for i := range out.Items {
 			tree := trees[out.Items[i].Name]
@@ -99,19 +86,19 @@ func (s *Server) usage(ctx context.Context, in *usageInput) (*usageOutput, error
 	return &usageOutput{Body: usageSums(list)}, nil
 }
 
-func usageSums(list []journal.Used) UsageSums {
-	out := UsageSums{Items: make([]UsageLine, 0, len(list))}
+func usageSums(list []journal.Used) wire.UsageSums {
+	out := wire.UsageSums{Items: make([]wire.UsageLine, 0, len(list))}
 	for _, u := range list {
-		own := usageOf(u.Usage)
-		out.Items = append(out.Items, UsageLine{Name: u.Name, Calls: u.Calls, Own: own})
-		out.Total = out.Total.plus(own)
+		own := events.Usage(u.Usage)
+		out.Items = append(out.Items, wire.UsageLine{Name: u.Name, Calls: u.Calls, Own: own})
+		out.Total = plus(out.Total, own)
 	}
 	return out
 }
 
 // plus adds usage up.
-func (u Usage) plus(v Usage) Usage {
-	return Usage{
+func plus(u, v wire.Usage) wire.Usage {
+	return wire.Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output, CacheRead: u.CacheRead + v.CacheRead,
 		CacheWrite: u.CacheWrite + v.CacheWrite, Reasoning: u.Reasoning + v.Reasoning, Cost: u.Cost + v.Cost,
 		Unpriced: u.Unpriced + v.Unpriced,

@@ -7,24 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
-
-// Visibility is who may see a conversation.
-type Visibility string
-
-// The visibilities. A private conversation is there for the person who began it. To everybody else in the tenant, its
-// owners among them, it does not exist.
-const (
-	VisibleToTenant Visibility = "tenant"
-	VisiblePrivate  Visibility = "private"
-)
-
-func visibilityOf(privateTo string) Visibility {
-	if privateTo != "" {
-		return VisiblePrivate
-	}
-	return VisibleToTenant
-}
 
 func (s *Server) visibilityRoutes() {
 	register(s, accessCommand, huma.Operation{
@@ -42,14 +26,14 @@ func (s *Server) share(ctx context.Context, in *endInput) (*acceptedOutput, erro
 	if err := s.options.Commands.Share(ctx, ref, caller.Name); err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
+	return &acceptedOutput{Body: wire.Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
 }
 
-// owner is whom a new conversation is private to, empty if it is not to be private. Where a second pair of eyes is
-// wanted it cannot be: nobody else would see what waits for them.
-func (s *Server) owner(ctx context.Context, v Visibility) (string, error) {
+// owner is whom a new conversation is private to, empty if it is not to be private. Where a second
+// pair of eyes is wanted it cannot be: nobody else would see what waits for them.
+func (s *Server) owner(ctx context.Context, v wire.Visibility) (string, error) {
 	caller := callerOf(ctx)
-	if v != VisiblePrivate {
+	if v != wire.VisiblePrivate {
 		return "", nil
 	}
 	if s.options.People == nil {

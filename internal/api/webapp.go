@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// appRoutes are the addresses that the web app answers itself; the server gives the same page for each. They show nothing of
-// anybody's: what is on a page is asked for with a credential.
+// appRoutes are the addresses that the web app answers itself; the server gives the same page for
+// each. They show nothing of anybody's: what is on a page is asked for with a credential.
 var appRoutes = []string{
 	"/{$}", "/new", "/inbox", "/c/{rest...}", "/roles", "/roles/{rest...}", "/runs", "/settings", "/settings/{rest...}",
 }
@@ -89,7 +89,8 @@ func (s *Server) read(name string, small bool) (content []byte, packed bool, err
 	return content, false, err
 }
 
-// contentTypes are those of the files that a build of the app has; the system's table may say otherwise.
+// contentTypes are those of the files that a build of the app has; the system's table may say
+// otherwise.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".woff2": "font/woff2", ".woff": "font/woff",

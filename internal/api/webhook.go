@@ -11,8 +11,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/webhook"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Webhooks is where webhooks are kept.
@@ -22,63 +24,22 @@ type Webhooks interface {
 	Allowed(url string) error
 }
 
-// hookTypes are the events that webhooks are told of: tasks and turns that ended, and what people are
-// asked.
-var hookTypes = []EventType{
-	EventDone, EventFailed, EventCancelled, EventTurnDone, EventTurnFailed, EventTurnCancelled, EventAsked, EventAnswered,
-	EventWanted, EventDecided, EventResolved, EventExpired,
+// hookTypes are the events that webhooks are told of: tasks and turns that ended, and what people
+// are asked.
+var hookTypes = []wire.EventType{
+	wire.AgentCompleted, wire.AgentFailed, wire.AgentCancelled, wire.TurnCompleted, wire.TurnFailed, wire.TurnCancelled, wire.QuestionAsked, wire.QuestionAnswered,
+	wire.ApprovalRequested, wire.ApprovalDecided, wire.ApprovalResolved, wire.ApprovalExpired,
 }
 
-// WebhookEvent is the event of an entry as webhooks are sent it: the same that streams have. False if
-// webhooks are not told of it.
+// WebhookEvent is the event of an entry as webhooks are sent it: the same that streams have. False
+// if webhooks are not told of it.
 func WebhookEvent(conversation string, entry journal.Entry) (webhook.Event, bool) {
-	e, ok := eventOf(conversation, entry)
+	e, ok := events.Of(conversation, entry)
 	if !ok || !slices.Contains(hookTypes, e.Type) {
 		return webhook.Event{}, false
 	}
 	body, err := json.Marshal(e)
 	return webhook.Event{Type: string(e.Type), Seq: e.Seq, At: e.At, Body: body}, err == nil
-}
-
-// Webhook is an address that is told what happens.
-type Webhook struct {
-	ID    string    `json:"id"`
-	URL   string    `json:"url"`
-	Types []string  `json:"types" doc:"The events that it is told of; empty means all that webhooks can be told of."`
-	By    string    `json:"by"`
-	At    time.Time `json:"ts"`
-}
-
-// WebhookList is all webhooks of a tenant.
-type WebhookList struct {
-	Items []Webhook `json:"items" doc:"In the order in which they came into being."`
-}
-
-// NewWebhook is a webhook with its secret.
-type NewWebhook struct {
-	Webhook
-	Secret string `json:"secret" doc:"Signs what is sent, as the Standard Webhooks have it. It is shown here only."`
-}
-
-// Delivery is an event on its way to a webhook.
-type Delivery struct {
-	ID           string     `json:"id" doc:"The header webhook-id. It is the same however often the event is sent."`
-	Conversation string     `json:"conversation"`
-	Seq          int64      `json:"seq" doc:"The event's place in the conversation."`
-	Type         string     `json:"type"`
-	Status       string     `json:"status" enum:"pending,delivered,failed,gone" doc:"Gone means that the conversation was deleted before."`
-	Attempts     int        `json:"attempts"`
-	At           time.Time  `json:"ts"`
-	Next         *time.Time `json:"next_attempt,omitempty"`
-	Tried        *time.Time `json:"last_attempt,omitempty"`
-	Code         int        `json:"code,omitempty" doc:"The HTTP status of the last answer."`
-	Problem      string     `json:"problem,omitempty" doc:"What was wrong with the last attempt."`
-}
-
-// DeliveryPage is a part of the list of deliveries.
-type DeliveryPage struct {
-	Items  []Delivery `json:"items" doc:"The newest first."`
-	Cursor string     `json:"cursor,omitempty" doc:"Ask with this for what came before; absent when nothing did."`
 }
 
 // InWebhook names a webhook.
@@ -89,14 +50,10 @@ type InWebhook struct {
 type (
 	newWebhookInput struct {
 		Keyed
-		Body struct {
-			URL    string   `json:"url" minLength:"10" maxLength:"2000" doc:"Where events are posted to. It is public and begins with https."`
-			Types  []string `json:"types,omitempty" maxItems:"20" doc:"The events to be told of; none means all."`
-			Secret string   `json:"secret,omitempty" maxLength:"100" doc:"whsec_ and base64; one is made if there is none."`
-		}
+		Body wire.NewWebhook
 	}
-	newWebhookOutput   struct{ Body NewWebhook }
-	webhooksOutput     struct{ Body WebhookList }
+	newWebhookOutput   struct{ Body wire.MadeWebhook }
+	webhooksOutput     struct{ Body wire.Webhooks }
 	removeWebhookInput struct {
 		InWebhook
 		Keyed
@@ -106,13 +63,13 @@ type (
 		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		Cursor string `query:"cursor" maxLength:"200"`
 	}
-	deliveriesOutput struct{ Body DeliveryPage }
+	deliveriesOutput struct{ Body wire.Deliveries }
 	replayInput      struct {
 		InWebhook
 		Keyed
 		Delivery string `path:"delivery" minLength:"1" maxLength:"64"`
 	}
-	deliveryOutput struct{ Body Delivery }
+	deliveryOutput struct{ Body wire.Delivery }
 )
 
 // noWebhooks is a server that tells nobody.
@@ -173,7 +130,7 @@ func (s *Server) createWebhook(ctx context.Context, in *newWebhookInput) (*newWe
 		return nil, err
 	}
 	for _, t := range b.Types {
-		if !slices.Contains(hookTypes, EventType(t)) {
+		if !slices.Contains(hookTypes, wire.EventType(t)) {
 			return nil, &Problem{Code: "invalid", Detail: "webhooks are not told of " + t, Next: "leave out types to be told of all that there is"}
 		}
 	}
@@ -196,7 +153,7 @@ func (s *Server) createWebhook(ctx context.Context, in *newWebhookInput) (*newWe
 	if h.URL != b.URL || !slices.Equal(h.Types, b.Types) || (in.Body.Secret != "" && h.Secret != in.Body.Secret) {
 		return nil, keyReused()
 	}
-	return &newWebhookOutput{Body: NewWebhook{Webhook: webhookOf(h), Secret: h.Secret}}, nil
+	return &newWebhookOutput{Body: wire.MadeWebhook{Webhook: webhookOf(h), Secret: h.Secret}}, nil
 }
 
 // hostOf is where an address leads, without what may be a secret in it.
@@ -208,13 +165,13 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-func webhookOf(h webhook.Hook) Webhook {
-	return Webhook{ID: h.ID, URL: h.URL, Types: append([]string{}, h.Types...), By: h.By, At: h.At.UTC()}
+func webhookOf(h webhook.Hook) wire.Webhook {
+	return wire.Webhook{ID: h.ID, URL: h.URL, Types: append([]string{}, h.Types...), By: h.By, At: h.At.UTC()}
 }
 
 func (s *Server) webhooks(ctx context.Context, _ *struct{}) (*webhooksOutput, error) {
 	list, err := s.options.Webhooks.Hooks(ctx, callerOf(ctx).Tenant)
-	return &webhooksOutput{Body: WebhookList{Items: each(list, webhookOf)}}, err
+	return &webhooksOutput{Body: wire.Webhooks{Items: each(list, webhookOf)}}, err
 }
 
 func (s *Server) removeWebhook(ctx context.Context, in *removeWebhookInput) (*acceptedOutput, error) {
@@ -226,12 +183,12 @@ func (s *Server) removeWebhook(ctx context.Context, in *removeWebhookInput) (*ac
 	if err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: Accepted{ID: id}}, nil
+	return &acceptedOutput{Body: wire.Accepted{ID: id}}, nil
 }
 
 func (s *Server) deliveries(ctx context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
 	list, cursor, err := s.options.Webhooks.Deliveries(ctx, callerOf(ctx).Tenant, in.Webhook, in.Cursor, in.Limit)
-	return &deliveriesOutput{Body: DeliveryPage{Items: each(list, deliveryOf), Cursor: cursor}}, err
+	return &deliveriesOutput{Body: wire.Deliveries{Items: each(list, deliveryOf), Cursor: cursor}}, err
 }
 
 func (s *Server) replay(ctx context.Context, in *replayInput) (*deliveryOutput, error) {
@@ -245,8 +202,8 @@ func (s *Server) replay(ctx context.Context, in *replayInput) (*deliveryOutput, 
 	return &deliveryOutput{Body: deliveryOf(d)}, err
 }
 
-func deliveryOf(d webhook.Delivery) Delivery {
-	out := Delivery{
+func deliveryOf(d webhook.Delivery) wire.Delivery {
+	out := wire.Delivery{
 		ID: d.ID, Conversation: d.Conversation, Seq: d.Seq, Type: d.Type, Status: string(d.Status), Attempts: d.Attempts,
 		At: d.At.UTC(), Code: d.Code, Problem: d.Problem,
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/seal"
 	"github.com/retinue-dev/retinue/internal/webhook"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // anywhere is a book of webhooks that may be sent to any address.
@@ -122,9 +123,9 @@ func (s *told) do(method, path, key string, body, out any) int {
 
 func TestWebhookRoutes(t *testing.T) {
 	s := newTold(t)
-	var made, again api.NewWebhook
+	var made, again wire.MadeWebhook
 	body := map[string]any{"url": "https://example.com/hook", "types": []string{"turn.completed"}}
-	for _, out := range []*api.NewWebhook{&made, &again} {
+	for _, out := range []*wire.MadeWebhook{&made, &again} {
 		if code := s.do(http.MethodPost, "/v1/webhooks", "the-key-1", body, out); code != http.StatusCreated {
 			t.Fatalf("created with %d", code)
 		}
@@ -140,14 +141,14 @@ func TestWebhookRoutes(t *testing.T) {
 	if code := s.do(http.MethodPost, "/v1/webhooks", "the-key-2", body, nil); code != http.StatusUnprocessableEntity {
 		t.Errorf("a type that webhooks are not told of: %d", code)
 	}
-	var list api.WebhookList
+	var list wire.Webhooks
 	s.do(http.MethodGet, "/v1/webhooks", "", nil, &list)
-	if diff := cmp.Diff([]api.Webhook{made.Webhook}, list.Items); diff != "" {
+	if diff := cmp.Diff([]wire.Webhook{made.Webhook}, list.Items); diff != "" {
 		t.Errorf("the list (-want +got):\n%s", diff)
 	}
 	delivery := s.deliver(made.ID)
 	at := "/v1/webhooks/" + made.ID + "/deliveries"
-	var replayed api.Delivery
+	var replayed wire.Delivery
 	if code := s.do(http.MethodPost, at+"/"+delivery.ID+"/replay", "the-key-3", nil, &replayed); code != http.StatusAccepted {
 		t.Errorf("replay: %d", code)
 	}
@@ -168,7 +169,7 @@ func TestWebhookRoutes(t *testing.T) {
 }
 
 // deliver puts an event into the outbox and returns its delivery.
-func (s *told) deliver(hook string) api.Delivery {
+func (s *told) deliver(hook string) wire.Delivery {
 	s.t.Helper()
 	ref, main := journal.Ref{Tenant: "acme", Conversation: "c1"}, journal.In{Agent: "main", Task: "main"}
 	_, err := s.log.Append(s.t.Context(), ref, time.Now().Add(time.Second), journal.Opened{By: "ann"},
@@ -183,7 +184,7 @@ func (s *told) deliver(hook string) api.Delivery {
 	if err := feeder.Look(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	var page api.DeliveryPage
+	var page wire.Deliveries
 	s.do(http.MethodGet, "/v1/webhooks/"+hook+"/deliveries", "", nil, &page)
 	if len(page.Items) != 1 || page.Items[0].Type != "turn.completed" || page.Items[0].Seq != 3 || page.Items[0].Status != "pending" {
 		s.t.Fatalf("deliveries: %+v", page.Items)
@@ -194,7 +195,7 @@ func (s *told) deliver(hook string) api.Delivery {
 // traces compares the trail with what was done.
 func (s *told) traces(want ...string) {
 	s.t.Helper()
-	var page api.AuditPage
+	var page wire.AuditPage
 	s.do(http.MethodGet, "/v1/audit?limit=1000", "", nil, &page)
 	var got []string
 	for _, e := range page.Items {

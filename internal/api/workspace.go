@@ -3,20 +3,15 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-)
 
-// WorkspaceInfo is a folder that agents can work in.
-type WorkspaceInfo struct {
-	Name     string     `json:"name" doc:"What a conversation names."`
-	ServedAt *time.Time `json:"served_at,omitempty" doc:"When a worker that has it was started last."`
-}
+	"github.com/retinue-dev/retinue/wire"
+)
 
 type workspacesOutput struct {
 	Body struct {
-		Items []WorkspaceInfo `json:"items" doc:"In order of name."`
+		Items []wire.WorkspaceInfo `json:"items" doc:"In order of name."`
 	}
 }
 
@@ -29,7 +24,7 @@ func (s *Server) workspaceRoutes() {
 
 func (s *Server) workspaces(ctx context.Context, _ *struct{}) (*workspacesOutput, error) {
 	out := &workspacesOutput{}
-	out.Body.Items = []WorkspaceInfo{}
+	out.Body.Items = []wire.WorkspaceInfo{}
 	if s.options.Installation == nil {
 		return out, nil
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people/oidc"
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // world is a server that several people share, on a database of its own.
@@ -51,8 +52,8 @@ type world struct {
 	budgets sync.Map // by tenant
 }
 
-// newWorld starts a server, with the bridges of the program. Options can be changed before it is made,
-// and those of the bridges once more.
+// newWorld starts a server, with the bridges of the program. Options can be changed before it is
+// made, and those of the bridges once more.
 func newWorld(t *testing.T, change func(*api.Options), bridged ...func(*api.Options)) *world {
 	t.Helper()
 	db := postgrestest.New(t)
@@ -120,8 +121,8 @@ func (w *world) node(o api.Options, bridged ...func(*api.Options)) (*api.Server,
 // unanswered is a message that nobody answers.
 const unanswered = "wait"
 
-// scribe carries commands out by writing them down: there is no engine here. Every message is answered
-// at once, so that nobody who came over a bridge waits.
+// scribe carries commands out by writing them down: there is no engine here. Every message is
+// answered at once, so that nobody who came over a bridge waits.
 type scribe struct{ log journal.Log }
 
 func (s scribe) write(ctx context.Context, ref journal.Ref, rows ...journal.Row) error {
@@ -179,22 +180,22 @@ func (cast) Speakers(context.Context, string) ([]bridge.Speaker, error) {
 
 type noRoles struct{}
 
-func (noRoles) Roles(context.Context, string) ([]api.RoleInfo, error) { return nil, nil }
+func (noRoles) Roles(context.Context, string) ([]wire.Role, error) { return nil, nil }
 
-func (noRoles) Role(_ context.Context, _, name string) (api.RoleInfo, error) {
+func (noRoles) Role(_ context.Context, _, name string) (wire.Role, error) {
 	if name != "ours" {
-		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+		return wire.Role{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
 	}
-	return api.RoleInfo{Name: name}, nil
+	return wire.Role{Name: name}, nil
 }
 
 // Settings implements api.Installation.
-func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
-	return api.SettingsInfo{Mode: "hosted"}, nil
+func (noRoles) Settings(context.Context, api.Caller) (wire.Settings, error) {
+	return wire.Settings{Mode: "hosted"}, nil
 }
 
 // Workspaces implements api.Installation.
-func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) { return nil, nil }
+func (noRoles) Workspaces(context.Context, api.Caller) ([]wire.WorkspaceInfo, error) { return nil, nil }
 
 // places are the workspaces that workers have.
 type places struct {
@@ -203,10 +204,10 @@ type places struct {
 }
 
 // Workspaces implements api.Installation.
-func (p places) Workspaces(ctx context.Context, caller api.Caller) (out []api.WorkspaceInfo, err error) {
+func (p places) Workspaces(ctx context.Context, caller api.Caller) (out []wire.WorkspaceInfo, err error) {
 	list, err := p.people.Workspaces(ctx, caller.Tenant)
 	for _, w := range list {
-		out = append(out, api.WorkspaceInfo{Name: w.Name, ServedAt: &w.ServedAt})
+		out = append(out, wire.WorkspaceInfo{Name: w.Name, ServedAt: &w.ServedAt})
 	}
 	return out, err
 }
@@ -219,8 +220,8 @@ func (w *world) budget(tenant string) int64 {
 }
 
 // Files implements api.Installation.
-func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
-	return api.FileList{Reason: "it is elsewhere"}, nil
+func (noRoles) Files(context.Context, string, string, int) (wire.FileList, error) {
+	return wire.FileList{Reason: "it is elsewhere"}, nil
 }
 
 func text(words string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: words}} }
@@ -240,8 +241,8 @@ func (i ids) with(other ids) ids {
 	return out
 }
 
-// fill writes a conversation of every kind of row, in which every text has a word. Place is where in
-// the orchestrator's transcript its sub-agent was asked for, and part of many ids.
+// fill writes a conversation of every kind of row, in which every text has a word. Place is where
+// in the orchestrator's transcript its sub-agent was asked for, and part of many ids.
 func (w *world) fill(tenant, conversation, word, place string) ids {
 	w.t.Helper()
 	return w.fillFor("", tenant, conversation, word, place)

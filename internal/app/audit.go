@@ -27,8 +27,8 @@ type AuditEntry = audit.Entry
 // AuditCertificate says what the deletion of a tenant removed.
 type AuditCertificate = audit.Certificate
 
-// openTrail opens the audit trail that lies beside the journal: in the same database, or in a file of
-// its own, so that nobody waits for the journal's one writer.
+// openTrail opens the audit trail that lies beside the journal: in the same database, or in a file
+// of its own, so that nobody waits for the journal's one writer.
 func openTrail(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) (*audit.Trail, func() error, error) {
 	var store *auditstore.Store
 	var err error
@@ -55,8 +55,8 @@ type Auditor struct {
 	closers []func() error
 }
 
-// OpenAuditor opens the trails and the journal that the settings name. Where there are none it makes
-// none: a mistyped data folder would have a trail that is whole.
+// OpenAuditor opens the trails and the journal that the settings name. Where there are none it
+// makes none: a mistyped data folder would have a trail that is whole.
 func OpenAuditor(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) (a *Auditor, err error) {
 	if err := trailThere(s); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func OpenAuditor(ctx context.Context, s config.Settings, lookup func(string) (st
 	return a, nil
 }
 
-// trailThere complains if there is no audit trail in the data folder. One in a database is missed when it is
-// opened.
+// trailThere complains if there is no audit trail in the data folder. One in a database is missed
+// when it is opened.
 func trailThere(s config.Settings) error {
 	if !s.Journal.DSN.IsZero() {
 		return nil
@@ -96,7 +96,8 @@ func trailThere(s config.Settings) error {
 	return nil
 }
 
-// Tenants are those whose trails are to be looked into: the named one, or all that have a trail or a kept head.
+// Tenants are those whose trails are to be looked into: the named one, or all that have a trail or
+// a kept head.
 func (a *Auditor) Tenants(ctx context.Context, named string, heads []string) ([]string, error) {
 	known, err := a.trail.Tenants(ctx)
 	if err != nil {
@@ -228,8 +229,9 @@ type AuditReport struct {
 	Gaps []string
 }
 
-// Verify computes a tenant's trail again, compares it with its own of the kept heads, and checks the journal against it:
-// each decision on an approval, and each call that must not happen twice, has its entry.
+// Verify computes a tenant's trail again, compares it with its own of the kept heads, and checks
+// the journal against it: each decision on an approval, and each call that must not happen twice,
+// has its entry.
 func (a *Auditor) Verify(ctx context.Context, tenant string, heads []string) (AuditReport, error) {
 	report := AuditReport{Tenant: tenant}
 	kept, err := a.kept(heads)
@@ -260,7 +262,8 @@ func (a *Auditor) Verify(ctx context.Context, tenant string, heads []string) (Au
 	return report, nil
 }
 
-// conversations adds those that are in the journal's lists, archived ones too: the trail might not speak of them.
+// conversations adds those that are in the journal's lists, archived ones too: the trail might not
+// speak of them.
 func (a *Auditor) conversations(ctx context.Context, tenant string, cover *audit.Cover) error {
 	for _, archived := range []bool{false, true} {
 		page := journal.Page{Limit: journal.PageMaxLimit, Archived: archived}

@@ -111,7 +111,8 @@ func TestEveryTenantIsVerified(t *testing.T) {
 	}
 }
 
-// TestArchivedConversationsAreLookedThrough and imported ones are not: nobody decided anything in them here.
+// TestArchivedConversationsAreLookedThrough and imported ones are not: nobody decided anything in
+// them here.
 func TestArchivedConversationsAreLookedThrough(t *testing.T) {
 	dir, log := installation(t)
 	for _, id := range []string{"archived", journal.ImportPrefix + "x"} {

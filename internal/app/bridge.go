@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/bridge/a2a"
 	"github.com/retinue-dev/retinue/internal/bridge/openai"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // Bridge lets programs in that speak other wires. The server is one that was made with the options.
@@ -25,7 +25,8 @@ func Bridges(server *api.Server, o api.Options, cast bridge.Speakers) {
 	a2a.Mount(service, a2a.Options{URL: o.Origin, Version: o.Version})
 }
 
-// Commands is where a server's commands lead to. Workspace is what conversations get that name none.
+// Commands is where a server's commands lead to. Workspace is what conversations get that name
+// none.
 func (n *Node) Commands(workspace string) api.Commands {
 	return commands{node: n, workspace: workspace}
 }
@@ -41,7 +42,7 @@ func (c *catalog) Speakers(ctx context.Context, workspace string) ([]bridge.Spea
 	}
 	var out []bridge.Speaker
 	for _, r := range roles.Roles() {
-		if r.Hidden || r.Mode == config.ModeSubagent {
+		if r.Hidden || r.Mode == role.ModeSubagent {
 			continue
 		}
 		s := bridge.Speaker{Name: r.Name, Title: r.Title, Description: r.Description}

@@ -9,6 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/prompt"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/secret"
@@ -33,19 +35,21 @@ type catalog struct {
 	worktrees *worktrees
 
 	mu sync.Mutex
-	// known is by folder, of which there are as many as this machine serves. A caller may call a workspace anything.
+	// known is by folder, of which there are as many as this machine serves. A caller may call a
+	// workspace anything.
 	known map[string]registry
 	// denials are what the person who runs the machine denied when they were read.
-	denials     []config.Rule
+	denials     []role.Rule
 	denialsRead time.Time
 	// sinks are calls that the rules decide about although their agent is tainted.
-	sinks config.Role
+	sinks role.Role
 }
 
 // registry is the roles of one workspace as they were read.
 type registry struct {
-	*config.Registry
-	sources config.Sources
+	*role.Registry
+	prompts *prompt.Set
+	sources role.Sources
 	read    time.Time
 }
 
@@ -59,7 +63,7 @@ func newCatalog(loaded config.Loaded, folder func(host.Workspace) string, g *wor
 		return nil, err
 	}
 	return &catalog{
-		loaded: loaded, prices: prices, folder: folder, worktrees: g, vault: vault, known: map[string]registry{}, sinks: config.Role{Rules: sinks},
+		loaded: loaded, prices: prices, folder: folder, worktrees: g, vault: vault, known: map[string]registry{}, sinks: role.Role{Rules: sinks},
 	}, nil
 }
 
@@ -78,11 +82,15 @@ func (c *catalog) roles(at host.Workspace) (registry, error) {
 	if folder != "" && folder != sources.Project {
 		sources.Project, sources.Trusted = folder, slices.Contains(c.loaded.Settings.Trust, folder)
 	}
-	loaded, err := config.Load(sources)
+	loaded, err := role.Load(sources)
 	if err != nil {
 		return registry{}, err
 	}
-	r := registry{Registry: loaded, sources: sources, read: time.Now()}
+	prompts, err := prompt.Load(loaded)
+	if err != nil {
+		return registry{}, err
+	}
+	r := registry{Registry: loaded, prompts: prompts, sources: sources, read: time.Now()}
 	c.known[folder] = r
 	return r, nil
 }
@@ -93,23 +101,23 @@ func (c *catalog) ResolveRole(at host.Workspace, name string) (host.ResolvedRole
 	if err != nil {
 		return host.ResolvedRole{}, err
 	}
-	role, err := roles.Role(name)
+	r, err := roles.Role(name)
 	if err != nil {
 		return host.ResolvedRole{}, &chat.Error{Code: chat.CodeNotFound, Message: err.Error()}
 	}
-	snapshot, err := role.Snapshot()
+	snapshot, err := r.Snapshot()
 	if err != nil {
 		return host.ResolvedRole{}, err
 	}
-	spec := role.Spec()
+	spec := r.Spec()
 	if spec.Model.Name != "" {
 		if spec.Model, err = c.model(spec.Model.Name); err != nil {
 			return host.ResolvedRole{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 		}
 	}
 	resolved := host.ResolvedRole{Spec: spec, Snapshot: c.vault.RedactJSON(string(snapshot))}
-	if role.ExposeAsTool {
-		resolved.Exposed = &model.Tool{Name: role.Name, Description: role.Description, Schema: role.Input}
+	if r.ExposeAsTool {
+		resolved.Exposed = &model.Tool{Name: r.Name, Description: r.Description, Schema: r.Input}
 	}
 	return resolved, nil
 }
@@ -122,7 +130,7 @@ func (c *catalog) model(name string) (agent.Model, error) {
 	}
 	out := agent.Model{Name: name, MaxOutput: defaultOutput}
 	switch name {
-	case config.TierFast, config.TierBalanced, config.TierStrong:
+	case role.TierFast, role.TierBalanced, role.TierStrong:
 	default:
 		out.Name = target.String()
 	}
@@ -151,8 +159,9 @@ func (c *catalog) model(name string) (agent.Model, error) {
 // million is how many tokens prices are for.
 const million = 1_000_000
 
-// price is what a usage of a model costs, zero if nobody knows. The most that a call may cost is reckoned with the dearest
-// of the model and its fallbacks, and as if everything that is sent were written to the provider's cache.
+// price is what a usage of a model costs, zero if nobody knows. The most that a call may cost is
+// reckoned with the dearest of the model and its fallbacks, and as if everything that is sent were
+// written to the provider's cache.
 func (c *catalog) price(t config.Target, u chat.Usage) int64 {
 	cost, _ := c.prices.Cost(t.Provider, t.Model, u, time.Now())
 	return cost
@@ -164,12 +173,12 @@ func (c *catalog) Script(s host.PromptInput) (host.Prompt, error) {
 	if err != nil {
 		return host.Prompt{}, err
 	}
-	role, err := config.Thaw([]byte(s.Snapshot))
+	r, err := role.Thaw([]byte(s.Snapshot))
 	if err != nil {
 		return host.Prompt{}, err
 	}
 	folder := c.folder(s.Workspace)
-	guides, _ := config.Guides(roles.sources, folder) // what is wrong with them, doctor says
+	guides, _ := prompt.Guides(roles.sources, folder) // what is wrong with them, doctor says
 	cwd := folder
 	if s.Tree != "" {
 		// Where the tree cannot be found the workspace will do: its paths mean the tree's files too.
@@ -177,15 +186,15 @@ func (c *catalog) Script(s host.PromptInput) (host.Prompt, error) {
 			cwd = path
 		}
 	}
-	stretches, err := roles.Prompt(config.Situation{
-		Role: role, Depth: s.Brief.Depth, Parent: s.ParentRole, Task: s.Task, Criteria: s.Criteria, Files: s.Files,
+	stretches, err := roles.prompts.For(prompt.Situation{
+		Role: r, Depth: s.Brief.Depth, Parent: s.ParentRole, Task: s.Task, Criteria: s.Criteria, Files: s.Files,
 		Limits: s.Brief.Limits, Silent: s.Brief.Headless, Guides: guides, Cwd: cwd,
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: s.Began.Format(time.DateOnly),
 	})
 	if err != nil {
 		return host.Prompt{}, err
 	}
-	out := host.Prompt{Effort: model.Effort(role.Effort), Temperature: role.Temperature}
+	out := host.Prompt{Effort: model.Effort(r.Effort), Temperature: r.Temperature}
 	for _, p := range stretches {
 		out.System = append(out.System, model.Instruction{Text: c.vault.Redact(p.Text), Cache: p.Cache})
 	}
@@ -194,7 +203,7 @@ func (c *catalog) Script(s host.PromptInput) (host.Prompt, error) {
 
 // Verdict implements host.Catalog.
 func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
-	role, err := config.Thaw([]byte(snapshot))
+	r, err := role.Thaw([]byte(snapshot))
 	if err != nil {
 		return agent.PolicyAsk, err
 	}
@@ -203,29 +212,29 @@ func (c *catalog) Verdict(snapshot, name string, matters []tool.Matter) (agent.P
 	if err != nil {
 		return agent.PolicyAsk, err
 	}
-	if (config.Role{Rules: denials}).Judge(name, list) == agent.PolicyDeny {
+	if (role.Role{Rules: denials}).Judge(name, list) == agent.PolicyDeny {
 		return agent.PolicyDeny, nil
 	}
-	return role.Judge(name, list), nil
+	return r.Judge(name, list), nil
 }
 
 // Output implements host.Catalog.
 func (c *catalog) Output(snapshot string) (*host.Output, error) {
-	role, err := config.Thaw([]byte(snapshot))
+	r, err := role.Thaw([]byte(snapshot))
 	if err != nil {
 		return nil, err
 	}
-	o, err := role.Output()
+	o, err := r.Output()
 	if err != nil || o == nil {
 		return nil, err
 	}
 	return &host.Output{Schema: o.Schema, Closed: o.Open == "", Check: o.Check}, nil
 }
 
-func mattersOf(matters []tool.Matter) []config.Matter {
-	list := make([]config.Matter, len(matters))
+func mattersOf(matters []tool.Matter) []role.Matter {
+	list := make([]role.Matter, len(matters))
 	for i, m := range matters {
-		list[i] = config.Matter(m)
+		list[i] = role.Matter(m)
 	}
 	return list
 }
@@ -239,7 +248,7 @@ func (c *catalog) Sink(name string, matters []tool.Matter) bool {
 func (c *catalog) Strange(path string) bool { return c.loaded.Settings.Taint.Strange(path) }
 
 // denied reads what the person who runs the machine denies, again after a while.
-func (c *catalog) denied() ([]config.Rule, error) {
+func (c *catalog) denied() ([]role.Rule, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.denialsRead) < rolesFor {
@@ -259,7 +268,7 @@ func (c *catalog) Compaction(pins []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return roles.CompactPrompt(pins)
+	return roles.prompts.Compact(pins)
 }
 
 // Resolution implements host.Catalog.
@@ -268,8 +277,8 @@ func (c *catalog) Resolution(q host.OpenQuestion) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return roles.ResolvePrompt(config.Asking{
-		Question: config.OpenQuestion{ID: q.ID, Role: q.Role, Text: q.Text}, Task: q.Task, Options: q.Options,
+	return roles.prompts.Resolve(prompt.Asking{
+		Question: prompt.OpenQuestion{ID: q.ID, Role: q.Role, Text: q.Text}, Task: q.Task, Options: q.Options,
 	})
 }
 
@@ -279,9 +288,9 @@ func (c *catalog) Routing(message string, open []host.OpenQuestion) (string, err
 	if err != nil {
 		return "", err
 	}
-	var questions []config.OpenQuestion
+	var questions []prompt.OpenQuestion
 	for _, q := range open {
-		questions = append(questions, config.OpenQuestion{ID: q.ID, Role: q.Role, Text: q.Text})
+		questions = append(questions, prompt.OpenQuestion{ID: q.ID, Role: q.Role, Text: q.Text})
 	}
-	return roles.RoutePrompt(message, questions)
+	return roles.prompts.Route(message, questions)
 }

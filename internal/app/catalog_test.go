@@ -11,11 +11,13 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestAVerdictIsTodays has the person who runs the machine deny what a run's role allowed when it began.
+// TestAVerdictIsTodays has the person who runs the machine deny what a run's role allowed when it
+// began.
 func TestAVerdictIsTodays(t *testing.T) {
 	managed := t.TempDir()
 	loaded, err := config.LoadSettings(config.Inputs{Managed: managed, Home: t.TempDir()})
@@ -26,8 +28,8 @@ func TestAVerdictIsTodays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	role := config.Role{Name: "bold", Rules: []config.Rule{{Tool: "shell", Verdict: agent.PolicyAllow}}}
-	snapshot, err := role.Snapshot()
+	bold := role.Role{Name: "bold", Rules: []role.Rule{{Tool: "shell", Verdict: agent.PolicyAllow}}}
+	snapshot, err := bold.Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,8 @@ func TestUnknownWorkspacesAreOne(t *testing.T) {
 	}
 }
 
-// TestACallIsReckonedAtTheDearest has a model whose fallback costs more, and whose cache costs most.
+// TestACallIsReckonedAtTheDearest has a model whose fallback costs more, and whose cache costs
+// most.
 func TestACallIsReckonedAtTheDearest(t *testing.T) {
 	managed := t.TempDir()
 	text := "providers: {p: {kind: openai, base_url: 'http://127.0.0.1:1'}}\ntiers: {fast: p/a}\nfallbacks: {fast: [p/b]}\n" +

@@ -125,8 +125,8 @@ func (n *Node) Cancel(ctx context.Context, conversation, id, by string) error {
 	return n.Client.Cancel(onThisMachine(ctx, by), here(conversation), id, by, "")
 }
 
-// onThisMachine says for the audit trail who gives a command without having logged in: the person who may use
-// the data folder.
+// onThisMachine says for the audit trail who gives a command without having logged in: the person
+// who may use the data folder.
 func onThisMachine(ctx context.Context, by string) context.Context {
 	return audit.With(ctx, audit.Actor{User: by, Source: "cli"})
 }
@@ -136,8 +136,8 @@ func (n *Node) Follow(ctx context.Context, conversation string, after int64) <-c
 	return progress.Follow(ctx, n.Log, n.Bus, here(conversation), after)
 }
 
-// Migrate brings the database of the journal and of people up to date. With SQLite there is nothing to do: a file is
-// brought up to date when it is opened.
+// Migrate brings the database of the journal and of people up to date. With SQLite there is nothing
+// to do: a file is brought up to date when it is opened.
 func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string, bool)) error {
 	if s.Journal.DSN.IsZero() {
 		return &chat.Error{
@@ -152,8 +152,8 @@ func Migrate(ctx context.Context, s config.Settings, lookup func(string) (string
 	return MigrateDatabase(ctx, dsn)
 }
 
-// MigrateDatabase makes all tables in a PostgreSQL database, or brings them up to date: the journal's
-// first, then those beside it.
+// MigrateDatabase makes all tables in a PostgreSQL database, or brings them up to date: the
+// journal's first, then those beside it.
 func MigrateDatabase(ctx context.Context, dsn string) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err

@@ -12,7 +12,8 @@ type wiper interface {
 	Wipe(ctx context.Context, tenant string) error
 }
 
-// deleteTenants carries deletions of tenants on, until ctx ends. All servers of an installation share the work.
+// deleteTenants carries deletions of tenants on, until ctx ends. All servers of an installation
+// share the work.
 func (n *Node) deleteTenants(ctx context.Context, c commands) {
 	deletion.NewTenants(deletion.TenantOptions{
 		People: n.people, Log: n.Log, Delete: c.Delete, Wipe: n.wipers(c.hooks), Certify: n.Trail.Certify, Now: time.Now,

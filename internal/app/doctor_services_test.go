@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retinue-dev/retinue/internal/doctor"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/postgrestest"
 	"github.com/retinue-dev/retinue/internal/seal"
@@ -15,11 +16,11 @@ import (
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
 
-// TestDoctorOpensTheJournal compares what doctor says with what a server would: a database that accepts
-// connections is not yet one that can be used, nor are webhooks whose key is another.
+// TestDoctorOpensTheJournal compares what doctor says with what a server would: a database that
+// accepts connections is not yet one that can be used, nor are webhooks whose key is another.
 func TestDoctorOpensTheJournal(t *testing.T) {
 	db := postgrestest.New(t)
-	look := func(dsn string) Finding {
+	look := func(dsn string) doctor.Finding {
 		t.Helper()
 		for _, f := range Doctor(t.Context(), inputs(t, "journal: {dsn: '"+dsn+"'}\n")) {
 			if f.Check == "journal" {
@@ -27,18 +28,18 @@ func TestDoctorOpensTheJournal(t *testing.T) {
 			}
 		}
 		t.Fatal("it does not speak of the journal")
-		return Finding{}
+		return doctor.Finding{}
 	}
-	if f := look(db.As(postgres.Role)); f.Level != LevelFail {
+	if f := look(db.As(postgres.Role)); f.Level != doctor.Fail {
 		t.Errorf("an empty database: %+v", f)
 	}
 	if err := MigrateDatabase(t.Context(), db.DSN); err != nil {
 		t.Fatal(err)
 	}
-	if f := look(db.As(postgres.Role)); f.Level != LevelOK {
+	if f := look(db.As(postgres.Role)); f.Level != doctor.OK {
 		t.Errorf("a database that is up to date: %+v", f)
 	}
-	hooks := func(key string) (found []Finding) {
+	hooks := func(key string) (found []doctor.Finding) {
 		t.Helper()
 		text := "journal: {dsn: '" + db.As(postgres.Role) + "'}\n" + key
 		for _, f := range Doctor(t.Context(), inputs(t, text)) {
@@ -65,17 +66,17 @@ func TestDoctorOpensTheJournal(t *testing.T) {
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if found := hooks(named); len(found) != 1 || found[0].Level != LevelOK {
+	if found := hooks(named); len(found) != 1 || found[0].Level != doctor.OK {
 		t.Errorf("with their key: %+v", found)
 	}
-	if found := hooks(""); len(found) != 1 || found[0].Level != LevelWarn {
+	if found := hooks(""); len(found) != 1 || found[0].Level != doctor.Warn {
 		t.Errorf("on a worker, without a key: %+v", found)
 	}
 	t.Setenv("DOCTOR_SEALING", seal.NewKey())
-	if found := hooks(named); len(found) != 1 || found[0].Level != LevelFail || !strings.Contains(found[0].Detail, "is not the key") {
+	if found := hooks(named); len(found) != 1 || found[0].Level != doctor.Fail || !strings.Contains(found[0].Detail, "is not the key") {
 		t.Errorf("with another key: %+v", found)
 	}
-	if f := look(db.DSN); f.Level != LevelFail || !strings.Contains(f.Advice, "journal.dsn") {
+	if f := look(db.DSN); f.Level != doctor.Fail || !strings.Contains(f.Advice, "journal.dsn") {
 		t.Errorf("a role that passes by all policies: %+v", f)
 	}
 }

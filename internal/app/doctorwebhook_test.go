@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/doctor"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/seal"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/webhook"
 )
 
-// TestDoctorLooksForTheKeyOfWebhooks has doctor look at a data folder whose key was lost, changed, shown to
-// others and put back.
+// TestDoctorLooksForTheKeyOfWebhooks has doctor look at a data folder whose key was lost, changed,
+// shown to others and put back.
 func TestDoctorLooksForTheKeyOfWebhooks(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, sealingName)
-	look := func(want Level, words string) {
+	look := func(want doctor.Level, words string) {
 		t.Helper()
-		var found []Finding
+		var found []doctor.Finding
 		for _, f := range Doctor(t.Context(), inputs(t, "data_dir: "+dir+"\n")) {
 			if f.Check == "webhooks" {
 				found = append(found, f)
@@ -29,7 +30,7 @@ func TestDoctorLooksForTheKeyOfWebhooks(t *testing.T) {
 		}
 		switch {
 		case want == "" && len(found) == 0:
-		case len(found) != 1 || found[0].Level != want || !strings.Contains(found[0].Detail, words) || (want == LevelFail) != (found[0].Advice != ""):
+		case len(found) != 1 || found[0].Level != want || !strings.Contains(found[0].Detail, words) || (want == doctor.Fail) != (found[0].Advice != ""):
 			t.Errorf("want %s with %q, not %+v", want, words, found)
 		}
 	}
@@ -53,7 +54,7 @@ func TestDoctorLooksForTheKeyOfWebhooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look(LevelOK, "1, whose secrets")
+	look(doctor.OK, "1, whose secrets")
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,16 +65,16 @@ func TestDoctorLooksForTheKeyOfWebhooks(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	look(LevelFail, "1 cannot be sent")
+	look(doctor.Fail, "1 cannot be sent")
 	if _, err := os.Stat(path); err == nil {
 		t.Error("doctor made a key")
 	}
 	put(seal.NewKey(), 0o600)
-	look(LevelFail, "is not the key")
+	look(doctor.Fail, "is not the key")
 	put("short", 0o600)
-	look(LevelFail, sealingName)
+	look(doctor.Fail, sealingName)
 	put(string(kept), 0o644)
-	look(LevelFail, "read by others")
+	look(doctor.Fail, "read by others")
 	put(string(kept), 0o600)
-	look(LevelOK, "1, whose secrets")
+	look(doctor.OK, "1, whose secrets")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// engineCredentials are what the settings say about how this program and a Temporal server know each other: nil and empty if
-// they say nothing.
+// engineCredentials are what the settings say about how this program and a Temporal server know
+// each other: nil and empty if they say nothing.
 func engineCredentials(e config.Engine, lookup func(string) (string, bool)) (secure *tls.Config, key string, err error) {
 	if !e.APIKey.IsZero() {
 		if key, err = e.APIKey.Reveal(lookup); err != nil {

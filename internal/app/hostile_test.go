@@ -28,8 +28,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
-// localFront is a server of one machine on a journal in memory, without an engine, in a folder of its
-// own.
+// localFront is a server of one machine on a journal in memory, without an engine, in a folder of
+// its own.
 func localFront(t *testing.T, set ...string) (*Front, *Node) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rt") //nolint:usetesting // the path of a socket must be short
@@ -91,8 +91,8 @@ const (
 	tooLarge = "huge header"
 )
 
-// attempts are what a page of another origin, or a program without rights, can send. Those that hold
-// the token show that the other checks hold without it.
+// attempts are what a page of another origin, or a program without rights, can send. Those that
+// hold the token show that the other checks hold without it.
 var attempts = []struct{ name, raw string }{
 	{"no-CORS POST", toCreate + atHome + otherPage + "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nContent-Type: text/plain\r\n" + noBody},
 	{"no-CORS POST with the token", toCreate + atHome + otherPage + withToken + "Sec-Fetch-Mode: no-cors\r\nContent-Type: text/plain\r\n" + noBody},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
@@ -61,7 +62,7 @@ func (i *InboxItem) learn(row journal.Row) {
 	case journal.QuestionAsked:
 		i.Question, i.Text, i.Options = r.Question, r.Text, r.Options
 	case journal.ApprovalRequested:
-		i.Call, i.Hash, i.Tool, i.Text, i.Pattern, i.Sources = r.Call, r.Hash, r.Tool, progress.Literal(r.Show), r.Pattern, r.Sources
+		i.Call, i.Hash, i.Tool, i.Text, i.Pattern, i.Sources = r.Call, r.Hash, r.Tool, progress.Literal(r.Show), r.Pattern, events.Sources(r.Sources)
 	case journal.TaskAssigned:
 		i.Role = r.Role
 	default: // nothing else was asked for

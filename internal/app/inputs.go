@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/prompt"
 )
 
-// managedDir is where the person who runs a machine keeps settings for everybody on it. It is fixed, so
-// that nobody escapes them by pointing elsewhere.
+// managedDir is where the person who runs a machine keeps settings for everybody on it. It is
+// fixed, so that nobody escapes them by pointing elsewhere.
 const managedDir = "/etc/retinue"
 
 // Inputs finds out where this process's settings come from. The project is the given folder, or the
@@ -53,8 +54,8 @@ func projectAbove(dir string) string {
 }
 
 // Here is what a prompt says about the place in which this process works.
-func Here(project string) config.Situation {
-	return config.Situation{
+func Here(project string) prompt.Situation {
+	return prompt.Situation{
 		Cwd: project, Platform: runtime.GOOS + "/" + runtime.GOARCH, Date: time.Now().Format(time.DateOnly),
 	}
 }

@@ -24,8 +24,8 @@ func limitsOf(s config.Settings) api.Limits {
 	return out
 }
 
-// tenantSlots is how many agents of one tenant a worker runs at the same time; zero means any number. Where everything
-// belongs to one person there is nobody to leave room for.
+// tenantSlots is how many agents of one tenant a worker runs at the same time; zero means any
+// number. Where everything belongs to one person there is nobody to leave room for.
 func tenantSlots(s config.Settings) int {
 	if !s.Shared() {
 		return 0

@@ -10,7 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 )
 
-// TestAddressesAreBoundedWhereTheyTellApart looks at the limits of a server for one and of one for many.
+// TestAddressesAreBoundedWhereTheyTellApart looks at the limits of a server for one and of one for
+// many.
 func TestAddressesAreBoundedWhereTheyTellApart(t *testing.T) {
 	loaded, err := config.LoadSettings(config.Inputs{Home: t.TempDir(), DataHome: t.TempDir()})
 	if err != nil {

@@ -42,8 +42,8 @@ func newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// listenOn opens the address, or the usual one when nothing is said. A server that may move takes any
-// other when the usual one is taken.
+// listenOn opens the address, or the usual one when nothing is said. A server that may move takes
+// any other when the usual one is taken.
 func listenOn(ctx context.Context, address, usual string, moves bool) (net.Listener, error) {
 	var config net.ListenConfig
 	moves = moves && address == ""
@@ -92,15 +92,16 @@ func certificate(s config.TLS) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve.tls: %w", err)
 	}
-	// The protocols are named because the server also listens on a socket without TLS: whichever of the two
-	// began first would decide whether it understands HTTP/2, while clients were promised it in any case.
+	// The protocols are named because the server also listens on a socket without TLS: whichever of the
+	// two began first would decide whether it understands HTTP/2, while clients were promised it in any
+	// case.
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	}, nil
 }
 
-// openSocket listens where only the user that this process runs as comes in. It is nil where the path
-// is too long for a socket, and where another server of the same folder has it.
+// openSocket listens where only the user that this process runs as comes in. It is nil where the
+// path is too long for a socket, and where another server of the same folder has it.
 func openSocket(ctx context.Context, dir string) (net.Listener, error) {
 	path := filepath.Join(dir, SocketName)
 	if len(path) > longestSocket {
@@ -120,8 +121,8 @@ func openSocket(ctx context.Context, dir string) (net.Listener, error) {
 	return peers{Listener: l, uid: os.Getuid()}, nil
 }
 
-// clearSocket removes a socket that nobody listens on, and reports whether somebody does. It leaves a
-// file that is no socket alone.
+// clearSocket removes a socket that nobody listens on, and reports whether somebody does. It leaves
+// a file that is no socket alone.
 func clearSocket(ctx context.Context, path string) (taken bool, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

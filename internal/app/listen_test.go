@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestServersStayWhereTheyAreSought takes the usual port: a server that others look for there must not
-// move away in silence. It is not the one of this machine, which others take and leave meanwhile.
+// TestServersStayWhereTheyAreSought takes the usual port: a server that others look for there must
+// not move away in silence. It is not the one of this machine, which others take and leave
+// meanwhile.
 func TestServersStayWhereTheyAreSought(t *testing.T) {
 	usual := listen(t)
 	if l, err := listenOn(t.Context(), "", usual, false); err == nil || !strings.Contains(err.Error(), "is taken: end what listens there") {
@@ -61,8 +62,8 @@ func TestANodeIsClosedOnce(t *testing.T) {
 	}
 }
 
-// TestAServerThatCannotBeginLetsGo takes the port for health: the server says so, and has left its own
-// port and its parts.
+// TestAServerThatCannotBeginLetsGo takes the port for health: the server says so, and has left its
+// own port and its parts.
 func TestAServerThatCannotBeginLetsGo(t *testing.T) {
 	f, n := localFront(t)
 	settings := &n.options.Loaded.Settings.Serve

@@ -24,7 +24,8 @@ type EngineOptions struct {
 	File string
 	// Listen is a loopback address. Empty means any free port.
 	Listen string
-	// Credentials is the folder of certificates by which the engine knows its callers, and they know it.
+	// Credentials is the folder of certificates by which the engine knows its callers, and they know
+	// it.
 	Credentials string
 	Log         *slog.Logger
 }
@@ -196,8 +197,8 @@ func (e *LocalEngine) Close() error {
 	return release()
 }
 
-// tryLock takes a file for this process alone. It returns nil if another has it. The kernel frees it
-// however the process ends.
+// tryLock takes a file for this process alone. It returns nil if another has it. The kernel frees
+// it however the process ends.
 func tryLock(file string) (unlock func() error, err error) {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

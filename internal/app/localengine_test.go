@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAnEngineIsLetGoOnce closes twice what could not be opened whole: who opened it does, and who called.
+// TestAnEngineIsLetGoOnce closes twice what could not be opened whole: who opened it does, and who
+// called.
 func TestAnEngineIsLetGoOnce(t *testing.T) {
 	dir, stopped := t.TempDir(), 0
 	open := func() *LocalEngine {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/document"
 	"github.com/retinue-dev/retinue/internal/sandbox"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool/mcp"
@@ -76,7 +77,7 @@ func (t *toolServers) in(folder string) *mcp.Servers {
 }
 
 // entries reads which servers may be used in a folder.
-func (t *toolServers) entries(folder string) ([]mcp.Entry, []config.Warning) {
+func (t *toolServers) entries(folder string) ([]mcp.Entry, []document.Warning) {
 	found := t.loaded.Servers(folder)
 	var out []mcp.Entry
 	for _, s := range found.List {

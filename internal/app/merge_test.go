@@ -105,8 +105,8 @@ func (s *site) holds(want map[string]string) {
 	}
 }
 
-// TestAMergeThatWasCutShortIsFinished dies between two files of a merge: the probe says that it did not
-// happen, and running it again writes what is missing and nothing twice.
+// TestAMergeThatWasCutShortIsFinished dies between two files of a merge: the probe says that it did
+// not happen, and running it again writes what is missing and nothing twice.
 func TestAMergeThatWasCutShortIsFinished(t *testing.T) {
 	s := newSite(t, map[string]string{"a.txt": "1\n", "b.txt": "1\n"})
 	s.work("one", "", map[string]string{"a.txt": "2\n", "b.txt": "2\n", "new/c.txt": "2\n"})

@@ -18,6 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -37,8 +38,8 @@ const (
 	// must be: younger things are on their way.
 	sweepEvery = 2 * time.Second
 	sweepAge   = 2 * time.Second
-	// reconcileEvery is how often the reconciler compares the tasks that have not ended with what the engine runs, and reconcilePause
-	// the time between two questions about single runs.
+	// reconcileEvery is how often the reconciler compares the tasks that have not ended with what the
+	// engine runs, and reconcilePause the time between two questions about single runs.
 	reconcileEvery = time.Minute
 	reconcilePause = 20 * time.Millisecond
 )
@@ -54,8 +55,8 @@ type NodeOptions struct {
 	// Lookup finds environment variables.
 	Lookup func(string) (string, bool)
 	Logger *slog.Logger
-	// Engine is the address of a Temporal server, and EngineTLS how this side and that one know each other. An empty
-	// address means what the settings say.
+	// Engine is the address of a Temporal server, and EngineTLS how this side and that one know each
+	// other. An empty address means what the settings say.
 	Engine    string
 	EngineTLS config.EngineTLS
 	// Workspaces are the folders whose agents this node works for.
@@ -66,7 +67,8 @@ type NodeOptions struct {
 	LegEffects int
 	// LegsOnly works in the workspaces and leaves the rest to other nodes.
 	LegsOnly bool
-	// ReconcileEvery is how often the reconciler looks for runs that the engine has lost; zero means every minute.
+	// ReconcileEvery is how often the reconciler looks for runs that the engine has lost; zero means
+	// every minute.
 	ReconcileEvery time.Duration
 	// Deployment and Build turn worker versioning on.
 	Deployment, Build string
@@ -289,7 +291,8 @@ func (n *Node) Work() error {
 	return n.worker.Start()
 }
 
-// Sweep tells the engine of what it was not told at once, and starts again what the engine has lost, until ctx ends.
+// Sweep tells the engine of what it was not told at once, and starts again what the engine has
+// lost, until ctx ends.
 func (n *Node) Sweep(ctx context.Context) {
 	go n.reconcile(ctx)
 	sweeper := &durable.Sweeper{Client: n.Client, Age: sweepAge}
@@ -374,7 +377,7 @@ func (n *Node) Open(ctx context.Context, ref journal.Ref, t NewConversation) err
 	spec := resolved.Spec
 	if t.Model != "" || spec.Model.Name == "" {
 		if t.Model == "" {
-			t.Model = config.TierBalanced
+			t.Model = role.TierBalanced
 		}
 		if spec.Model, err = n.catalog.model(t.Model); err != nil {
 			return &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}

@@ -10,7 +10,6 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
-	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/model"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -38,7 +37,7 @@ type observer struct {
 func subject(run host.RunRef) telemetry.Agent {
 	return telemetry.Agent{
 		Tenant: run.Ref.Tenant, Conversation: run.Ref.Conversation, Path: run.Agent, Task: run.Task,
-		Depth: journal.Depth(run.Agent),
+		Depth: chat.AgentPath(run.Agent).Depth(),
 	}
 }
 

@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// backlogEvery is the time between two counts of the mail that the engine has not heard of. Mail younger than backlogAge
-	// does not count: it is on its way.
+	// backlogEvery is the time between two counts of the mail that the engine has not heard of. Mail
+	// younger than backlogAge does not count: it is on its way.
 	backlogEvery = time.Second
 	backlogAge   = 5 * time.Second
 	// slowWait and behindWait are how long to wait when the journal is slow, and when the engine is
 	// behind.
 	slowWait   = 2 * time.Second
 	behindWait = 5 * time.Second
-	// standstill is how many times longer than it should another tenant's append must take before the journal counts as slow for
-	// everybody.
+	// standstill is how many times longer than it should another tenant's append must take before the
+	// journal counts as slow for everybody.
 	standstill = 5
 )
 
-// pressure knows how much more can be written: how long the oldest append has been under way, and how
-// much waits for the engine. It knows whose they are: what one tenant does must not keep out another.
+// pressure knows how much more can be written: how long the oldest append has been under way, and
+// how much waits for the engine. It knows whose they are: what one tenant does must not keep out
+// another.
 type pressure struct {
 	limits config.ServeLimits
 	// told is called with every append that ended; nil means nobody is.
@@ -95,7 +96,8 @@ func (p *pressure) waiting() (int, time.Duration) {
 	return p.posts, time.Since(p.oldest)
 }
 
-// pressed says why nothing more is taken on from a tenant just now, and how long that may last. No name means any tenant.
+// pressed says why nothing more is taken on from a tenant just now, and how long that may last. No
+// name means any tenant.
 func (p *pressure) pressed(tenant string) (string, time.Duration) {
 	most := time.Duration(p.limits.Delay) * time.Millisecond
 	if most > 0 && (p.slowest(tenant) > most || p.slowest("") > standstill*most) {

@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestATenantsPressureIsItsOwn has one tenant whose appends take long, and who left much to the engine. It is refused, and
-// another is not, until the journal stands still.
+// TestATenantsPressureIsItsOwn has one tenant whose appends take long, and who left much to the
+// engine. It is refused, and another is not, until the journal stands still.
 func TestATenantsPressureIsItsOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

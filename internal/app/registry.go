@@ -14,7 +14,8 @@ import (
 	peoplestore "github.com/retinue-dev/retinue/internal/people/postgres"
 )
 
-// Registry is what an operator does to tenants. It needs no engine: servers carry out what it notes.
+// Registry is what an operator does to tenants. It needs no engine: servers carry out what it
+// notes.
 type Registry struct {
 	people  *peoplestore.Store
 	trail   *audit.Trail

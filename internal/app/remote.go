@@ -11,22 +11,23 @@ import (
 	"slices"
 	"time"
 
-	wire "github.com/retinue-dev/retinue/client"
+	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/internal/remote"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// Remote is a server that holds conversations, reached over its API. It does for commands what a node
-// of this process does; who speaks is who the server takes the caller for.
+// Remote is a server that holds conversations, reached over its API. It does for commands what a
+// node of this process does; who speaks is who the server takes the caller for.
 type Remote struct {
 	// Address is where it is, as people read it.
 	Address string
 
-	client *wire.Client
+	client *client.Client
 }
 
 // socketPatience is how long a server on this machine may take to answer whether it is there.
@@ -41,7 +42,7 @@ func OpenRemote(address, key string) (*Remote, error) {
 	if u.Scheme == "http" && !loops(u.Hostname()) {
 		return nil, fmt.Errorf("%s would send the key where others can read it: use https", address)
 	}
-	return &Remote{Address: address, client: &wire.Client{BaseURL: address, Key: key}}, nil
+	return &Remote{Address: address, client: &client.Client{BaseURL: address, Key: key}}, nil
 }
 
 // loops reports whether a host is this machine.
@@ -50,8 +51,8 @@ func loops(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// LocalRemote is the server that runs on a data folder, nil if none answers there. With a workspace it is
-// nil too unless somebody is known to carry agents on in that one.
+// LocalRemote is the server that runs on a data folder, nil if none answers there. With a workspace
+// it is nil too unless somebody is known to carry agents on in that one.
 func LocalRemote(ctx context.Context, s config.Settings, workspace string) *Remote {
 	path := filepath.Join(s.DataDir, SocketName)
 	if len(path) > longestSocket || workspace != "" && !attended(s, workspace) {
@@ -65,7 +66,7 @@ func LocalRemote(ctx context.Context, s config.Settings, workspace string) *Remo
 		return nil // nobody is there, or nobody who talks to us
 	}
 	_ = conn.Close() // it was only to see
-	r := &Remote{Address: path, client: wire.OverSocket(path)}
+	r := &Remote{Address: path, client: client.OverSocket(path)}
 	if _, err := r.client.Me(ctx); err != nil {
 		return nil
 	}
@@ -87,8 +88,8 @@ func (r *Remote) Link(ctx context.Context) (string, error) {
 	return link, r.plain(err)
 }
 
-// Begin opens a conversation and returns its id, which is the server's. The same id here means the same
-// conversation there.
+// Begin opens a conversation and returns its id, which is the server's. The same id here means the
+// same conversation there.
 func (r *Remote) Begin(ctx context.Context, id string, t NewConversation) (string, error) {
 	c, err := r.client.Keyed(id).Create(ctx, wire.NewConversation{
 		Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, MaxCost: t.Cost,
@@ -100,7 +101,7 @@ func (r *Remote) Begin(ctx context.Context, id string, t NewConversation) (strin
 // Find looks a conversation up.
 func (r *Remote) Find(ctx context.Context, conversation string) (ConversationInfo, error) {
 	s, err := r.client.Conversation(ctx, conversation)
-	if wire.IsNotFound(err) {
+	if client.IsNotFound(err) {
 		return ConversationInfo{}, journal.NotFound()
 	}
 	return ConversationInfo{By: s.Conversation.By, Workspace: s.Conversation.Workspace, Seq: s.Conversation.Seq}, r.plain(err)

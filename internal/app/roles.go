@@ -7,18 +7,19 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Roles implements api.Catalogue.
-func (c *catalog) Roles(ctx context.Context, workspace string) ([]api.RoleInfo, error) {
+func (c *catalog) Roles(ctx context.Context, workspace string) ([]wire.Role, error) {
 	roles, err := c.roles(within(ctx, workspace))
 	if err != nil {
 		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 	}
-	var out []api.RoleInfo
+	var out []wire.Role
 	for _, r := range roles.Roles() {
 		if r.Hidden {
 			continue
@@ -33,25 +34,25 @@ func (c *catalog) Roles(ctx context.Context, workspace string) ([]api.RoleInfo, 
 }
 
 // Role implements api.Catalogue.
-func (c *catalog) Role(ctx context.Context, workspace, name string) (api.RoleInfo, error) {
+func (c *catalog) Role(ctx context.Context, workspace, name string) (wire.Role, error) {
 	roles, err := c.roles(within(ctx, workspace))
 	if err != nil {
-		return api.RoleInfo{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
+		return wire.Role{}, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 	}
-	i := slices.IndexFunc(roles.Roles(), func(r config.Role) bool { return r.Name == name })
+	i := slices.IndexFunc(roles.Roles(), func(r role.Role) bool { return r.Name == name })
 	if i < 0 {
-		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+		return wire.Role{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
 	}
 	return c.info(roles, roles.Roles()[i])
 }
 
 // info is what people are told of a role. Its hash is that of what a run keeps.
-func (c *catalog) info(roles registry, r config.Role) (api.RoleInfo, error) {
+func (c *catalog) info(roles registry, r role.Role) (wire.Role, error) {
 	snapshot, err := r.Snapshot()
 	if err != nil {
-		return api.RoleInfo{}, err
+		return wire.Role{}, err
 	}
-	out := api.RoleInfo{
+	out := wire.Role{
 		Name: r.Name, Title: r.Title, Description: r.Description, Icon: r.Icon, Mode: string(r.Mode), Model: r.Model, Tools: r.Tools,
 		Delegates: r.Delegates, MaxIterations: r.Limits.Iterations, MaxDuration: r.Limits.Time, MaxTokens: r.Limits.Tokens,
 		MaxCost: r.Limits.Cost, MaxDepth: r.Limits.Depth, MaxAgents: r.Limits.Agents, Prompt: c.vault.Redact(r.Prompt),
@@ -61,7 +62,7 @@ func (c *catalog) info(roles registry, r config.Role) (api.RoleInfo, error) {
 		out.Resolved = target.String()
 	}
 	for _, name := range r.Tools {
-		out.Asks = append(out.Asks, api.ToolRule{Tool: name, Asks: string(r.Asks(name))})
+		out.Asks = append(out.Asks, wire.ToolRule{Tool: name, Asks: string(r.Asks(name))})
 	}
 	for _, other := range roles.Roles() {
 		if slices.Contains(other.Delegates, r.Name) {

@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // TestRolesForPeople asks for a role of a project's file and for a built-in one.
@@ -40,7 +40,7 @@ func TestRolesForPeople(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := []api.ToolRule{{Tool: "edit_file", Asks: "always"}, {Tool: "read_file", Asks: "never"}, {Tool: "shell", Asks: "sometimes"}}
+	rules := []wire.ToolRule{{Tool: "edit_file", Asks: "always"}, {Tool: "read_file", Asks: "never"}, {Tool: "shell", Asks: "sometimes"}}
 	want := []any{"strong", "anthropic/large", "project", ".retinue/agents/mender.md", "You mend.", 7, rules, ".retinue/agents/mender.md:6"}
 	if diff := cmp.Diff(want, []any{
 		got.Model, got.Resolved, got.Layer, got.Source, got.Prompt, got.MaxIterations, got.Asks, got.Origins["max_iterations"],

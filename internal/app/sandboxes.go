@@ -24,8 +24,9 @@ func SandboxInit(args []string) (code int, ours bool) {
 	return sandbox.Init(args[1:]), true
 }
 
-// sandboxes is the one sandbox of a process, for everything that starts programs. It is opened when it
-// is first needed; if it cannot be, a command that enters is told why, and nothing weaker is tried.
+// sandboxes is the one sandbox of a process, for everything that starts programs. It is opened when
+// it is first needed; if it cannot be, a command that enters is told why, and nothing weaker is
+// tried.
 type sandboxes struct {
 	options sandbox.Options
 	hosts   []string
@@ -125,8 +126,8 @@ type Notice struct {
 	Alarm bool
 }
 
-// SandboxNotice is what people should know of the sandbox of these settings, if anything. Whether it
-// really holds is tested when it is first used.
+// SandboxNotice is what people should know of the sandbox of these settings, if anything. Whether
+// it really holds is tested when it is first used.
 func SandboxNotice(s config.Settings) (Notice, bool) {
 	o := newSandboxes(s.Sandbox).options
 	if o.Tier == sandbox.TierNone {

@@ -72,8 +72,8 @@ func TestCommandsRunInTheOneSandbox(t *testing.T) {
 	}
 }
 
-// TestACommandHasABudgetOfBytes lets commands in the sandbox reach a server on this machine, as no setting can, and has
-// one of them ask for more than the settings give it.
+// TestACommandHasABudgetOfBytes lets commands in the sandbox reach a server on this machine, as no
+// setting can, and has one of them ask for more than the settings give it.
 func TestACommandHasABudgetOfBytes(t *testing.T) {
 	wall := measure.NewWall(t, "1.12")
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -119,8 +119,8 @@ func TestACommandHasABudgetOfBytes(t *testing.T) {
 	}
 }
 
-// TestACommandCannotSendASecret has commands in the sandbox send a file of the workspace with a secret in it to a server
-// on this machine that they may reach, in plain requests.
+// TestACommandCannotSendASecret has commands in the sandbox send a file of the workspace with a
+// secret in it to a server on this machine that they may reach, in plain requests.
 func TestACommandCannotSendASecret(t *testing.T) {
 	const value = "pay-me-991122"
 	var mu sync.Mutex

@@ -16,8 +16,8 @@ import (
 // sealingName is the key of an installation on one machine, in its data folder.
 const sealingName = "sealing.key"
 
-// sealingKeys are the keys of the installation. With SQLite one is made in the data folder; servers that
-// share a database must be given theirs, and have none before: nil.
+// sealingKeys are the keys of the installation. With SQLite one is made in the data folder; servers
+// that share a database must be given theirs, and have none before: nil.
 func (n *Node) sealingKeys() (*seal.Keys, error) {
 	s := n.options.Loaded.Settings
 	keys, err := readKeys(s, n.options.Lookup, n.options.Vault)
@@ -30,7 +30,8 @@ func (n *Node) sealingKeys() (*seal.Keys, error) {
 	return keys, err
 }
 
-// ownKey is where an installation on one machine keeps its key; empty where it is given one, or none.
+// ownKey is where an installation on one machine keeps its key; empty where it is given one, or
+// none.
 func ownKey(s config.Settings) string {
 	if !s.Sealing.Key.IsZero() || !s.Journal.DSN.IsZero() {
 		return ""
@@ -74,8 +75,8 @@ func readKeys(s config.Settings, lookup func(string) (string, bool), vault *secr
 	return keys, nil
 }
 
-// keptKey reads the key in a file. One that others can read is refused: who has had it can read what it
-// seals.
+// keptKey reads the key in a file. One that others can read is refused: who has had it can read
+// what it seals.
 func keptKey(path string) (string, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -94,8 +95,8 @@ func keptKey(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// makeKey keeps a key in a file that only its owner can read. It appears whole: of processes that start at
-// once, one makes it and the others find it.
+// makeKey keeps a key in a file that only its owner can read. It appears whole: of processes that
+// start at once, one makes it and the others find it.
 func makeKey(path, key string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -115,18 +116,38 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	}
 	f.api = api.New(options)
 	n.Bridge(f.api, options)
-	f.server = newServer(f.api)
-	f.server.TLSConfig, f.server.ConnContext = secure, markPeer
-	f.server.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)
+	f.server = n.httpServer(f.api, secure)
 	if err := n.openHealth(ctx, f, o, metrics); err != nil {
 		return nil, err
 	}
-	var socket net.Listener
-	if !settings.Shared() {
-		if socket, err = openSocket(ctx, settings.DataDir); err != nil {
-			return nil, err
-		}
+	socket, err := n.openSocket(ctx)
+	if err != nil {
+		return nil, err
 	}
+	n.watchBeside(ctx, f, carried)
+	f.listen(listener, socket, secure != nil, settings.DataDir)
+	return f, nil
+}
+
+// httpServer is the server of the API's address and socket.
+func (n *Node) httpServer(handler http.Handler, secure *tls.Config) *http.Server {
+	s := newServer(handler)
+	s.TLSConfig, s.ConnContext = secure, markPeer
+	s.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)
+	return s
+}
+
+// openSocket opens the socket of a server that one person has; others have none.
+func (n *Node) openSocket(ctx context.Context) (net.Listener, error) {
+	if settings := n.options.Loaded.Settings; !settings.Shared() {
+		return openSocket(ctx, settings.DataDir)
+	}
+	return nil, nil //nolint:nilnil // no socket is a choice, not a fault
+}
+
+// watchBeside starts the loops that run as long as the server: pressure, retention and the deletion
+// of tenants.
+func (n *Node) watchBeside(ctx context.Context, f *Front, carried commands) {
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	f.stop = stop
 	f.serves.Go(func() { n.pressure.watch(watch, n.Log) })
@@ -136,16 +157,19 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 			f.serves.Go(func() { n.deleteTenants(watch, carried) })
 		}
 	}
-	if secure != nil {
+}
+
+// listen serves the address and, if there is one, the socket.
+func (f *Front) listen(listener, socket net.Listener, secure bool, dir string) {
+	if secure {
 		f.serve(func() error { return f.server.ServeTLS(listener, "", "") })
 	} else {
 		f.serve(func() error { return f.server.Serve(api.Outright(listener)) })
 	}
 	if socket != nil {
-		f.Socket = filepath.Join(settings.DataDir, SocketName)
+		f.Socket = filepath.Join(dir, SocketName)
 		f.serve(func() error { return f.server.Serve(socket) })
 	}
-	return f, nil
 }
 
 // frontOptions are what the server is made of.
@@ -257,8 +281,8 @@ func (f *Front) closeParts() (err error) {
 // Link is an address that lets one browser of this machine in, once.
 func (f *Front) Link() string { return f.browsers.Link() }
 
-// localToken is what lets programs of one person on this machine in. It is made once and kept where only they can
-// read it. No browser ever has it.
+// localToken is what lets programs of one person on this machine in. It is made once and kept where
+// only they can read it. No browser ever has it.
 func localToken(dir string) (string, error) {
 	path := filepath.Join(dir, "api.token")
 	if data, err := os.ReadFile(path); err == nil && len(strings.TrimSpace(string(data))) > 0 {

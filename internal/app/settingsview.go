@@ -14,7 +14,10 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // installationView tells people of the settings and the files that a node has.
@@ -27,35 +30,35 @@ type installationView struct {
 // others stay with the person who runs the server.
 var shownSettings = []string{"fallbacks.", "models.", "permissions.", "retention.", "roles.", "serve.limits.", "worker."}
 
-// Settings implements api.Installation. On a server that several share nobody is told where files and
-// providers are.
-func (s installationView) Settings(_ context.Context, _ api.Caller) (api.SettingsInfo, error) {
+// Settings implements api.Installation. On a server that several share nobody is told where files
+// and providers are.
+func (s installationView) Settings(_ context.Context, _ api.Caller) (wire.Settings, error) {
 	loaded, redact := s.node.options.Loaded, s.node.options.Vault.Redact
 	shared := loaded.Settings.Shared()
 	layer := func(key string) string {
 		origin := loaded.Origins[key]
 		if shared || origin.Kind == "" {
-			return string(cmp.Or(origin.Kind, config.FromDefault))
+			return string(cmp.Or(origin.Kind, document.FromDefault))
 		}
 		return redact(origin.String())
 	}
-	out := api.SettingsInfo{Mode: mode(loaded)}
+	out := wire.Settings{Mode: mode(loaded)}
 	for _, name := range slices.Sorted(maps.Keys(loaded.Settings.Providers)) {
 		p := loaded.Settings.Providers[name]
-		info := api.ProviderInfo{Name: name, Wire: string(p.Kind), HasKey: s.hasKey(p), Layer: layer("providers." + name + ".kind")}
+		info := wire.Provider{Name: name, Wire: string(p.Kind), HasKey: s.hasKey(p), Layer: layer("providers." + name + ".kind")}
 		if !shared {
 			info.Address = redact(plainAddress(p.BaseURL))
 		}
 		out.Providers = append(out.Providers, info)
 	}
 	tiers := loaded.Settings.Tiers
-	for _, t := range []api.TierInfo{{Tier: config.TierFast, Model: tiers.Fast}, {Tier: config.TierBalanced, Model: tiers.Balanced}, {Tier: config.TierStrong, Model: tiers.Strong}} {
+	for _, t := range []wire.Tier{{Tier: role.TierFast, Model: tiers.Fast}, {Tier: role.TierBalanced, Model: tiers.Balanced}, {Tier: role.TierStrong, Model: tiers.Strong}} {
 		t.Layer = layer("tiers." + t.Tier)
 		out.Tiers = append(out.Tiers, t)
 	}
 	for _, e := range loaded.Entries() {
 		if slices.ContainsFunc(shownSettings, func(part string) bool { return strings.HasPrefix(e.Key, part) }) {
-			out.Items = append(out.Items, api.SettingInfo{Key: e.Key, Value: redact(e.Value), Layer: layer(e.Key)})
+			out.Items = append(out.Items, wire.Setting{Key: e.Key, Value: redact(e.Value), Layer: layer(e.Key)})
 		}
 	}
 	return out, nil
@@ -100,19 +103,19 @@ const (
 // errEnough ends a walk.
 var errEnough = errors.New("enough was found")
 
-// Files implements api.Installation. Only a server on the person's own machine shows its files, and only
-// those of the workspaces that it works for.
-func (s installationView) Files(ctx context.Context, workspace, text string, most int) (api.FileList, error) {
+// Files implements api.Installation. Only a server on the person's own machine shows its files, and
+// only those of the workspaces that it works for.
+func (s installationView) Files(ctx context.Context, workspace, text string, most int) (wire.FileList, error) {
 	if s.node.options.Loaded.Settings.Shared() {
-		return api.FileList{Reason: "a server that several share shows no files"}, nil
+		return wire.FileList{Reason: "a server that several share shows no files"}, nil
 	}
 	folder := s.node.folder(LocalWorkspace(cmp.Or(workspace, s.workspace)))
 	if folder == "" {
-		return api.FileList{Reason: "the server does not have this workspace"}, nil
+		return wire.FileList{Reason: "the server does not have this workspace"}, nil
 	}
 	files, err := builtin.Open(folder)
 	if err != nil {
-		return api.FileList{Reason: "the workspace cannot be opened"}, nil //nolint:nilerr // it is said
+		return wire.FileList{Reason: "the workspace cannot be opened"}, nil //nolint:nilerr // it is said
 	}
 	defer func() { _ = files.Close() }() // nothing was written
 	ctx, cancel := context.WithTimeout(ctx, filesTime)
@@ -130,12 +133,12 @@ func (s installationView) Files(ctx context.Context, workspace, text string, mos
 	})
 	late := errors.Is(err, context.DeadlineExceeded) // what was found by then is of use
 	if err != nil && !late && !errors.Is(err, errEnough) {
-		return api.FileList{}, err
+		return wire.FileList{}, err
 	}
 	slices.SortStableFunc(found, func(a, b string) int {
 		return cmp.Or(cmp.Compare(fit(a, wanted), fit(b, wanted)), cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	})
-	return api.FileList{Items: found[:min(len(found), most)], More: late || len(found) > most}, nil
+	return wire.FileList{Items: found[:min(len(found), most)], More: late || len(found) > most}, nil
 }
 
 // fit is how well a path fits a text; less is better: its last part begins with it, holds it, or

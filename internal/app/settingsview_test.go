@@ -13,6 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // roomWith is what a node with these settings tells.
@@ -32,7 +33,8 @@ func roomWith(t *testing.T, file string, workspace string) installationView {
 	}}}
 }
 
-// TestSettingsWithoutSecrets puts secrets wherever they can be and looks for them in what people see.
+// TestSettingsWithoutSecrets puts secrets wherever they can be and looks for them in what people
+// see.
 func TestSettingsWithoutSecrets(t *testing.T) {
 	s := roomWith(t, `
 providers:
@@ -61,7 +63,7 @@ journal: {dsn: '{env:THERE}'}
 		got.Providers[i].Layer = ""
 	}
 	const anthropic = "https://api.anthropic.com"
-	want := []api.ProviderInfo{
+	want := []wire.Provider{
 		{Name: "anthropic", Wire: "anthropic", Address: anthropic},
 		{Name: "one", Wire: "anthropic", Address: anthropic, HasKey: true},
 		{Name: "openai", Wire: "openai", Address: "https://api.openai.com/v1"},
@@ -71,7 +73,7 @@ journal: {dsn: '{env:THERE}'}
 		t.Errorf("mode %s; providers (+) against the wanted (-):\n%s", got.Mode, diff)
 	}
 	for _, key := range []string{"roles.max_iterations", "serve.limits.streams"} {
-		if !slices.ContainsFunc(got.Items, func(i api.SettingInfo) bool { return i.Key == key && i.Layer != "default" }) {
+		if !slices.ContainsFunc(got.Items, func(i wire.Setting) bool { return i.Key == key && i.Layer != "default" }) {
 			t.Errorf("%s is not shown: %+v", key, got.Items)
 		}
 	}
@@ -99,7 +101,7 @@ func TestFilesToComplete(t *testing.T) {
 	}
 	s := roomWith(t, "", dir)
 	got, err := s.Files(t.Context(), "", "MAIN", 3)
-	want := api.FileList{Items: []string{"main.go", "x/Main_test.go", "docs/domain.md"}, More: true}
+	want := wire.FileList{Items: []string{"main.go", "x/Main_test.go", "docs/domain.md"}, More: true}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v; files (+) against the wanted (-):\n%s", err, diff)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
-// sieve finds what must not leave a workspace: the secrets of the process, and the canaries of the settings and of
-// the workspace's files.
+// sieve finds what must not leave a workspace: the secrets of the process, and the canaries of the
+// settings and of the workspace's files.
 type sieve struct {
 	vault    *secret.Vault
 	canaries config.Canaries

@@ -16,8 +16,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestNoPageIsAskedForWithASecret fetches pages of a server of its own whose addresses hold what the process keeps
-// secret, what the settings list, and what a file of the workspace holds, each plain and encoded.
+// TestNoPageIsAskedForWithASecret fetches pages of a server of its own whose addresses hold what
+// the process keeps secret, what the settings list, and what a file of the workspace holds, each
+// plain and encoded.
 func TestNoPageIsAskedForWithASecret(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

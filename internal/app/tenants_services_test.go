@@ -29,7 +29,8 @@ var visits = flag.Int("visits", 2000, "how often one tenant's tools look for wha
 // birds is in everything that the other tenant has.
 const birds = "kanarienvogel"
 
-// neighbour is what one tenant has in a worker: a workspace, a tree beside it, an MCP server, and folders for caches.
+// neighbour is what one tenant has in a worker: a workspace, a tree beside it, an MCP server, and
+// folders for caches.
 type neighbour struct {
 	at            Workspace
 	folder        string
@@ -49,8 +50,9 @@ type shared struct {
 // treeOf is the name of a tree, which both tenants have.
 const treeOf = "c1-main-1.0"
 
-// TestTenantsShareNoWorker has the tools of one tenant look for what another one has in the same worker: its files, the trees and
-// patches of its agents, the tools of its MCP server, its caches, marks and locks. Both have the same names for everything.
+// TestTenantsShareNoWorker has the tools of one tenant look for what another one has in the same
+// worker: its files, the trees and patches of its agents, the tools of its MCP server, its caches,
+// marks and locks. Both have the same names for everything.
 //
 // Covers: P21, P22.
 func TestTenantsShareNoWorker(t *testing.T) {
@@ -212,7 +214,8 @@ func (s *shared) attempt(chance *rand.Rand) (string, map[string]any) {
 	}
 }
 
-// ask runs a tool and returns all that it says. A call that asks for the bird by name gets its own words back, without it.
+// ask runs a tool and returns all that it says. A call that asks for the bird by name gets its own
+// words back, without it.
 func (s *shared) ask(at Workspace, tree, name string, args map[string]any) string {
 	s.t.Helper()
 	set, err := s.shop.Tools(at, tree)

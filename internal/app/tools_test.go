@@ -14,13 +14,15 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/mcp"
 )
 
-// everyTool is what a worker offers in a workspace, as it puts it together: all tools that come with the program.
+// everyTool is what a worker offers in a workspace, as it puts it together: all tools that come
+// with the program.
 func everyTool(t *testing.T) []tool.Definition {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,7 +59,7 @@ func TestConfigKnowsTheToolsAsTheyAre(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "probe.md"), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			r, err := config.Load(config.Sources{Project: project})
+			r, err := role.Load(role.Sources{Project: project})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,8 +78,9 @@ func TestConfigKnowsTheToolsAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestThePageOnToolsIsTrue compares each tool with its row in docs/tools.md: its names, its class, whether a person is
-// asked about it when no rule says anything, and its time. The core, the rules of a role and the page must agree.
+// TestThePageOnToolsIsTrue compares each tool with its row in docs/tools.md: its names, its class,
+// whether a person is asked about it when no rule says anything, and its time. The core, the rules
+// of a role and the page must agree.
 func TestThePageOnToolsIsTrue(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tools.md"))
 	if err != nil {
@@ -85,17 +88,17 @@ func TestThePageOnToolsIsTrue(t *testing.T) {
 	}
 	every, wall := append(everyTool(t), mcp.AnyTool("mcp__SERVER__TOOL")), measure.NewWall(t, "1.1")
 	for _, d := range every {
-		verdict := config.AsksNever
+		verdict := role.AsksNever
 		if (agent.Call{Known: true, Class: d.Class, Writes: d.Writes, Network: d.Network}).Asks() {
-			verdict = config.AsksAlways
+			verdict = role.AsksAlways
 		}
-		if got := (config.Role{}).Asks(d.Name); got != verdict {
+		if got := (role.Role{}).Asks(d.Name); got != verdict {
 			t.Errorf("%s: a role without rules asks %s, the core %s", d.Name, got, verdict)
 		}
 		if d.Network {
-			wall.Try(verdict != config.AsksAlways, "%s reaches the network and asks %s", d.Name, verdict)
+			wall.Try(verdict != role.AsksAlways, "%s reaches the network and asks %s", d.Name, verdict)
 		}
-		if (d.Writes || d.Network) != (verdict == config.AsksAlways) {
+		if (d.Writes || d.Network) != (verdict == role.AsksAlways) {
 			t.Errorf("%s: writes %t, network %t, asks %s", d.Name, d.Writes, d.Network, verdict)
 		}
 		row := fmt.Sprintf("| `%s` | %s | %s | %s | %s |", d.Name, strings.Join(d.Aliases, ", "), d.Class, verdict, d.Timeout)

@@ -36,8 +36,8 @@ type toolsets struct {
 	trees []opened
 }
 
-// toolset is the tools under one key: our own, which stay, and a set of them and of what MCP servers offered at the
-// time.
+// toolset is the tools under one key: our own, which stay, and a set of them and of what MCP
+// servers offered at the time.
 type toolset struct {
 	own        []tool.Tool
 	set        *tool.Set
@@ -56,8 +56,8 @@ type opened struct {
 	*builtin.Workspace
 }
 
-// openTrees is how many trees are held open: more are at work at the same time only by chance, and then
-// opened again.
+// openTrees is how many trees are held open: more are at work at the same time only by chance, and
+// then opened again.
 const openTrees = 64
 
 func newToolsets(folder func(host.Workspace) string, g *worktrees, e *sandboxes, servers *toolServers, vault *secret.Vault) *toolsets {
@@ -140,7 +140,8 @@ func (w *toolsets) furnish(at toolsetKey, folder string) ([]tool.Tool, error) {
 	return slices.Concat(files.Tools(), files.Images(), files.Writing(), []tool.Tool{merge.Tool(), commands}), nil
 }
 
-// cache is the folder that the commands of a workspace, and of the trees beside it, keep their caches in.
+// cache is the folder that the commands of a workspace, and of the trees beside it, keep their
+// caches in.
 func (w *toolsets) cache(at host.Workspace) (string, error) {
 	sum := sha256.Sum256([]byte(w.folder(at)))
 	dir := filepath.Join(w.worktrees.data, "caches", hex.EncodeToString(sum[:16]))
@@ -160,14 +161,15 @@ func (w *toolsets) marks(folder string) (string, error) {
 	return dir, nil
 }
 
-// forget lets go of the tools on a tree. Calls that still run on it keep the folder open until they end.
+// forget lets go of the tools on a tree. Calls that still run on it keep the folder open until they
+// end.
 func (w *toolsets) forget(at toolsetKey) {
 	delete(w.sets, at)
 	w.trees = slices.DeleteFunc(w.trees, func(o opened) bool { return o.toolsetKey == at })
 }
 
-// lock is the file that the writers of a folder lock. It lies in the data folder: in the workspace, agents
-// could reach it.
+// lock is the file that the writers of a folder lock. It lies in the data folder: in the workspace,
+// agents could reach it.
 func (w *toolsets) lock(folder string) (string, error) {
 	dir := filepath.Join(w.worktrees.data, "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// dialler is a tool that asks for a page as a program in the sandbox does: through the proxy that was opened for it.
+// dialler is a tool that asks for a page as a program in the sandbox does: through the proxy that
+// was opened for it.
 type dialler struct {
 	gate *egress.Gate
 	page string
@@ -52,8 +53,8 @@ func (d dialler) Run(ctx context.Context, _ tool.Call) (tool.Result, error) {
 	return tool.Result{Text: string(text)}, errors.Join(err, response.Body.Close(), closeNetwork())
 }
 
-// TestWhatACommandReachesIsOnItsRecord runs two calls through one gate: each has a record and a budget of its own, and
-// a host that cannot be recorded is not reached.
+// TestWhatACommandReachesIsOnItsRecord runs two calls through one gate: each has a record and a
+// budget of its own, and a host that cannot be recorded is not reached.
 func TestWhatACommandReachesIsOnItsRecord(t *testing.T) {
 	wall := measure.NewWall(t, "1.12")
 	hits := 0

@@ -18,7 +18,11 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/web"
 )
 
-// pages are the tools for the web that the settings allow: none without hosts, no search without a key.
+// usualPorts are those of the schemes of pages.
+var usualPorts = map[string]string{"http": "80", "https": "443"}
+
+// pages are the tools for the web that the settings allow: none without hosts, no search without a
+// key.
 func pages(s config.Web, lookup func(string) (string, bool)) ([]tool.Tool, error) {
 	if len(s.Hosts)+len(s.Local) == 0 {
 		return nil, nil
@@ -38,11 +42,12 @@ func pages(s config.Web, lookup func(string) (string, bool)) ([]tool.Tool, error
 	return web.Tools(reader, engine), nil
 }
 
-// webBudget is how many bytes one call of a web tool may exchange with a host. Pages have a smaller bound of
-// their own, so it holds only what goes wrong below them.
+// webBudget is how many bytes one call of a web tool may exchange with a host. Pages have a smaller
+// bound of their own, so it holds only what goes wrong below them.
 const webBudget = 16 << 20
 
-// fetcher sends requests that a policy allows. It follows no redirects: the tools ask for each anew.
+// fetcher sends requests that a policy allows. It follows no redirects: the tools ask for each
+// anew.
 type fetcher struct{ gate *egress.Gate }
 
 func newFetcher(policy egress.Policy) (fetcher, error) {
@@ -79,7 +84,8 @@ func (l *lastRead) Close() error {
 	return err
 }
 
-// recorded is a gate for one call, with a budget of its own. Its traffic is on the call's record after finish.
+// recorded is a gate for one call, with a budget of its own. Its traffic is on the call's record
+// after finish.
 func recorded(ctx context.Context, gate *egress.Gate) (own *egress.Gate, finish func()) {
 	traffic := tool.TrafficOf(ctx)
 	own = gate.For(func(ctx context.Context, to egress.Target) error { return traffic.Reach(ctx, to.Host, to.Port) }, traffic.Leaks())
@@ -91,7 +97,8 @@ func recorded(ctx context.Context, gate *egress.Gate) (own *egress.Gate, finish 
 	}
 }
 
-// webPolicy allows to read from the hosts of the settings. A local server is allowed by its address.
+// webPolicy allows to read from the hosts of the settings. A local server is allowed by its
+// address.
 func webPolicy(s config.Web) (egress.Policy, error) {
 	var policy egress.Policy
 	for _, host := range s.Hosts {
@@ -119,8 +126,8 @@ func webPolicy(s config.Web) (egress.Policy, error) {
 	return policy, nil
 }
 
-// searcher is the search engine of the settings, nil if its key is not there: doctor says so. Its client
-// reaches nothing else, and no other client has the key.
+// searcher is the search engine of the settings, nil if its key is not there: doctor says so. Its
+// client reaches nothing else, and no other client has the key.
 func searcher(s config.Web, local []netip.AddrPort, lookup func(string) (string, bool)) (web.Searcher, error) {
 	key, err := s.Search.Key.Reveal(lookup)
 	if err != nil || key == "" {

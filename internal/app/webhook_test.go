@@ -12,7 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
-// TestWebhookAddresses asks for addresses that webhooks must not be sent to, at the door and at the gate.
+// TestWebhookAddresses asks for addresses that webhooks must not be sent to, at the door and at the
+// gate.
 func TestWebhookAddresses(t *testing.T) {
 	asked := 0
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked++ }))

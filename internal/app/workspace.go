@@ -12,6 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/people"
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Workspace is a folder that agents of one tenant work in.
@@ -20,7 +21,8 @@ type Workspace = host.Workspace
 // LocalWorkspace is a workspace of this machine's one tenant.
 func LocalWorkspace(name string) Workspace { return Workspace{Tenant: LocalTenant, Name: name} }
 
-// enlist says which workspaces of tenants this worker has, so that their conversations can name them.
+// enlist says which workspaces of tenants this worker has, so that their conversations can name
+// them.
 func (n *Node) enlist(ctx context.Context) error {
 	var theirs []Workspace
 	for at := range n.options.Workspaces {
@@ -52,7 +54,8 @@ func (n *Node) enlist(ctx context.Context) error {
 	return nil
 }
 
-// resolve refuses a workspace that the tenant does not have. On one machine everything is one person's.
+// resolve refuses a workspace that the tenant does not have. On one machine everything is one
+// person's.
 func (n *Node) resolve(ctx context.Context, at Workspace) error {
 	if n.people == nil || at.Name == "" {
 		return nil
@@ -73,19 +76,19 @@ func (n *Node) resolve(ctx context.Context, at Workspace) error {
 }
 
 // Workspaces implements api.Installation.
-func (s installationView) Workspaces(ctx context.Context, caller api.Caller) (out []api.WorkspaceInfo, err error) {
+func (s installationView) Workspaces(ctx context.Context, caller api.Caller) (out []wire.WorkspaceInfo, err error) {
 	if s.node.people == nil {
 		for at := range s.node.options.Workspaces {
 			if at.Tenant == caller.Tenant {
-				out = append(out, api.WorkspaceInfo{Name: at.Name})
+				out = append(out, wire.WorkspaceInfo{Name: at.Name})
 			}
 		}
-		slices.SortFunc(out, func(a, b api.WorkspaceInfo) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(out, func(a, b wire.WorkspaceInfo) int { return strings.Compare(a.Name, b.Name) })
 		return out, nil
 	}
 	list, err := s.node.people.Workspaces(ctx, caller.Tenant)
 	for _, w := range list {
-		out = append(out, api.WorkspaceInfo{Name: w.Name, ServedAt: &w.ServedAt})
+		out = append(out, wire.WorkspaceInfo{Name: w.Name, ServedAt: &w.ServedAt})
 	}
 	return out, err
 }

@@ -20,8 +20,8 @@ const patient = 30 * time.Second
 // notABound is what a line says, with its reason, whose comparison decides about no test.
 const notABound = "// not a bound:"
 
-// Clocks looks in tests, and in what supports them, for comparisons of a time that passed with a bound.
-// It recognises such a time by how the package is written: see timings.
+// Clocks looks in tests, and in what supports them, for comparisons of a time that passed with a
+// bound. It recognises such a time by how the package is written: see timings.
 func Clocks(t *Tree) []Violation {
 	var found []Violation
 	for _, p := range t.Packages {
@@ -100,7 +100,8 @@ func (w *watch) file(f *File) []Violation {
 	return found
 }
 
-// overdue reports whether a call asks if it is later now than a moment and a little: time.Since in other words.
+// overdue reports whether a call asks if it is later now than a moment and a little: time.Since in
+// other words.
 func (w *watch) overdue(call *ast.CallExpr) bool {
 	is, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || is.Sel.Name != "After" && is.Sel.Name != "Before" || len(call.Args) != 1 {
@@ -125,8 +126,8 @@ func (w *watch) judged(pos token.Pos, lines []string) []Violation {
 	return nil
 }
 
-// exempt notes which arguments of a call are left alone: what a bubble runs, whose clock is exact, and what
-// puts times in order.
+// exempt notes which arguments of a call are left alone: what a bubble runs, whose clock is exact,
+// and what puts times in order.
 func (w *watch) exempt(call *ast.CallExpr, exempt map[ast.Node]bool) {
 	pkg, name := called(call)
 	if pkg == "synctest" || pkg == "sort" || pkg == "slices" && strings.HasPrefix(name, "Sort") {
@@ -136,7 +137,8 @@ func (w *watch) exempt(call *ast.CallExpr, exempt map[ast.Node]bool) {
 	}
 }
 
-// judge is what is wrong with a comparison in this line: that it is there, or that its reason is missing.
+// judge is what is wrong with a comparison in this line: that it is there, or that its reason is
+// missing.
 func judge(at token.Position, line string) (Violation, bool) {
 	v := Violation{At: at.String(), What: "holds time against a bound", Rule: noClock.name, Why: noClock.why}
 	_, reason, marked := strings.Cut(line, notABound)
@@ -169,8 +171,8 @@ func (w *watch) bound(n *ast.BinaryExpr) bool {
 	}
 }
 
-// generous reports whether a bound is one that only a hanging test meets, or is no bound but the order of two
-// moments.
+// generous reports whether a bound is one that only a hanging test meets, or is no bound but the
+// order of two moments.
 func (w *watch) generous(e ast.Expr) bool {
 	d, known := w.timings.constant(e, 0)
 	return known && (d == 0 || d >= float64(patient))
@@ -184,7 +186,8 @@ var unitsOfTime = map[string]time.Duration{
 // deepest is how many names a constant may be behind.
 const deepest = 10
 
-// constant works out a bound: numbers, units of time, names of the package that are declared with a value.
+// constant works out a bound: numbers, units of time, names of the package that are declared with a
+// value.
 func (g *timings) constant(e ast.Expr, depth int) (value float64, known bool) {
 	if depth > deepest {
 		return 0, false

@@ -8,8 +8,8 @@ import (
 	"regexp"
 )
 
-// GoFloor is the oldest Go that may build us. Before it, os.Root, which keeps paths of tools in their
-// workspace, could be left (CVE-2026-39822).
+// GoFloor is the oldest Go that may build us. Before it, os.Root, which keeps paths of tools in
+// their workspace, could be left (CVE-2026-39822).
 const GoFloor = "go1.26.5"
 
 var floor = rule{

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// timings knows which names of a package stand for a time that passed: what the clock's functions return, and
-// all that is assigned, sent, returned, passed or computed from one. It goes through the package until it
-// learns nothing new. Of other packages it knows the names only.
+// timings knows which names of a package stand for a time that passed: what the clock's functions
+// return, and all that is assigned, sent, returned, passed or computed from one. It goes through
+// the package until it learns nothing new. Of other packages it knows the names only.
 type timings struct {
 	info     *types.Info
 	known    map[types.Object]bool
@@ -105,8 +105,8 @@ func (g *timings) element(e ast.Expr) bool {
 	return g.timing(e)
 }
 
-// call reports whether a call gives a time: the clock's functions, functions of the package that return one, and
-// those of others that make a number of a number.
+// call reports whether a call gives a time: the clock's functions, functions of the package that
+// return one, and those of others that make a number of a number.
 func (g *timings) call(call *ast.CallExpr) bool {
 	before, name := called(call)
 	switch {

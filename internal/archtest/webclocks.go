@@ -29,7 +29,8 @@ const (
 	webLeast = 30_000
 )
 
-// webDeadlines are the deadlines that hold where nobody says another, each with the file it must stand in.
+// webDeadlines are the deadlines that hold where nobody says another, each with the file it must
+// stand in.
 var webDeadlines = map[string]*regexp.Regexp{
 	webUntil:                    regexp.MustCompile(`\bPATIENCE = ([\d_]+);`),
 	"web/vite.config.ts":        regexp.MustCompile(`\btestTimeout: ([\d_]+),`),
@@ -53,9 +54,10 @@ var (
 	webQuoted   = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|` + "`(?:[^`\\\\]|\\\\.)*`" + `|([(,=:]\s*)/(?:[^/\\\n]|\\.)+/\w*|//.*$`)
 )
 
-// WebClocks looks through the scenarios in a browser and the tests of the web app for clocks that are
-// compared with a bound, and for deadlines that a busy machine does not meet. It reads line by line, a
-// call up to where its brackets close, and takes for a time what a clock gave and what was made of that.
+// WebClocks looks through the scenarios in a browser and the tests of the web app for clocks that
+// are compared with a bound, and for deadlines that a busy machine does not meet. It reads line by
+// line, a call up to where its brackets close, and takes for a time what a clock gave and what was
+// made of that.
 func WebClocks(fsys fs.FS) ([]Violation, error) {
 	var found []Violation
 	for name, pattern := range webDeadlines {
@@ -187,7 +189,8 @@ func webParts(text string) []string {
 	return append(parts, text[from:len(text)-1])
 }
 
-// timed reports whether a text speaks of a clock: by its call, by a name that was given one, or by a word.
+// timed reports whether a text speaks of a clock: by its call, by a name that was given one, or by
+// a word.
 func (f *webFile) timed(text string, words bool) bool {
 	if webClock.MatchString(text) || words && webWord.MatchString(text) {
 		return true
@@ -200,7 +203,8 @@ func (f *webFile) timed(text string, words bool) bool {
 	return false
 }
 
-// bound looks for a time that is compared with something. Words alone count only where something is asserted.
+// bound looks for a time that is compared with something. Words alone count only where something is
+// asserted.
 func (f *webFile) bound(line int, call string, words bool) {
 	if f.at == webBudget || f.faked || !webBound.MatchString(call) || !f.timed(call, words) {
 		return
@@ -234,8 +238,8 @@ func (f *webFile) complain(r rule, line int, call string) {
 	f.found = append(f.found, Violation{Rule: r.name, Why: r.why, At: fmt.Sprintf("%s:%d", f.at, line+1), What: what})
 }
 
-// webCall is the text of a call from where it begins to where its brackets close, with what is called on its result
-// in the same line.
+// webCall is the text of a call from where it begins to where its brackets close, with what is
+// called on its result in the same line.
 func webCall(lines []string, at int, begins *regexp.Regexp) string {
 	const most = 20
 	var call strings.Builder

@@ -13,7 +13,8 @@ import (
 // Retired is a word that the glossary has replaced by another.
 type Retired struct {
 	Word, Say string
-	// Everywhere means in texts too: documents, comments, messages and the screen. A word that English needs is retired in names alone.
+	// Everywhere means in texts too: documents, comments, messages and the screen. A word that English
+	// needs is retired in names alone.
 	Everywhere bool
 	pattern    *regexp.Regexp
 }
@@ -75,7 +76,8 @@ func RetiredNames(t *Tree, words []Retired) []Violation {
 	return found
 }
 
-// declarations are the names of packages, types, functions, fields, constants and variables that a file declares.
+// declarations are the names of packages, types, functions, fields, constants and variables that a
+// file declares.
 func declarations(f *ast.File) []*ast.Ident {
 	names := []*ast.Ident{f.Name}
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -14,8 +14,8 @@ import (
 
 const glossary = "docs/glossary.md"
 
-// TestRetiredWords checks the names in Go code, the documents, the comments, the messages and the screen against the glossary's list of
-// words that were replaced.
+// TestRetiredWords checks the names in Go code, the documents, the comments, the messages and the
+// screen against the glossary's list of words that were replaced.
 func TestRetiredWords(t *testing.T) {
 	words, err := RetiredWords(read(t, glossary))
 	if err != nil {

@@ -1,14 +1,14 @@
 // Package audit keeps the trail: who did what, with which credential, to what, with what outcome.
 //
-// The trail of a tenant is one chain. Its entries are numbered from 1 without a gap, and each carries a
-// hash over the entry before it and over everything in itself, so that a person who changes, removes, adds or
-// reorders one breaks the chain from there on. A person who cuts off the end, or writes the whole chain anew,
-// is found out by a head that was kept elsewhere. A trail outlives the conversations it speaks of, and
-// holds no content: ids, digests and names only.
+// The trail of a tenant is one chain. Its entries are numbered from 1 without a gap, and each
+// carries a hash over the entry before it and over everything in itself, so that a person who
+// changes, removes, adds or reorders one breaks the chain from there on. A person who cuts off the
+// end, or writes the whole chain anew, is found out by a head that was kept elsewhere. A trail
+// outlives the conversations it speaks of, and holds no content: ids, digests and names only.
 //
-// An entry is written before what it speaks of takes effect. So nothing has an effect without an entry;
-// an entry whose effect did not come about is followed by one that says so, or, when the process died
-// between the two, the journal does not have what the entry names.
+// An entry is written before what it speaks of takes effect. So nothing has an effect without an
+// entry; an entry whose effect did not come about is followed by one that says so, or, when the
+// process died between the two, the journal does not have what the entry names.
 //
 // The package imports chat and journal. Adapters below it know SQL.
 package audit

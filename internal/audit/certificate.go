@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Certificate says what the deletion of a tenant removed. It is made of the trail alone: a person who has the trail can make
-// it again and compare it with the one that stands there.
+// Certificate says what the deletion of a tenant removed. It is made of the trail alone: a person
+// who has the trail can make it again and compare it with the one that stands there.
 type Certificate struct {
 	Tenant string
 	// Actor asked for the deletion, at Began, in entry From.
@@ -67,8 +67,9 @@ func readWeight(detail string) (w journal.Weight, ok bool) {
 	return w, err == nil && n == 3
 }
 
-// Certificates reads a trail and returns the certificates of all deletions of the tenant, the last one maybe under way. A
-// person's own tenant is there again after their next login, and can be deleted again.
+// Certificates reads a trail and returns the certificates of all deletions of the tenant, the last
+// one maybe under way. A person's own tenant is there again after their next login, and can be
+// deleted again.
 func Certificates(ctx context.Context, log Reader, tenant string) (out []*Certificate, err error) {
 	// asked counts the requests that were not taken back.
 	asked, open := 0, (*Certificate)(nil)
@@ -109,7 +110,8 @@ func Certificates(ctx context.Context, log Reader, tenant string) (out []*Certif
 	return out, nil
 }
 
-// Certify puts the certificate of the deletion under way at the end of a tenant's trail, once however often it is asked to.
+// Certify puts the certificate of the deletion under way at the end of a tenant's trail, once
+// however often it is asked to.
 func (t *Trail) Certify(ctx context.Context, tenant string) error {
 	list, err := Certificates(ctx, t, tenant)
 	if err != nil {

@@ -37,8 +37,8 @@ func Sum(tenant string, prev [32]byte, e Entry) [32]byte {
 	return sha256.Sum256(b.Bytes())
 }
 
-// Head is how far a chain goes. A person who keeps one elsewhere can tell later that the chain was not cut
-// off or written anew.
+// Head is how far a chain goes. A person who keeps one elsewhere can tell later that the chain was
+// not cut off or written anew.
 type Head struct {
 	Tenant string
 	Seq    int64
@@ -104,8 +104,8 @@ func (b *Broken) Error() string {
 // verifyPage is how many entries are read at a time.
 const verifyPage = 1000
 
-// Verify reads a whole chain and computes it again. Kept heads must be part of it. Each entry is handed
-// to visit, which may be nil.
+// Verify reads a whole chain and computes it again. Kept heads must be part of it. Each entry is
+// handed to visit, which may be nil.
 func Verify(ctx context.Context, log Reader, tenant string, kept []Head, visit func(Entry)) (Head, error) {
 	head := Head{Tenant: tenant, Hash: Origin(tenant)}
 	want := map[int64][32]byte{}

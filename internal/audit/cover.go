@@ -53,9 +53,10 @@ func (c *Cover) Add(e Entry) {
 	}
 }
 
-// Gaps are what the journal of a conversation has and the trail does not: decisions on approvals, by
-// call and digest, approvals that nobody gave, calls that must not happen twice, and hosts that calls reached. A conversation that was removed has none, nor has
-// one that was imported: what it tells of happened elsewhere, and is on a trail there.
+// Gaps are what the journal of a conversation has and the trail does not: decisions on approvals,
+// by call and digest, approvals that nobody gave, calls that must not happen twice, and hosts that
+// calls reached. A conversation that was removed has none, nor has one that was imported: what it
+// tells of happened elsewhere, and is on a trail there.
 func (c *Cover) Gaps(ctx context.Context, log journal.Reader, ref journal.Ref) (checked int, gaps []string, err error) {
 	if journal.Imported(ref.Conversation) {
 		return 0, nil, nil

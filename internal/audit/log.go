@@ -15,8 +15,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Log is a journal whose commands leave a trail, whichever door they came through: a row that a person
-// or a program ordered is on the trail before it is in the journal.
+// Log is a journal whose commands leave a trail, whichever door they came through: a row that a
+// person or a program ordered is on the trail before it is in the journal.
 type Log struct {
 	journal.Log
 	trail *Trail
@@ -24,7 +24,8 @@ type Log struct {
 	source string
 }
 
-// NewLog audits what goes into a log. Source names the process for what no context knows the actor of.
+// NewLog audits what goes into a log. Source names the process for what no context knows the actor
+// of.
 func NewLog(log journal.Log, trail *Trail, source string) *Log {
 	return &Log{Log: log, trail: trail, source: source}
 }
@@ -57,8 +58,8 @@ func (l *Log) Append(ctx context.Context, ref journal.Ref, at time.Time, rows ..
 	return written, err
 }
 
-// Witnessed reports whether the trail has the decision as the journal has it: on the same call, about what was shown
-// and with the same arguments, yes or no, and as far.
+// Witnessed reports whether the trail has the decision as the journal has it: on the same call,
+// about what was shown and with the same arguments, yes or no, and as far.
 func (l *Log) Witnessed(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (bool, error) {
 	if d.Audit == "" {
 		return false, nil
@@ -72,9 +73,9 @@ func (l *Log) Witnessed(ctx context.Context, ref journal.Ref, d journal.Approval
 		got.Object == want.Object && got.Digest == want.Digest && got.Detail == want.Detail, nil
 }
 
-// happens reports whether a row that means something to the trail means it here and now. In an imported
-// conversation only its removal does: all else in it was done elsewhere, and that it was brought here has an
-// entry of its own.
+// happens reports whether a row that means something to the trail means it here and now. In an
+// imported conversation only its removal does: all else in it was done elsewhere, and that it was
+// brought here has an entry of its own.
 func happens(ref journal.Ref, r Record) bool {
 	return r.Action == ActionDelete || !journal.Imported(ref.Conversation)
 }
@@ -96,8 +97,8 @@ func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
 	return err
 }
 
-// failed says that what was accepted did not come about, or that nobody knows. It is said as well as can
-// be: the caller hears of the first error.
+// failed says that what was accepted did not come about, or that nobody knows. It is said as well
+// as can be: the caller hears of the first error.
 func (l *Log) failed(ctx context.Context, tenant string, records []Record, err error) {
 	for _, r := range records {
 		r.Outcome, r.Detail, r.Key = Failed, strings.TrimSpace(r.Detail+" error="+string(chat.CodeOf(err))), ""
@@ -105,8 +106,8 @@ func (l *Log) failed(ctx context.Context, tenant string, records []Record, err e
 	}
 }
 
-// fill completes a record of a row. Its key is made of all it says, so that a command that is sent again
-// is one entry, and another person's is another.
+// fill completes a record of a row. Its key is made of all it says, so that a command that is sent
+// again is one entry, and another person's is another.
 func (l *Log) fill(ctx context.Context, ref journal.Ref, key string, r Record) Record {
 	r.Outcome, r.Conversation = Accepted, ref.Conversation
 	if by := ActorOf(ctx); by != (Actor{}) {
@@ -125,8 +126,8 @@ func keyOf(conversation, key string, r Record) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// recordOf is what a row means to the trail; false if it was nobody's order and has no effect outside.
-// An actor that the row names stands if no context does.
+// recordOf is what a row means to the trail; false if it was nobody's order and has no effect
+// outside. An actor that the row names stands if no context does.
 func recordOf(row journal.Row) (Record, bool) {
 	switch r := row.(type) {
 	case journal.Opened:
@@ -168,8 +169,8 @@ func recordOf(row journal.Row) (Record, bool) {
 	return Record{}, false
 }
 
-// digestOf identifies what a person decided: what they were shown, and the arguments that they gave it
-// instead of those, if they did.
+// digestOf identifies what a person decided: what they were shown, and the arguments that they gave
+// it instead of those, if they did.
 func digestOf(r journal.ApprovalDecided) string {
 	if r.Args == "" {
 		return r.Hash
@@ -179,12 +180,11 @@ func digestOf(r journal.ApprovalDecided) string {
 
 // ordered is the record of a post that is a command by itself. The others go with a row that is.
 func ordered(r journal.MailPosted) (Record, bool) {
-	_, rest, _ := strings.Cut(r.ID, ":")
 	switch r.Topic {
 	case "cancel":
 		return Record{Action: ActionCancel, Actor: Actor{User: r.By}, Object: r.Task}, true
 	case "erase":
-		return Record{Action: ActionDelete, Actor: Actor{User: rest}}, true
+		return Record{Action: ActionDelete, Actor: Actor{User: r.By}}, true
 	}
 	return Record{}, false
 }
@@ -200,4 +200,4 @@ func replyOf(r journal.MessageReceived) string {
 }
 
 // ObjectOf names a call of an agent.
-func ObjectOf(agent, call string) string { return agent + "#" + call }
+func ObjectOf(agent, call string) string { return chat.RefOf(agent, call).String() }

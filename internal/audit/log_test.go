@@ -85,7 +85,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 			journal.ToolStarted{In: root, Call: "1.1", Attempt: 1, Worker: "w", Class: "once"},
 			journal.ToolStarted{In: root, Call: "1.2", Attempt: 1, Worker: "w", Class: "pure"},
 			journal.Archived{By: "ann"},
-			journal.MailPosted{ID: "erase:ann", Topic: "erase"},
+			journal.MailPosted{ID: journal.Erasure, Topic: "erase", By: "ann"},
 		} {
 			if _, err := log.Append(t.Context(), ref, now, row); err != nil {
 				t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCommandsLeaveTraces(t *testing.T) {
 		"effect.begin|accepted|||node|c1|main#1.1||class=once attempt=1 worker=w",
 		"conversation.archive|accepted|ann||node|c1|||",
 		"conversation.delete|accepted|ann||node|c1|||",
-		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=934",
+		"conversation.erase|accepted|||node|c1|||rows=13 texts=0 bytes=942",
 	}
 	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
 		t.Errorf("the trail (-want +got):\n%s", diff)
@@ -312,5 +312,30 @@ func TestAnApprovalThatNobodyGaveIsFound(t *testing.T) {
 	want := []string{"c1, event 6: nobody allowed the call main#2.0", "c1, event 7: nobody allowed the call main#3.0"}
 	if diff := cmp.Diff(want, gaps); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNamesStand records commands of somebody whose address has all the marks that ids are made
+// with.
+func TestNamesStand(t *testing.T) {
+	const name = "a|b:c/d~e#f@example.org"
+	trail := trail(t)
+	log := audit.NewLog(journaltest.NewMemory(), trail, "node")
+	for _, row := range []journal.Row{
+		journal.Opened{By: name},
+		journal.TaskAssigned{In: root, Role: "main"},
+		journal.Stop("x1", name, ""), journal.Stop("x2", name, "main"),
+		journal.MailPosted{ID: journal.Erasure, Topic: "erase", By: name},
+	} {
+		if _, err := log.Append(t.Context(), ref, time.Now(), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		"conversation.open|accepted|" + name + "||node|c1|||workspace=", "cancel|accepted|" + name + "||node|c1|||",
+		"cancel|accepted|" + name + "||node|c1|main||", "conversation.delete|accepted|" + name + "||node|c1|||",
+	}
+	if diff := cmp.Diff(want, lines(t, trail, "acme")); diff != "" {
+		t.Errorf("the trail (-want +got):\n%s", diff)
 	}
 }

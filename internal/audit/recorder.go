@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Recorder is a trail that refusals go to as well, without letting a refused client fill it: of each
-// tenant's refusals the first few of a minute get an entry each, and all others of that minute one
-// together. Nobody waits for them.
+// Recorder is a trail that refusals go to as well, without letting a refused client fill it: of
+// each tenant's refusals the first few of a minute get an entry each, and all others of that minute
+// one together. Nobody waits for them.
 type Recorder struct {
 	*Trail
 	clock func() time.Time

@@ -21,8 +21,8 @@ type Store interface {
 	Tenants(ctx context.Context) ([]string, error)
 }
 
-// Trail writes to a store. Records that come at the same time for one tenant go in together, so that a
-// chain costs one commit at a time however many write to it.
+// Trail writes to a store. Records that come at the same time for one tenant go in together, so
+// that a chain costs one commit at a time however many write to it.
 type Trail struct {
 	Store
 	now func() time.Time
@@ -54,8 +54,8 @@ func NewTrail(store Store, now func() time.Time) *Trail {
 	return &Trail{Store: store, now: now, lanes: map[string]*lane{}}
 }
 
-// Write adds a record and returns when it is durable. The context says who acts, unless the record does.
-// After an error nobody knows whether it is there; with a key it may be written again.
+// Write adds a record and returns when it is durable. The context says who acts, unless the record
+// does. After an error nobody knows whether it is there; with a key it may be written again.
 func (t *Trail) Write(ctx context.Context, tenant string, r Record) error {
 	r, err := r.clean(ActorOf(ctx))
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// newCounter is a service whose server carries out one command at a time, and somebody who has come in.
+// newCounter is a service whose server carries out one command at a time, and somebody who has come
+// in.
 func newCounter(t *testing.T) (context.Context, *Service) {
 	t.Helper()
 	r := newRoom(t)
@@ -23,7 +24,8 @@ func newCounter(t *testing.T) (context.Context, *Service) {
 	return r.counter(apitest.Commands{Log: r.log})
 }
 
-// counter is a service where these commands are carried out, one at a time, and somebody who has come in.
+// counter is a service where these commands are carried out, one at a time, and somebody who has
+// come in.
 func (r *room) counter(commands api.Commands) (context.Context, *Service) {
 	t := r.t
 	t.Helper()
@@ -46,7 +48,8 @@ func (r *room) counter(commands api.Commands) (context.Context, *Service) {
 	return inside, New(Options{Server: server, Log: r.log, Bus: r.bus, Poll: time.Hour})
 }
 
-// TestMessagesAreAdmittedLikeCommands says something while the server has its hands full, and then again.
+// TestMessagesAreAdmittedLikeCommands says something while the server has its hands full, and then
+// again.
 func TestMessagesAreAdmittedLikeCommands(t *testing.T) {
 	ctx, service := newCounter(t)
 	inner, leave, err := service.commander.Admit(ctx)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Ask is something that waits for a person, as programs read it.
@@ -76,21 +77,17 @@ func Doing(e progress.Event) string {
 		who += " " + e.Agent
 	}
 	const width = 200
-	switch e.Type {
-	case progress.AgentSpawned:
+	switch e.Type { //nolint:exhaustive // of all else a client is told nothing in words
+	case wire.AgentSpawned:
 		return who + " is asked: " + progress.Short(e.Text, width)
-	case progress.AgentCompleted:
+	case wire.AgentCompleted:
 		return who + " reports: " + progress.Short(e.Text, width)
-	case progress.AgentFailed, progress.AgentCancelled:
+	case wire.AgentFailed, wire.AgentCancelled:
 		return who + " ended without a result: " + progress.Short(e.Message, width)
 	case progress.ToolCalled:
 		return who + ": " + progress.Brief(e.Tool, string(e.Args))
-	case progress.AttemptFailed:
+	case wire.AttemptFailed:
 		return who + ": a model call failed (" + string(e.Kind) + ")"
-	case progress.MessageReceived, progress.MessageCompleted, progress.AgentStarted, progress.AgentWaiting, progress.AgentResumed,
-		progress.ToolReturned, progress.ToolDenied, progress.ApprovalRequested, progress.ApprovalResolved, progress.ApprovalExpired,
-		progress.QuestionAsked, progress.QuestionRelayed, progress.QuestionAnswered, progress.TurnCompleted, progress.TurnFailed,
-		progress.TurnCancelled:
 	}
 	return ""
 }

@@ -1,6 +1,6 @@
 // Package bridge lets programs that speak other wires talk to the orchestrator. A user turn is one
-// message of a person and all that comes of it, read from the journal; the packages below put it into
-// the words of one wire each.
+// message of a person and all that comes of it, read from the journal; the packages below put it
+// into the words of one wire each.
 //
 // It keeps nothing: a user turn is found again by its conversation and its message, on any server.
 // It writes through the api's commander. It imports api, chat, progress and the ports journal and

@@ -9,9 +9,11 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // UserTurn is one message of a person and all that comes of it. It belongs to one goroutine.
@@ -170,7 +172,12 @@ func (x *UserTurn) catchUp(ctx context.Context, tell func(News) error) (Result, 
 		if err != nil {
 			return Result{}, err
 		}
-		for _, e := range entries {
+		for _, entry := range entries {
+			x.after = entry.Seq
+			e, ok := events.Of(x.Conversation, entry)
+			if !ok {
+				continue
+			}
 			if err := x.apply(e, tell); err != nil {
 				return x.result(StateRuns), err
 			}
@@ -248,7 +255,8 @@ func (x *UserTurn) update(u progress.Update, tell func(News) error) error {
 	if u.Err != nil && chat.CodeOf(u.Err) == chat.CodeNotFound {
 		return u.Err // it was deleted
 	}
-	for _, e := range u.Entries {
+	x.after = max(x.after, u.Seq)
+	for _, e := range u.Events {
 		if err := x.apply(e, tell); err != nil {
 			return err
 		}
@@ -270,63 +278,59 @@ func (x *UserTurn) draft(id, text string, tell func(News) error) error {
 	return tell(News{Message: id, Text: text[len(sent):]})
 }
 
-// apply folds one entry.
-func (x *UserTurn) apply(e journal.Entry, tell func(News) error) error {
-	x.after, x.last = e.Seq, e.At
-	events := x.tree.Apply(e)
-	x.note(e.Row)
-	if row, ok := e.Row.(journal.MessageAdded); ok && journal.Depth(row.Agent) == 0 && row.Message.Speaker == chat.Assistant {
-		if err := x.spoke(row, tell); err != nil {
+// apply folds one event.
+func (x *UserTurn) apply(e wire.Event, tell func(News) error) error {
+	x.last = e.At
+	told := x.tree.Apply(e)
+	x.note(e)
+	if m, ok := e.Data.(wire.Message); ok && chat.AgentPath(e.Agent).Depth() == 0 && m.Speaker == string(chat.Assistant) {
+		if err := x.spoke(m, tell); err != nil {
 			return err
 		}
 	}
-	for i := range events {
-		if events[i].Type == progress.MessageCompleted && journal.Depth(events[i].Agent) == 0 {
+	for i := range told {
+		if told[i].Type == wire.MessageCompleted && chat.AgentPath(told[i].Agent).Depth() == 0 {
 			continue // it was told as text
 		}
-		if err := tell(News{Event: &events[i]}); err != nil {
+		if err := tell(News{Event: &told[i]}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note keeps in mind what a row means for what is told later.
-func (x *UserTurn) note(row journal.Row) {
-	switch r := row.(type) {
-	case journal.MessageReceived:
-		if r.InReplyTo != "" {
-			x.settled[r.InReplyTo] = true
+// note keeps in mind what an event means for what is told later.
+func (x *UserTurn) note(e wire.Event) {
+	switch d := e.Data.(type) {
+	case wire.Received:
+		if d.InReplyTo != "" {
+			x.settled[d.InReplyTo] = true
 		}
-	case journal.ApprovalDecided:
-		x.settled[api.ApprovalID(r.Agent, r.Call)] = true
-	case journal.MailPosted:
-		if r.Stops() && r.Task == "" {
+	case wire.Decided:
+		x.settled[d.Approval] = true
+	case wire.Stopping:
+		if d.Task == "" {
 			x.stopping = true
 		}
-	case journal.TurnEnded:
+	case wire.TurnEnd:
 		x.stopping = false
-	case journal.ModelCalled:
-		if journal.Depth(r.Agent) == 0 && r.Turn > 0 {
-			x.quiet = r.Type == journal.RequestCompaction
+	case wire.Attempt:
+		if chat.AgentPath(e.Agent).Depth() == 0 && d.Turn > 0 {
+			x.quiet = journal.RequestType(d.Type) == journal.RequestCompaction
 		}
 		if x.quiet {
 			x.unhear() // the summary may be over before what was heard of it is told
 		}
-	case journal.ReplyVoided:
-		if journal.Depth(r.Agent) == 0 {
-			x.void(r)
+	case wire.Voided:
+		if chat.AgentPath(e.Agent).Depth() == 0 {
+			x.void(d.Turn)
 		}
-	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.MailDelivered, journal.TaskAssigned, journal.StatusChanged, journal.TaskEnded,
-		journal.PatchKept, journal.Stepped, journal.NoteAdded, journal.MessageAdded, journal.ModelReplied, journal.ToolStarted, journal.ToolReturned,
-		journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered, journal.ApprovalRequested, journal.ApprovalClosed, journal.Granted,
-		journal.EditProposed, journal.HostReached, journal.Tainted, journal.Newer:
 	}
 }
 
 // spoke tells the rest of a message that is on record now.
-func (x *UserTurn) spoke(row journal.MessageAdded, tell func(News) error) error {
-	id, text := row.Message.ID, journal.Words(row.Message.Parts)
+func (x *UserTurn) spoke(m wire.Message, tell func(News) error) error {
+	id, text := m.ID, progress.Words(m.Parts)
 	sent := x.sent[id]
 	if text == "" && sent == "" {
 		return nil
@@ -334,7 +338,7 @@ func (x *UserTurn) spoke(row journal.MessageAdded, tell func(News) error) error 
 	if _, known := x.texts[id]; !known {
 		x.order = append(x.order, id)
 	}
-	x.texts[id], x.turns[row.Turn] = text, id
+	x.texts[id], x.turns[m.Turn] = text, id
 	rest, ok := strings.CutPrefix(text, sent)
 	if !ok {
 		return tell(News{Message: id, Text: text, Whole: text, Again: true})
@@ -343,8 +347,8 @@ func (x *UserTurn) spoke(row journal.MessageAdded, tell func(News) error) error 
 }
 
 // void forgets a reply that counts for nothing.
-func (x *UserTurn) void(row journal.ReplyVoided) {
-	id := x.turns[row.Turn]
+func (x *UserTurn) void(turn int) {
+	id := x.turns[turn]
 	delete(x.texts, id)
 	x.order = slices.DeleteFunc(x.order, func(o string) bool { return o == id })
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
@@ -183,8 +184,8 @@ func TestSummariesForTheModelAreNotTold(t *testing.T) {
 	var told []string
 	tell := func(n News) error { told = append(told, n.Text); return nil }
 	for turn, kind := range []journal.RequestType{journal.RequestPrompt, journal.RequestCompaction, journal.RequestContinuation} {
-		row := journal.ModelCalled{In: journal.In{Agent: "main", Task: "main"}, Type: kind, Turn: turn + 1}
-		if err := x.apply(journal.Entry{Row: row}, tell); err != nil {
+		said, _ := events.Of("c", journal.Entry{Row: journal.ModelCalled{In: journal.In{Agent: "main", Task: "main"}, Type: kind, Turn: turn + 1}})
+		if err := x.apply(said, tell); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.draft(string(kind), "text of a "+string(kind), tell); err != nil {

@@ -118,8 +118,8 @@ func choices(p progress.Pending) string {
 	return fmt.Sprintf("[y]es, [a]lways %s(%s) in this conversation, [n]o: ", p.Tool, progress.Short(p.Pattern, 500))
 }
 
-// shownOf are the arguments of a call that a person decides about: all of them, if what the agent has read may have
-// written them.
+// shownOf are the arguments of a call that a person decides about: all of them, if what the agent
+// has read may have written them.
 func shownOf(p progress.Pending) string {
 	if len(p.Sources) > 0 {
 		return progress.Exact(p.Text)

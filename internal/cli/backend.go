@@ -14,14 +14,15 @@ import (
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
-// backend is where conversations are held: in this process, with a journal and an engine at hand, or on a
-// server.
+// backend is where conversations are held: in this process, with a journal and an engine at hand,
+// or on a server.
 type backend interface {
 	conversations
 	asks
 }
 
-// conversations is what is done with a conversation. Ids are the caller's, and what the backend made of them comes back.
+// conversations is what is done with a conversation. Ids are the caller's, and what the backend
+// made of them comes back.
 type conversations interface {
 	Begin(ctx context.Context, id string, t app.NewConversation) (string, error)
 	Find(ctx context.Context, conversation string) (app.ConversationInfo, error)
@@ -74,8 +75,9 @@ func (f *serverFlags) chosen() (*app.Remote, error) {
 	return r, nil
 }
 
-// elsewhere is the server that a command goes to: the one that is named, or the one that runs on the data
-// folder and serves the workspace. It is nil if the command has to see to everything itself.
+// elsewhere is the server that a command goes to: the one that is named, or the one that runs on
+// the data folder and serves the workspace. It is nil if the command has to see to everything
+// itself.
 func (f *siteFlags) elsewhere(ctx context.Context, s *site, w want) (*app.Remote, error) {
 	r, err := f.chosen()
 	if r != nil || err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// TestMain lets the scripts run retinue as a process of its own, which is also the first process of its
-// sandboxes.
+// TestMain lets the scripts run retinue as a process of its own, which is also the first process of
+// its sandboxes.
 func TestMain(m *testing.M) {
 	if code, ours := app.SandboxInit(os.Args[1:]); ours {
 		os.Exit(code)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/doctor"
 )
 
 // doctorCommand checks whether everything that is configured can be used.
@@ -24,7 +25,7 @@ func doctorCommand() *cobra.Command {
 			findings := app.Doctor(cmd.Context(), in)
 			failed := 0
 			for _, f := range findings {
-				if f.Level == app.LevelFail {
+				if f.Level == doctor.Fail {
 					failed++
 				}
 			}
@@ -46,12 +47,12 @@ func doctorCommand() *cobra.Command {
 	return cmd
 }
 
-func showFindings(s screen, findings []app.Finding) {
+func showFindings(s screen, findings []doctor.Finding) {
 	width := 0
 	for _, f := range findings {
 		width = max(width, len(f.Check))
 	}
-	style := map[app.Level]string{app.LevelOK: green, app.LevelWarn: yellow, app.LevelFail: red}
+	style := map[doctor.Level]string{doctor.OK: green, doctor.Warn: yellow, doctor.Fail: red}
 	for _, f := range findings {
 		s.line("%s  %s  %s", s.paint(style[f.Level], pad(string(f.Level), 4)), pad(f.Check, width), f.Detail)
 		if f.Advice != "" {

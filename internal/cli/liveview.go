@@ -8,6 +8,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // The smallest terminal that is drawn for; on a smaller one lines are cut by the terminal.
@@ -32,7 +33,7 @@ type liveView struct {
 }
 
 func (v *liveView) event(e progress.Event) {
-	if e.Type == progress.MessageCompleted && !strings.Contains(e.Agent, "/") {
+	if e.Type == wire.MessageCompleted && !strings.Contains(e.Agent, "/") {
 		v.writing = ""
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
@@ -39,9 +40,15 @@ func story(now time.Time) *progress.Tree {
 		journal.StatusChanged{In: second, Serial: 2, Status: chat.StatusWaiting, Reason: chat.WaitUserInput},
 		journal.TaskEnded{In: third, Status: chat.StatusTimedOut, ErrorKind: chat.KindTimedOut, Message: "no time left"})
 	for i, row := range rows {
-		tree.Apply(journal.Entry{Seq: int64(i + 1), At: now.Add(time.Duration(i) * time.Second), Row: row})
+		apply(tree, journal.Entry{Seq: int64(i + 1), At: now.Add(time.Duration(i) * time.Second), Row: row})
 	}
 	return tree
+}
+
+// apply folds an entry as those who watch are told of it.
+func apply(tree *progress.Tree, entry journal.Entry) []progress.Event {
+	e, _ := events.Of("c", entry)
+	return tree.Apply(e)
 }
 
 // TestFrameShowsReceipts shows what a person sees of claims that hold and of those that do not.
@@ -55,15 +62,15 @@ func TestFrameShowsReceipts(t *testing.T) {
 			`{"kind":"modified","claim":"\u001b[2Jb.go","verdict":"contradicted","reason":"untouched"}],"facts":{}}`,
 		`{"verdict":"none","facts":{}}`,
 	}
-	tree.Apply(journal.Entry{At: now, Row: journal.TaskAssigned{In: journal.In{Agent: "main", Task: "main"}, Role: "main"}})
+	apply(tree, journal.Entry{At: now, Row: journal.TaskAssigned{In: journal.In{Agent: "main", Task: "main"}, Role: "main"}})
 	for i, body := range bodies {
 		id := fmt.Sprintf("main/1.0.%d", i)
 		in := journal.In{Agent: id, Task: id}
-		tree.Apply(journal.Entry{Seq: int64(2*i + 1), At: now, Row: journal.TaskAssigned{In: in, Parent: "main", Depth: 1, Role: "coder", Instruction: "Do it"}})
-		events := tree.Apply(journal.Entry{Seq: int64(2*i + 2), At: now, Row: journal.TaskEnded{
+		apply(tree, journal.Entry{Seq: int64(2*i + 1), At: now, Row: journal.TaskAssigned{In: in, Parent: "main", Depth: 1, Role: "coder", Instruction: "Do it"}})
+		told := apply(tree, journal.Entry{Seq: int64(2*i + 2), At: now, Row: journal.TaskEnded{
 			In: in, Status: chat.StatusCompleted, Summary: "Done.", Receipt: json.RawMessage(body),
 		}})
-		if events[0].Receipt == nil {
+		if told[0].Receipt == nil {
 			t.Errorf("the event of %s has no receipt", id)
 		}
 	}

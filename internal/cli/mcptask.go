@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // taskState is what a client is told of a task.
@@ -118,18 +119,21 @@ type taskFollower struct {
 }
 
 func (f *taskFollower) apply(ctx context.Context, u progress.Update) {
-	for _, entry := range u.Entries {
-		f.read = entry.Seq
-		for _, event := range f.tree.Apply(entry) {
+	f.read = max(f.read, u.Seq)
+	for _, happened := range u.Events {
+		for _, event := range f.tree.Apply(happened) {
 			if event.Seq <= f.after {
 				continue
 			}
-			f.wanted = f.wanted || event.Type == progress.QuestionRelayed || event.Type == progress.ApprovalRequested
+			f.wanted = f.wanted || event.Type == wire.QuestionRelayed || event.Type == wire.ApprovalRequested
 			f.tell(ctx, event)
 		}
-		if !f.state.More && entry.Seq > f.after {
-			f.state.Seq = entry.Seq
+		if !f.state.More && happened.Seq > f.after {
+			f.state.Seq = happened.Seq
 		}
+	}
+	if !f.state.More && u.Seq > f.after {
+		f.state.Seq = u.Seq
 	}
 }
 

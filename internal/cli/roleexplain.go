@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 func rolesExplain(flags *settingsFlags) *cobra.Command {
@@ -20,15 +22,15 @@ func rolesExplain(flags *settingsFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			role, err := known.Role(args[0])
+			found, err := known.Role(args[0])
 			if err != nil {
 				return err
 			}
-			e := known.explain(role)
+			e := known.explain(found)
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), e)
 			}
-			e.write(newScreen(cmd.OutOrStdout()), known.loaded, role)
+			e.write(newScreen(cmd.OutOrStdout()), known.loaded, found)
 			return nil
 		},
 	}
@@ -38,11 +40,11 @@ func rolesExplain(flags *settingsFlags) *cobra.Command {
 
 // explanation is why a role is what it is.
 type explanation struct {
-	Name     string                   `json:"name"`
-	Hash     string                   `json:"hash"`
-	Looked   []lookedAt               `json:"looked_at"`
-	Origins  map[string]config.Origin `json:"origins"`
-	Warnings []config.Warning         `json:"warnings"`
+	Name     string                     `json:"name"`
+	Hash     string                     `json:"hash"`
+	Looked   []lookedAt                 `json:"looked_at"`
+	Origins  map[string]document.Origin `json:"origins"`
+	Warnings []document.Warning         `json:"warnings"`
 }
 
 // lookedAt is one place in the search order, and what of this role was there.
@@ -52,10 +54,10 @@ type lookedAt struct {
 	Hidden []string `json:"hidden,omitempty"`
 }
 
-func (r roster) explain(role config.Role) explanation {
-	e := explanation{Name: role.Name, Hash: role.Hash, Origins: role.Origins, Warnings: []config.Warning{}}
+func (r roster) explain(of role.Role) explanation {
+	e := explanation{Name: of.Name, Hash: of.Hash, Origins: of.Origins, Warnings: []document.Warning{}}
 	var labels []string
-	for _, place := range r.sources.RoleDirs() {
+	for _, place := range r.sources.Dirs() {
 		labels = append(labels, place.Label)
 	}
 	if r.sources.Preset != "" {
@@ -64,10 +66,10 @@ func (r roster) explain(role config.Role) explanation {
 	for _, label := range append(labels, "roles") {
 		at := lookedAt{Place: label}
 		within := func(file string) bool { return strings.HasPrefix(file, label+"/") }
-		if within(role.File) {
-			at.Used = role.File
+		if within(of.File) {
+			at.Used = of.File
 		}
-		for _, file := range role.Shadows {
+		for _, file := range of.Shadows {
 			if within(file) {
 				at.Hidden = append(at.Hidden, file)
 			}
@@ -75,7 +77,7 @@ func (r roster) explain(role config.Role) explanation {
 		e.Looked = append(e.Looked, at)
 	}
 	for _, w := range r.Warnings {
-		if w.File == role.File || slices.Contains(role.Shadows, w.File) || sameName(w.File, role.Name) {
+		if w.File == of.File || slices.Contains(of.Shadows, w.File) || sameName(w.File, of.Name) {
 			e.Warnings = append(e.Warnings, w)
 		}
 	}
@@ -89,8 +91,8 @@ func sameName(file, role string) bool {
 	return strings.EqualFold(plain.Replace(name), plain.Replace(role))
 }
 
-func (e explanation) write(s screen, loaded config.Loaded, role config.Role) {
-	s.line("%s comes from %s\n", s.paint(bold, e.Name), s.paint(bold, role.File))
+func (e explanation) write(s screen, loaded config.Loaded, of role.Role) {
+	s.line("%s comes from %s\n", s.paint(bold, e.Name), s.paint(bold, of.File))
 	s.line("Looked at, nearest first:")
 	var list []row
 	for i, at := range e.Looked {
@@ -108,7 +110,7 @@ func (e explanation) write(s screen, loaded config.Loaded, role config.Role) {
 	}
 	s.rows(list)
 	s.line("")
-	showRole(s, loaded, role)
+	showRole(s, loaded, of)
 	if len(e.Warnings) > 0 {
 		s.line("\nWarnings:")
 		for _, w := range e.Warnings {

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // rolesCommand lists roles, shows one, or explains where one comes from.
@@ -29,9 +31,9 @@ func rolesCommand() *cobra.Command {
 
 // roster is the roles of a project, and the settings they were loaded under.
 type roster struct {
-	*config.Registry
+	*role.Registry
 	loaded  config.Loaded
-	sources config.Sources
+	sources role.Sources
 }
 
 // roles loads the roles that the settings describe.
@@ -44,7 +46,7 @@ func (f *settingsFlags) roles(cmd *cobra.Command) (roster, error) {
 	if err != nil {
 		return roster{}, fmt.Errorf("read permissions: %w", err)
 	}
-	registry, err := config.Load(sources)
+	registry, err := role.Load(sources)
 	if err != nil {
 		return roster{}, fmt.Errorf("read roles: %w", err)
 	}
@@ -60,7 +62,7 @@ func rolesList(flags *settingsFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var roles []config.Role
+			var roles []role.Role
 			for _, r := range known.Roles() {
 				if all || !r.Hidden {
 					roles = append(roles, r)
@@ -72,9 +74,9 @@ func rolesList(flags *settingsFlags) *cobra.Command {
 					views = append(views, roleView{Role: r, Hash: r.Hash, File: r.File, Hidden: r.Hidden})
 				}
 				return printJSON(cmd.OutOrStdout(), struct {
-					Roles    []roleView       `json:"roles"`
-					Warnings []config.Warning `json:"warnings"`
-				}{views, slices.Concat([]config.Warning{}, known.Warnings)})
+					Roles    []roleView         `json:"roles"`
+					Warnings []document.Warning `json:"warnings"`
+				}{views, slices.Concat([]document.Warning{}, known.Warnings)})
 			}
 			warn(cmd, known.Warnings)
 			listRoles(newScreen(cmd.OutOrStdout()), roles)
@@ -88,14 +90,14 @@ func rolesList(flags *settingsFlags) *cobra.Command {
 
 // roleView is a role as JSON: its snapshot, and what is known of it besides.
 type roleView struct {
-	config.Role
-	Hash    string                   `json:"hash"`
-	File    string                   `json:"file"`
-	Hidden  bool                     `json:"hidden,omitempty"`
-	Shadows []string                 `json:"shadows,omitempty"`
-	Origins map[string]config.Origin `json:"origins,omitempty"`
-	Extra   map[string]any           `json:"extra,omitempty"`
-	System  []stretchView            `json:"system,omitempty"`
+	role.Role
+	Hash    string                     `json:"hash"`
+	File    string                     `json:"file"`
+	Hidden  bool                       `json:"hidden,omitempty"`
+	Shadows []string                   `json:"shadows,omitempty"`
+	Origins map[string]document.Origin `json:"origins,omitempty"`
+	Extra   map[string]any             `json:"extra,omitempty"`
+	System  []stretchView              `json:"system,omitempty"`
 }
 
 type stretchView struct {
@@ -103,7 +105,7 @@ type stretchView struct {
 	Cache bool   `json:"cache"`
 }
 
-func listRoles(s screen, roles []config.Role) {
+func listRoles(s screen, roles []role.Role) {
 	cells := [][]string{{"ROLE", "MODEL", "MAY", "LIMITS", "FROM"}}
 	for _, r := range roles {
 		cells = append(cells, []string{r.Name, r.Model, may(r), limits(r), origin(r)})
@@ -145,7 +147,7 @@ func clipped(text string, most int) string {
 }
 
 // may says in a few words what a role can do itself.
-func may(r config.Role) string {
+func may(r role.Role) string {
 	words := []string{"read"}
 	if r.Own().Write {
 		words = append(words, "write")
@@ -159,7 +161,7 @@ func may(r config.Role) string {
 	return strings.Join(words, ", ")
 }
 
-func limits(r config.Role) string {
+func limits(r role.Role) string {
 	return fmt.Sprintf("%d turns, %s", r.Limits.Iterations, length(r.Limits.Time))
 }
 
@@ -175,8 +177,8 @@ func length(ms int64) string {
 }
 
 // origin is where a role was read, as people know it.
-func origin(r config.Role) string {
-	if r.Origins["description"].Kind == config.FromBuiltIn {
+func origin(r role.Role) string {
+	if r.Origins["description"].Kind == document.FromBuiltIn {
 		return "built-in"
 	}
 	return r.File

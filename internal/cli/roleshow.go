@@ -9,6 +9,9 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/prompt"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // sample is the task that a prompt is shown for.
@@ -27,27 +30,27 @@ func rolesShow(flags *settingsFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			role, err := known.Role(args[0])
+			found, err := known.Role(args[0])
 			if err != nil {
 				return err
 			}
-			if role.Mode == config.ModePrimary && !cmd.Flags().Changed("depth") {
+			if found.Mode == role.ModePrimary && !cmd.Flags().Changed("depth") {
 				of.depth = 0
 			}
-			system, warnings, err := known.prompt(role, of)
+			system, warnings, err := known.prompt(found, of)
 			if err != nil {
 				return err
 			}
 			warn(cmd, warnings)
 			if asJSON {
-				view := viewOf(role)
+				view := viewOf(found)
 				for _, stretch := range system {
 					view.System = append(view.System, stretchView(stretch))
 				}
 				return printJSON(cmd.OutOrStdout(), view)
 			}
 			s := newScreen(cmd.OutOrStdout())
-			showRole(s, known.loaded, role)
+			showRole(s, known.loaded, found)
 			s.line("\n%s", s.paint(bold, fmt.Sprintf("Prompt at depth %d", of.depth)))
 			for _, stretch := range system {
 				s.line("%s\n%s", s.paint(dim, strings.Repeat("─", 80)), stretch.Text)
@@ -63,22 +66,26 @@ func rolesShow(flags *settingsFlags) *cobra.Command {
 }
 
 // prompt writes the system prompt that a role would get here.
-func (r roster) prompt(role config.Role, of sample) ([]config.Stretch, []config.Warning, error) {
+func (r roster) prompt(shown role.Role, of sample) ([]prompt.Stretch, []document.Warning, error) {
 	s := app.Here(r.sources.Project)
-	s.Role, s.Limits, s.Parent = role, role.Limits, "main"
+	s.Role, s.Limits, s.Parent = shown, shown.Limits, "main"
 	s.Task, s.Criteria, s.Depth = of.task, of.criteria, of.depth
-	guides, warnings := config.Guides(r.sources, r.sources.Project)
+	guides, warnings := prompt.Guides(r.sources, r.sources.Project)
 	s.Guides = guides
-	system, err := r.Prompt(s)
+	prompts, err := prompt.Load(r.Registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	system, err := prompts.For(s)
 	return system, warnings, err
 }
 
-func viewOf(r config.Role) roleView {
+func viewOf(r role.Role) roleView {
 	return roleView{Role: r, Hash: r.Hash, File: r.File, Hidden: r.Hidden, Shadows: r.Shadows, Origins: r.Origins, Extra: r.Extra}
 }
 
 // showRole writes a role with where each value came from.
-func showRole(s screen, loaded config.Loaded, r config.Role) {
+func showRole(s screen, loaded config.Loaded, r role.Role) {
 	s.line("%s", strings.TrimRight(s.paint(bold, r.Name)+"  "+s.paint(dim, r.Title), " "))
 	for _, part := range wrap(r.Description, 90) {
 		s.line("%s", part)
@@ -123,8 +130,8 @@ func showRole(s screen, loaded config.Loaded, r config.Role) {
 }
 
 // modelOf names the role's model and what it stands for.
-func modelOf(loaded config.Loaded, r config.Role) string {
-	if r.Model == config.Inherit {
+func modelOf(loaded config.Loaded, r role.Role) string {
+	if r.Model == role.Inherit {
 		return "inherit: the model of the agent that delegates"
 	}
 	target, err := loaded.Settings.Target(r.Model)

@@ -91,8 +91,8 @@ func Root(p Program) *cobra.Command {
 }
 
 // Run carries out one command line and returns its exit code. An interrupt or a request to
-// terminate ends the command's context. The program is also the first process of every sandbox that it
-// starts.
+// terminate ends the command's context. The program is also the first process of every sandbox that
+// it starts.
 func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	if code, ours := app.SandboxInit(args); ours {
 		return code

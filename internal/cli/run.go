@@ -172,7 +172,8 @@ func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string
 	return end.exit()
 }
 
-// starting says on a terminal why nothing is to be seen yet; the function it returns takes that back.
+// starting says on a terminal why nothing is to be seen yet; the function it returns takes that
+// back.
 func (f *runFlags) starting(out io.Writer) func() {
 	if f.format != formatText || !isTerminal(out) {
 		return func() {}

@@ -19,7 +19,8 @@ const (
 	hintAfter = 10 * time.Second
 	// stopPatience is how long agents that were told to stop are waited for.
 	stopPatience = 30 * time.Second
-	// partingPatience is how long a person who leaves at once waits to be sure that the agents were told.
+	// partingPatience is how long a person who leaves at once waits to be sure that the agents were
+	// told.
 	partingPatience = 2 * time.Second
 	// overdue is how much longer than its timeout a run is waited for; the agents themselves stop at
 	// the timeout.
@@ -147,8 +148,8 @@ func (e *runLoop) news(u progress.Update) {
 		e.warned = u.Err.Error()
 		e.view.note(e.trouble())
 	}
-	for _, entry := range u.Entries {
-		for _, event := range e.tree.Apply(entry) {
+	for _, happened := range u.Events {
+		for _, event := range e.tree.Apply(happened) {
 			e.view.event(event)
 		}
 	}
@@ -174,8 +175,8 @@ func (e *runLoop) cutOff() error {
 	return fmt.Errorf("conversation %s can no longer be followed: %s", e.conversation, e.warned)
 }
 
-// stop cancels everything that is under way. It does not wait until that has arrived, so that a second
-// Ctrl-C is heard.
+// stop cancels everything that is under way. It does not wait until that has arrived, so that a
+// second Ctrl-C is heard.
 func (e *runLoop) stop(ctx context.Context) {
 	e.stopping = time.Now()
 	e.asked = nil

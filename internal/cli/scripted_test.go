@@ -14,9 +14,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// port finds a free one and puts it into a variable: port PORT. It is none of those that the system hands
-// out, so that nobody is given it before the program has taken it. The one so far below it is kept until
-// the script has ended, so that no other script, of another process even, is given the same.
+// port finds a free one and puts it into a variable: port PORT. It is none of those that the system
+// hands out, so that nobody is given it before the program has taken it. The one so far below it is
+// kept until the script has ended, so that no other script, of another process even, is given the
+// same.
 func port(ts *testscript.TestScript, _ bool, args []string) {
 	const below = 10_000
 	for range 100 {

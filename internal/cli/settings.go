@@ -9,6 +9,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/document"
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
@@ -89,7 +90,7 @@ func (e *redacted) Error() string { return e.text }
 func (e *redacted) Unwrap() error { return e.error }
 
 // warn writes warnings to the error stream, where they do not disturb what a program reads.
-func warn(cmd *cobra.Command, warnings []config.Warning) {
+func warn(cmd *cobra.Command, warnings []document.Warning) {
 	s := newScreen(cmd.ErrOrStderr())
 	for _, w := range warnings {
 		s.line("%s %s", s.paint(yellow, "warning:"), w.Error())

@@ -190,7 +190,8 @@ func folders(list []string) (map[app.Workspace]string, error) {
 	return out, nil
 }
 
-// warn tells people what they should know of the sandbox, in one line, if this process will run commands.
+// warn tells people what they should know of the sandbox, in one line, if this process will run
+// commands.
 func (s *site) warn(out screen, prefix string) {
 	notice, ok := app.SandboxNotice(s.loaded.Settings)
 	switch {

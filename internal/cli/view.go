@@ -12,6 +12,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // view shows a run while it goes on.
@@ -69,36 +70,34 @@ func (v *plainView) event(e progress.Event) {
 	if e.Role != "" && e.Role != e.Agent {
 		who += " " + e.Role
 	}
-	switch e.Type {
-	case progress.MessageCompleted:
+	switch e.Type { //nolint:exhaustive // of all else there is no line
+	case wire.MessageCompleted:
 		v.line(e.At, "%s: %s", who, progress.Short(e.Text, lineWidth))
-	case progress.AgentSpawned:
+	case wire.AgentSpawned:
 		v.line(e.At, "%s is asked: %s", who, progress.Short(e.Text, lineWidth))
 	case progress.ToolCalled:
 		v.line(e.At, "%s calls %s", who, progress.Brief(e.Tool, string(e.Args)))
-	case progress.ToolDenied:
+	case wire.ToolDenied:
 		v.line(e.At, "%s: %s was denied", who, e.Tool)
-	case progress.AttemptFailed:
+	case wire.AttemptFailed:
 		v.line(e.At, "%s: a model call failed: %s %s", who, e.Kind, progress.Short(e.Message, lineWidth))
-	case progress.AgentCompleted:
+	case wire.AgentCompleted:
 		v.line(e.At, "%s is done: %s", who, progress.Short(e.Text, lineWidth))
 		if text := verdict(e.Receipt); text != "" {
 			v.line(e.At, "%s: %s", who, text)
 		}
-	case progress.AgentFailed, progress.AgentCancelled:
+	case wire.AgentFailed, wire.AgentCancelled:
 		v.line(e.At, "%s %s: %s", who, e.Status, progress.Short(strings.TrimSpace(string(e.Kind)+" "+e.Message), lineWidth))
-	case progress.AgentWaiting:
+	case wire.AgentWaiting:
 		v.line(e.At, "%s waits for %s", who, strings.ReplaceAll(e.Reason, "_", " "))
-	case progress.QuestionAsked:
+	case wire.QuestionAsked:
 		v.line(e.At, "%s asks: %s", who, progress.Short(e.Text, lineWidth))
-	case progress.QuestionAnswered:
+	case wire.QuestionAnswered:
 		v.line(e.At, "answered by %s: %s", e.By, progress.Short(e.Text, lineWidth))
-	case progress.ApprovalRequested:
+	case wire.ApprovalRequested:
 		v.line(e.At, "%s wants approval of %s", who, progress.Brief(e.Tool, string(e.Args)))
-	case progress.ApprovalResolved, progress.ApprovalExpired:
+	case wire.ApprovalResolved, wire.ApprovalExpired:
 		v.line(e.At, "%s: approval %s", who, e.Reason)
-	case progress.MessageReceived, progress.AgentStarted, progress.AgentResumed, progress.ToolReturned,
-		progress.QuestionRelayed, progress.TurnCompleted, progress.TurnFailed, progress.TurnCancelled:
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAProjectCanOnlyAddCanaries has a project that is not trusted name values, and try to shorten the list of files.
+// TestAProjectCanOnlyAddCanaries has a project that is not trusted name values, and try to shorten
+// the list of files.
 func TestAProjectCanOnlyAddCanaries(t *testing.T) {
 	in := places(t, "", "canaries: {values: [mine-0123]}\n", "canaries: {values: [theirs-0123], files: []}\n")
 	loaded, err := LoadSettings(in)

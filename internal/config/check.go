@@ -8,88 +8,14 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
-
-// Rules reads the permissions as rules, denials last so that they win.
-func (p Permissions) Rules() ([]Rule, error) {
-	var rules []Rule
-	for _, set := range []struct {
-		entries []string
-		verdict agent.Policy
-	}{{p.Allow, agent.PolicyAllow}, {p.Ask, agent.PolicyAsk}, {p.Deny, agent.PolicyDeny}} {
-		for _, entry := range set.entries {
-			tool, pattern := cutArgs(entry)
-			names, kind := lookUp(tool)
-			if tool == "*" {
-				names = []string{"*"}
-			}
-			if kind != toolOurs && kind != toolMCP {
-				return nil, fmt.Errorf("%s: %s", entry, noTool(tool))
-			}
-			for _, name := range names {
-				rules = append(rules, Rule{Tool: name, Pattern: commandPattern(pattern), Verdict: set.verdict})
-			}
-		}
-	}
-	return rules, nil
-}
-
-// Target is a model at a provider.
-type Target struct{ Provider, Model string }
-
-// String is the target as people write it.
-func (t Target) String() string { return t.Provider + "/" + t.Model }
-
-// Target finds what a role's model stands for: a tier, provider/model, or a model of the provider
-// that the balanced tier uses.
-func (s Settings) Target(model string) (Target, error) {
-	switch model {
-	case TierFast, TierBalanced, TierStrong:
-		tiers := map[string]string{TierFast: s.Tiers.Fast, TierBalanced: s.Tiers.Balanced, TierStrong: s.Tiers.Strong}
-		if tiers[model] == "" {
-			return Target{}, fmt.Errorf("no model is configured for the tier %[1]s: set tiers.%[1]s to provider/model", model)
-		}
-		model = tiers[model]
-	case Inherit, "":
-		return Target{}, fmt.Errorf("%q means the model of the agent that delegates, and nobody delegates here: name a tier or provider/model", Inherit)
-	}
-	provider, name, ok := strings.Cut(model, "/")
-	if _, known := s.Providers[provider]; ok && known && name != "" {
-		return Target{provider, name}, nil
-	}
-	known := slices.Sorted(maps.Keys(s.Providers))
-	if ok {
-		return Target{}, fmt.Errorf("%s: there is no provider %q: %s", model, provider, document.Meant(provider, known))
-	}
-	provider, _, ok = strings.Cut(s.Tiers.Balanced, "/")
-	if !ok {
-		return Target{}, fmt.Errorf("%s: write provider/model; %s", model, document.Meant(provider, known))
-	}
-	return Target{provider, model}, nil
-}
-
-// Targets is a model and what to try when it cannot be reached, in order and once each.
-func (s Settings) Targets(model string, fallback ...string) ([]Target, error) {
-	var list []Target
-	for _, m := range slices.Concat([]string{model}, fallback, s.Fallbacks[model]) {
-		t, err := s.Target(m)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(list, t) {
-			list = append(list, t)
-		}
-	}
-	return list, nil
-}
 
 // check finds what is wrong with the settings as a whole.
 func (l Loaded) check() []error {
@@ -98,7 +24,7 @@ func (l Loaded) check() []error {
 	complain := func(path string, err error) {
 		if err != nil {
 			o := l.Origins[path]
-			problems = append(problems, Warning{File: o.Name, Line: o.Line, Column: o.Column, Text: path + ": " + err.Error()})
+			problems = append(problems, document.Warning{File: o.Name, Line: o.Line, Column: o.Column, Text: path + ": " + err.Error()})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
@@ -133,7 +59,7 @@ func (l Loaded) check() []error {
 			}
 		}
 	}
-	for path, rules := range map[string]Permissions{
+	for path, rules := range map[string]role.Permissions{
 		"permissions.allow": {Allow: s.Permissions.Allow}, "permissions.ask": {Ask: s.Permissions.Ask},
 		"permissions.deny": {Deny: s.Permissions.Deny},
 	} {
@@ -144,8 +70,7 @@ func (l Loaded) check() []error {
 	complain("sandbox.pass", s.Sandbox.checkPass())
 	complain("sandbox.hosts", s.Sandbox.checkHosts())
 	if s.Roles.Preset != "" {
-		_, err := builtInFiles("presets/" + s.Roles.Preset)
-		complain("roles.preset", err)
+		complain("roles.preset", role.CheckPreset(s.Roles.Preset))
 	}
 	return problems
 }
@@ -217,62 +142,6 @@ func checkCanaryFile(pattern string) error {
 		return fmt.Errorf("%q: expected a path from the top of the workspace, such as .env or config/*.pem", pattern)
 	}
 	return nil
-}
-
-// Entry is one setting in force.
-type Entry struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin Origin `json:"origin"`
-}
-
-// Entries lists what is set, in order of key, a zero that somebody set on purpose as well. Secrets are
-// shown by reference.
-func (l Loaded) Entries() []Entry {
-	entries := l.flatten(reflect.ValueOf(l.Settings), "")
-	for i := range entries {
-		entries[i].Origin = l.Origins[entries[i].Key]
-	}
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Key, b.Key) })
-	return entries
-}
-
-// flatten lists the values of a struct that are not zero, or were set to it.
-func (l Loaded) flatten(v reflect.Value, path string) []Entry {
-	var entries []Entry
-	for _, k := range keysOf(v.Type()) {
-		entries = append(entries, l.flattenValue(v.FieldByIndex(k.index), path+k.name)...)
-	}
-	return entries
-}
-
-func (l Loaded) flattenValue(v reflect.Value, path string) []Entry {
-	_, secret := v.Interface().(Secret)
-	group := v.Kind() == reflect.Struct && !secret
-	if origin, set := l.Origins[path]; v.IsZero() && !group && (!set || origin.Kind == FromDefault) {
-		return nil
-	}
-	switch value := v.Interface().(type) {
-	case Secret:
-		return []Entry{{Key: path, Value: value.Reference()}}
-	case []string:
-		return []Entry{{Key: path, Value: strings.Join(value, ", ")}}
-	case Millis:
-		return []Entry{{Key: path, Value: duration(int64(value))}}
-	case Price:
-		return []Entry{{Key: path, Value: strconv.FormatFloat(float64(value)/1e6, 'f', -1, 64)}}
-	}
-	switch v.Kind() { //nolint:exhaustive // the other kinds are plain values
-	case reflect.Struct:
-		return l.flatten(v, path+".")
-	case reflect.Map:
-		var entries []Entry
-		for _, name := range v.MapKeys() {
-			entries = append(entries, l.flattenValue(v.MapIndex(name), path+"."+name.String())...)
-		}
-		return entries
-	}
-	return []Entry{{Key: path, Value: fmt.Sprint(v.Interface())}}
 }
 
 // mostDays is how long conversations can be kept and still be deleted by themselves.

@@ -1,14 +1,12 @@
-// Package config reads what people write down for Retinue: roles, the instructions of a workspace
-// and settings. It turns files into plain data and prompts, and does nothing else with them.
-//
-// A role is a Markdown file with YAML front matter, in our own format or in that of the tools
-// people already use. Every value remembers where it came from. A file that cannot be used is left
-// out and named in a warning with its line; it never stops the others. The result is a snapshot:
-// editing a file changes nothing that has started.
+// Package config reads the settings of Retinue: layers of files, variables and flags, the secrets
+// that they refer to, and the MCP servers of a person and a project. It turns them into plain data,
+// and does nothing else with them.
 //
 // Settings come in layers, the nearest one wins, and what is denied in any layer stays denied. A
-// secret is a reference until the moment it is used, and never prints.
+// secret is a reference until the moment it is used, and never prints. A file that cannot be used
+// is named in a warning with its line.
 //
-// The package imports chat and agent, for their vocabulary of limits and authority. It reads files
-// when asked to, and no clock and no network ever.
+// Roles are read by config/role, prompts are written by config/prompt, and config/document reads
+// the formats of all three. The package imports chat and agent, for their vocabulary of limits and
+// authority. It reads files when asked to, and no clock and no network ever.
 package config

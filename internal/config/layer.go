@@ -15,17 +15,17 @@ import (
 type layer struct {
 	settings *Settings
 	// origins says where each value came from, by its path.
-	origins map[string]Origin
-	kind    OriginKind
+	origins map[string]document.Origin
+	kind    document.OriginKind
 	name    string
 	dir     string // against which files are looked up
 	root    string // which links must not leave, if it is set
 	home    string
 	read    func(*layer)
-	// stranger means that the source may not speak of what is personal, project that it may not speak of what is the
-	// operator's, trusted or not.
+	// stranger means that the source may not speak of what is personal, project that it may not speak
+	// of what is the operator's, trusted or not.
 	stranger, project bool
-	warnings          []Warning
+	warnings          []document.Warning
 	errors            []error
 }
 
@@ -51,7 +51,7 @@ func keysOf(t reflect.Type) []key {
 }
 
 func (l *layer) fail(n document.Node, format string, args ...any) {
-	l.errors = append(l.errors, Warning{File: l.name, Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...)})
+	l.errors = append(l.errors, document.Warning{File: l.name, Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...)})
 }
 
 // put writes a document over a struct.
@@ -72,12 +72,12 @@ func (l *layer) put(n document.Node, to reflect.Value, path string) {
 			}
 			l.fail(at, "there is no setting %s: %s", path+p.Key, document.Meant(p.Key, names))
 		case keys[i].operator && l.project:
-			l.warnings = append(l.warnings, Warning{
+			l.warnings = append(l.warnings, document.Warning{
 				File: l.name, Line: p.Line, Column: p.Column,
 				Text: path + p.Key + " is ignored: no project can set it; write it into your own settings",
 			})
 		case keys[i].personal && l.stranger:
-			l.warnings = append(l.warnings, Warning{
+			l.warnings = append(l.warnings, document.Warning{
 				File: l.name, Line: p.Line, Column: p.Column,
 				Text: path + p.Key + " is ignored: this project is not trusted; list it under trust in your own settings to change that",
 			})
@@ -129,7 +129,7 @@ func (l *layer) leaf(n document.Node, to reflect.Value, path string) {
 		l.fail(n, "%s: %v", path, err)
 		return
 	}
-	l.origins[path] = Origin{Kind: l.kind, Name: l.name, Line: n.Line, Column: n.Column}
+	l.origins[path] = document.Origin{Kind: l.kind, Name: l.name, Line: n.Line, Column: n.Column}
 }
 
 func (l *layer) decode(n document.Node, to reflect.Value, path string) error {
@@ -138,7 +138,7 @@ func (l *layer) decode(n document.Node, to reflect.Value, path string) error {
 		secret, err := l.secret(n)
 		*v = secret
 		return err
-	case *Millis:
+	case *document.Millis:
 		return n.ToMillis(time.Second, (*int64)(v))
 	case *Price:
 		return n.ToPrice((*int64)(v))
@@ -186,7 +186,7 @@ func (l *layer) list(n document.Node, to *[]string, path string) error {
 
 // secret reads a reference. A variable of our own is referred to instead of copied.
 func (l *layer) secret(n document.Node) (Secret, error) {
-	if l.kind == FromEnv {
+	if l.kind == document.FromEnv {
 		return Secret{ref: "{env:" + l.name + "}"}, nil
 	}
 	var text string

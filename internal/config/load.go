@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // Inputs is where settings come from. Empty folders are not looked at.
@@ -38,8 +39,8 @@ type Flag struct{ Name, Key, Value string }
 type Loaded struct {
 	Settings Settings
 	// Origins is by path, such as providers.local.base_url.
-	Origins  map[string]Origin
-	Warnings []Warning
+	Origins  map[string]document.Origin
+	Warnings []document.Warning
 	// Trusted means that the project is on the person's list.
 	Trusted bool
 
@@ -59,8 +60,8 @@ var extensions = []string{".yaml", ".yml", ".json"}
 // LoadSettings reads all layers, nearest last. The error joins everything that is wrong, each a
 // Warning with its place; nothing is used until all of it can be.
 func LoadSettings(in Inputs) (Loaded, error) {
-	// Whether a project is trusted must be known before its own file is read. Errors in the other layers
-	// are found again below.
+	// Whether a project is trusted must be known before its own file is read. Errors in the other
+	// layers are found again below.
 	alone := in
 	alone.Project = ""
 	others, _ := alone.read()
@@ -84,11 +85,11 @@ func (in Inputs) trusts(folders []string) bool {
 // read puts the layers on top of each other.
 func (in Inputs) read() (Loaded, error) {
 	out := Loaded{
-		Settings: Defaults(filepath.Join(in.dataHome(), "retinue")), Origins: map[string]Origin{}, Trusted: in.trusted,
+		Settings: Defaults(filepath.Join(in.dataHome(), "retinue")), Origins: map[string]document.Origin{}, Trusted: in.trusted,
 		inputs: in,
 	}
 	for _, e := range out.Entries() {
-		out.Origins[e.Key] = Origin{Kind: FromDefault}
+		out.Origins[e.Key] = document.Origin{Kind: document.FromDefault}
 	}
 	var problems []error
 	for _, l := range in.layers(&out) {
@@ -100,7 +101,7 @@ func (in Inputs) read() (Loaded, error) {
 		if p.BaseURL == "" && p.Kind != "" {
 			p.BaseURL = usualURL[p.Kind]
 			out.Settings.Providers[name] = p
-			out.Origins["providers."+name+".base_url"] = Origin{Kind: FromDefault}
+			out.Origins["providers."+name+".base_url"] = document.Origin{Kind: document.FromDefault}
 		}
 	}
 	if len(problems) == 0 {
@@ -118,17 +119,17 @@ func (in Inputs) layers(out *Loaded) []layer {
 	}
 	for _, f := range in.folders() {
 		project := f.layer == "project"
-		l := layer{kind: FromFile, dir: f.path, stranger: project && !in.trusted, project: project, read: (*layer).file}
+		l := layer{kind: document.FromFile, dir: f.path, stranger: project && !in.trusted, project: project, read: (*layer).file}
 		if project {
 			l.root = in.Project
 		}
 		add(l)
 	}
 	for _, variable := range in.Environ {
-		add(layer{kind: FromEnv, read: func(l *layer) { l.variable(variable) }})
+		add(layer{kind: document.FromEnv, read: func(l *layer) { l.variable(variable) }})
 	}
 	for _, f := range in.Flags {
-		add(layer{kind: FromFlag, name: f.Name, read: func(l *layer) { l.assign(f.Key, f.Value) }})
+		add(layer{kind: document.FromFlag, name: f.Name, read: func(l *layer) { l.assign(f.Key, f.Value) }})
 	}
 	return list
 }
@@ -180,23 +181,23 @@ func (l Loaded) Files() []File {
 }
 
 // Sources is where roles come from under these settings.
-func (l Loaded) Sources() (Sources, error) {
-	s := Sources{
+func (l Loaded) Sources() (role.Sources, error) {
+	s := role.Sources{
 		Project: l.inputs.Project, Home: l.inputs.Home, ConfigHome: l.inputs.ConfigHome, Trusted: l.Trusted,
-		Preset: l.Settings.Roles.Preset, Defaults: l.Settings.Roles.RoleDefaults,
+		Preset: l.Settings.Roles.Preset, Defaults: l.Settings.Roles.Defaults,
 	}
 	rules, err := l.Settings.Permissions.Rules()
 	s.Rules = rules
 	return s, err
 }
 
-// Denials reads what the person who runs the machine denies now. Nothing else that anybody writes, allows,
-// trusts or approves overrides it, also not for runs that began before.
-func (l Loaded) Denials() ([]Rule, error) {
+// Denials reads what the person who runs the machine denies now. Nothing else that anybody writes,
+// allows, trusts or approves overrides it, also not for runs that began before.
+func (l Loaded) Denials() ([]role.Rule, error) {
 	if l.inputs.Managed == "" {
 		return nil, nil
 	}
-	managed := Loaded{Origins: map[string]Origin{}}
+	managed := Loaded{Origins: map[string]document.Origin{}}
 	var problems []error
 	for _, layer := range (Inputs{Managed: l.inputs.Managed}).layers(&managed) {
 		layer.read(&layer)
@@ -205,7 +206,7 @@ func (l Loaded) Denials() ([]Rule, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return Permissions{Deny: managed.Settings.Permissions.Deny}.Rules()
+	return role.Permissions{Deny: managed.Settings.Permissions.Deny}.Rules()
 }
 
 // file reads the file of a folder, if there is one. Two would leave open which one counts.
@@ -246,18 +247,18 @@ func (l *layer) file() {
 // open reads a file of the layer's folder. A project's file cannot be a link that leads out of it.
 func (l *layer) open(name string) ([]byte, error) {
 	if l.root == "" {
-		return readCapped(os.DirFS(l.dir), name)
+		return document.ReadFile(os.DirFS(l.dir), name)
 	}
 	root, err := os.OpenRoot(l.root)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, document.Plain(err)
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	return readCapped(root.FS(), ".retinue/"+name)
+	return document.ReadFile(root.FS(), ".retinue/"+name)
 }
 
-// KeyVariable holds the key with which commands go to a server. It is no setting: it belongs to one shell,
-// not to a project.
+// KeyVariable holds the key with which commands go to a server. It is no setting: it belongs to one
+// shell, not to a project.
 const KeyVariable = "RETINUE_API_KEY"
 
 // variable takes a setting from the environment: RETINUE_JOURNAL_DSN is journal.dsn.
@@ -282,7 +283,7 @@ func (l *layer) variable(entry string) {
 			return
 		}
 	}
-	w := Warning{File: name, Text: "there is no such setting"}
+	w := document.Warning{File: name, Text: "there is no such setting"}
 	if best := document.Nearest(rest, slices.Sorted(maps.Keys(keys))); best != "" {
 		w.Text += fmt.Sprintf(" (did you mean RETINUE_%s?)", best)
 	}

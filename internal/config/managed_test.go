@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
-// TestNothingOverridesTheMachine puts every way to allow a call after a denial of the person who runs the machine.
+// TestNothingOverridesTheMachine puts every way to allow a call after a denial of the person who
+// runs the machine.
 func TestNothingOverridesTheMachine(t *testing.T) {
 	allow := "permissions: {allow: ['shell(git push *)', shell, 'write_file(.env)']}\n"
 	in := places(t, "permissions: {deny: ['Bash(git push:*)', 'write_file(.env)']}\n", allow, allow)
@@ -36,12 +38,12 @@ func TestNothingOverridesTheMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"mine", "theirs", "coder"} {
-		r := role(t, load(t, sources), name)
-		got := r.Judge("shell", []Matter{{Forms: []string{"ls"}}, {Forms: []string{"git push origin"}}})
-		if got != agent.PolicyDeny || r.Judge("write_file", []Matter{{Forms: []string{"a", ".env"}}}) != agent.PolicyDeny {
+		r := roleOf(t, sources, name)
+		got := r.Judge("shell", []role.Matter{{Forms: []string{"ls"}}, {Forms: []string{"git push origin"}}})
+		if got != agent.PolicyDeny || r.Judge("write_file", []role.Matter{{Forms: []string{"a", ".env"}}}) != agent.PolicyDeny {
 			t.Errorf("%s may do what is denied: %q, by %v", name, got, r.Rules)
 		}
-		if got := r.Judge("shell", []Matter{{Forms: []string{"ls"}}}); got != agent.PolicyAllow {
+		if got := r.Judge("shell", []role.Matter{{Forms: []string{"ls"}}}); got != agent.PolicyAllow {
 			t.Errorf("%s: ls is %q", name, got)
 		}
 	}
@@ -80,15 +82,25 @@ func TestHowLongAPersonIsWaitedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := limit(role(t, load(t, sources), "coder").Limits); got != 8*3_600_000 {
+		if got := limit(roleOf(t, sources, "coder").Limits); got != 8*3_600_000 {
 			t.Errorf("the settings' %s is %d", field, got)
 		}
-		if got := limit(trusted(t, field+": 10s").Limits); got != 10_000 {
-			t.Errorf("a role's %s is %d", field, got)
-		}
-		sources.Defaults = RoleDefaults{}
-		if got, want := limit(role(t, load(t, sources), "coder").Limits), limit(defaults); got != want {
+		sources.Defaults = role.Defaults{}
+		if got, want := limit(roleOf(t, sources, "coder").Limits), limit(defaults); got != want {
 			t.Errorf("the default of %s is %d, want %d", field, got, want)
 		}
 	}
+}
+
+func roleOf(t *testing.T, from role.Sources, name string) role.Role {
+	t.Helper()
+	r, err := role.Load(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := r.Role(name)
+	if err != nil {
+		t.Fatalf("%v; warnings: %v", err, r.Warnings)
+	}
+	return found
 }

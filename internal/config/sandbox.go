@@ -32,7 +32,7 @@ func (s Sandbox) checkPass() error {
 func (s Sandbox) checkHosts() error {
 	for _, host := range s.Hosts {
 		if !hostRule.MatchString(host) {
-			return fmt.Errorf("%q: expected a host such as proxy.golang.org, *.example.org for all below it, or *", host)
+			return fmt.Errorf("%q: expected a host such as modules.example.org, *.example.org for all below it, or *", host)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
 // schemaID is the address of the published schema.
@@ -15,12 +16,12 @@ const schemaID = "https://raw.githubusercontent.com/retinue-dev/retinue/main/doc
 // Schema is the JSON Schema of the settings, made from the struct that holds them.
 func Schema() ([]byte, error) {
 	schema, err := jsonschema.For[Settings](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[Secret]():       {Type: "string"},
-		reflect.TypeFor[Millis]():       {Types: []string{"string", "number"}, Examples: []any{"5m", 90}},
-		reflect.TypeFor[Price]():        {Types: []string{"number", "string"}},
-		reflect.TypeFor[ProviderKind](): {Type: "string", Enum: []any{KindAnthropic, KindOpenAI}},
-		reflect.TypeFor[SandboxTier]():  {Type: "string", Enum: []any{SandboxBubblewrap, SandboxGVisor, SandboxNone}},
-		reflect.TypeFor[SearchKind]():   {Type: "string", Enum: []any{KindTavily}},
+		reflect.TypeFor[Secret]():          {Type: "string"},
+		reflect.TypeFor[document.Millis](): {Types: []string{"string", "number"}, Examples: []any{"5m", 90}},
+		reflect.TypeFor[Price]():           {Types: []string{"number", "string"}},
+		reflect.TypeFor[ProviderKind]():    {Type: "string", Enum: []any{KindAnthropic, KindOpenAI}},
+		reflect.TypeFor[SandboxTier]():     {Type: "string", Enum: []any{SandboxBubblewrap, SandboxGVisor, SandboxNone}},
+		reflect.TypeFor[SearchKind]():      {Type: "string", Enum: []any{KindTavily}},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("make schema: %w", err)

@@ -52,8 +52,8 @@ func parseSecret(text, dir, home string) (Secret, error) {
 	return Secret{ref: "{file:" + at + "}"}, nil
 }
 
-// ParseSecret takes what somebody wrote as an argument: a reference, or a value in which nothing looks secret. Other users of a machine
-// can read arguments.
+// ParseSecret takes what somebody wrote as an argument: a reference, or a value in which nothing
+// looks secret. Other users of a machine can read arguments.
 func ParseSecret(text string) (Secret, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // ServerScope says whose an MCP server is.
 type ServerScope string
 
-// The scopes. A project's servers are used when the project is trusted, and hide the person's own of
-// the same name there.
+// The scopes. A project's servers are used when the project is trusted, and hide the person's own
+// of the same name there.
 const (
 	ScopeUser    ServerScope = "user"
 	ScopeProject ServerScope = "project"
@@ -26,7 +26,7 @@ const (
 type Server struct {
 	Name   string
 	Scope  ServerScope
-	Origin Origin
+	Origin document.Origin
 
 	Command string
 	Args    []Template
@@ -44,11 +44,11 @@ type Server struct {
 // Servers is what the files say of MCP servers.
 type Servers struct {
 	List     []Server
-	Warnings []Warning
+	Warnings []document.Warning
 }
 
-// ServerFile is where servers of a scope are described: mcp.json among a person's settings, .mcp.json
-// in a project.
+// ServerFile is where servers of a scope are described: mcp.json among a person's settings,
+// .mcp.json in a project.
 func (l Loaded) ServerFile(scope ServerScope, project string) string {
 	switch scope {
 	case ScopeUser:
@@ -70,12 +70,12 @@ func (l Loaded) TrustsProject(project string) bool {
 	return in.trusts(l.Settings.Trust)
 }
 
-// Servers reads the MCP servers that may be used in a project. An error in one does not keep the others
-// from being used.
+// Servers reads the MCP servers that may be used in a project. An error in one does not keep the
+// others from being used.
 func (l Loaded) Servers(project string) Servers {
 	var out Servers
 	if at := l.ServerFile(ScopeUser, project); at != "" {
-		data, err := readCapped(os.DirFS(filepath.Dir(at)), filepath.Base(at))
+		data, err := document.ReadFile(os.DirFS(filepath.Dir(at)), filepath.Base(at))
 		out.read(serverFile{path: at, scope: ScopeUser, home: l.inputs.Home}, data, err)
 	}
 	at := l.ServerFile(ScopeProject, project)
@@ -87,7 +87,7 @@ func (l Loaded) Servers(project string) Servers {
 	}
 	data, err := readBelow(project, filepath.Base(at))
 	if err == nil && !l.TrustsProject(project) {
-		out.Warnings = append(out.Warnings, Warning{
+		out.Warnings = append(out.Warnings, document.Warning{
 			File: at, Skipped: true, Text: "this project is not trusted; list it under trust in your own settings to use its servers",
 		})
 		return out
@@ -100,10 +100,10 @@ func (l Loaded) Servers(project string) Servers {
 func readBelow(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, plainly(err)
+		return nil, document.Plain(err)
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	return readCapped(root.FS(), name)
+	return document.ReadFile(root.FS(), name)
 }
 
 // serverFile is one file with servers.
@@ -156,15 +156,15 @@ func (s *Servers) put(server Server) {
 }
 
 func (s *Servers) warn(f serverFile, at document.Node, err error, skipped bool) {
-	w := Warning{File: f.path, Line: at.Line, Column: at.Column, Skipped: skipped, Text: err.Error()}
+	w := document.Warning{File: f.path, Line: at.Line, Column: at.Column, Skipped: skipped, Text: err.Error()}
 	if c, ok := errors.AsType[*document.Complaint](err); ok {
 		w.Line, w.Column = c.Line, c.Column
 	}
 	s.Warnings = append(s.Warnings, w)
 }
 
-// serverName is what servers may be called. Two underscores separate the name from a tool's, so they
-// are neither in it nor at its ends.
+// serverName is what servers may be called. Two underscores separate the name from a tool's, so
+// they are neither in it nor at its ends.
 var serverName = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
 // longestServerName leaves room for the names of tools: models know names of 64 letters at most.
@@ -180,7 +180,7 @@ func CheckServerName(name string) error {
 
 // entry reads one server.
 func (s *Servers) entry(f serverFile, p document.Pair) (Server, error) {
-	out := Server{Name: p.Key, Scope: f.scope, Origin: Origin{Kind: FromFile, Name: f.path, Line: p.Line, Column: p.Column}}
+	out := Server{Name: p.Key, Scope: f.scope, Origin: document.Origin{Kind: document.FromFile, Name: f.path, Line: p.Line, Column: p.Column}}
 	if err := CheckServerName(p.Key); err != nil {
 		return out, document.At(p.Line, p.Column, "%v", err)
 	}

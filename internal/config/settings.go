@@ -3,6 +3,9 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // Settings is everything that can be configured apart from roles. The zero value of a field means
@@ -18,21 +21,21 @@ type Settings struct {
 	Models    map[string]Model    `json:"models,omitempty" personal:"true" jsonschema:"what is known of a model, by provider/model; overrides the built-in list"`
 	Roles     RoleSettings        `json:"roles,omitzero" jsonschema:"what applies to all roles"`
 	// Permissions are rules for every role. Denials of all layers add up.
-	Permissions Permissions `json:"permissions,omitzero" jsonschema:"rules for the tools of every role"`
-	Journal     Journal     `json:"journal,omitzero" personal:"true" jsonschema:"where everything is recorded"`
-	Live        Live        `json:"live,omitzero" personal:"true" jsonschema:"how text reaches the screen while it is written"`
-	Engine      Engine      `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
-	Sandbox     Sandbox     `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
-	Canaries    Canaries    `json:"canaries,omitzero" jsonschema:"what agents must not send anywhere, beside the secrets that the settings refer to"`
-	Taint       Taint       `json:"taint,omitzero" operator:"true" jsonschema:"what strangers wrote, and what an agent that read it may do nevertheless; a project cannot set it"`
-	Web         Web         `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
-	Worker      Worker      `json:"worker,omitzero" personal:"true" jsonschema:"what one worker takes on"`
-	Quotas      Quotas      `json:"quotas,omitzero" personal:"true" jsonschema:"how much a tenant may use; on a machine of your own, you"`
-	Serve       Serve       `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
-	Telemetry   Telemetry   `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
-	Retention   Retention   `json:"retention,omitzero" personal:"true" jsonschema:"when conversations are deleted by themselves"`
-	Webhooks    Webhooks    `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
-	Sealing     Sealing     `json:"sealing,omitzero" personal:"true" jsonschema:"the key of secrets that the server keeps"`
+	Permissions role.Permissions `json:"permissions,omitzero" jsonschema:"rules for the tools of every role"`
+	Journal     Journal          `json:"journal,omitzero" personal:"true" jsonschema:"where everything is recorded"`
+	Live        Live             `json:"live,omitzero" personal:"true" jsonschema:"how text reaches the screen while it is written"`
+	Engine      Engine           `json:"engine,omitzero" personal:"true" jsonschema:"the Temporal server that carries out the work"`
+	Sandbox     Sandbox          `json:"sandbox,omitzero" personal:"true" jsonschema:"what confines the programs that agents start"`
+	Canaries    Canaries         `json:"canaries,omitzero" jsonschema:"what agents must not send anywhere, beside the secrets that the settings refer to"`
+	Taint       Taint            `json:"taint,omitzero" operator:"true" jsonschema:"what strangers wrote, and what an agent that read it may do nevertheless; a project cannot set it"`
+	Web         Web              `json:"web,omitzero" personal:"true" jsonschema:"what agents may read of the web"`
+	Worker      Worker           `json:"worker,omitzero" personal:"true" jsonschema:"what one worker takes on"`
+	Quotas      Quotas           `json:"quotas,omitzero" personal:"true" jsonschema:"how much a tenant may use; on a machine of your own, you"`
+	Serve       Serve            `json:"serve,omitzero" personal:"true" jsonschema:"where people and programs reach the server"`
+	Telemetry   Telemetry        `json:"telemetry,omitzero" personal:"true" jsonschema:"what traces hold; where they go is said by the OTEL_ variables"`
+	Retention   Retention        `json:"retention,omitzero" personal:"true" jsonschema:"when conversations are deleted by themselves"`
+	Webhooks    Webhooks         `json:"webhooks,omitzero" personal:"true" jsonschema:"other programs that are told what happens"`
+	Sealing     Sealing          `json:"sealing,omitzero" personal:"true" jsonschema:"the key of secrets that the server keeps"`
 	// Trust lists projects whose files may allow what people would otherwise be asked about.
 	Trust []string `json:"trust,omitempty" personal:"true" jsonschema:"folders of projects whose settings and roles are trusted"`
 }
@@ -77,20 +80,10 @@ type Model struct {
 // Price is an amount in millionths of a US dollar, written in dollars.
 type Price int64
 
-// Millis is a time in milliseconds, written as 90s or 5m.
-type Millis int64
-
 // RoleSettings apply to all roles.
 type RoleSettings struct {
-	RoleDefaults
+	role.Defaults
 	Preset string `json:"preset,omitempty" jsonschema:"a set of roles above the built-in ones: software_team"`
-}
-
-// Permissions are rules in the form tool or tool(pattern).
-type Permissions struct {
-	Allow []string `json:"allow,omitempty" personal:"true" jsonschema:"calls that need no approval, such as shell(git status *)"`
-	Ask   []string `json:"ask,omitempty" jsonschema:"calls that always need an approval"`
-	Deny  []string `json:"deny,omitempty" jsonschema:"calls that are never made; nothing overrides a denial"`
 }
 
 // Journal is where records are kept.
@@ -125,15 +118,15 @@ type TLS struct {
 
 // ServeLimits bound what a server takes on. Zero is no bound.
 type ServeLimits struct {
-	Commands      int    `json:"commands,omitempty" jsonschema:"commands carried out at a time by one server"`
-	Latency       Millis `json:"latency,omitempty" jsonschema:"how long a command may take before fewer are carried out at a time"`
-	CommandRate   int    `json:"command_rate,omitempty" jsonschema:"commands in a second with one key or login"`
-	TenantRate    int    `json:"tenant_command_rate,omitempty" jsonschema:"commands in a second of a whole tenant"`
-	ReadRate      int    `json:"read_rate,omitempty" jsonschema:"other requests in a second with one key or login"`
-	TenantReads   int    `json:"tenant_read_rate,omitempty" jsonschema:"other requests in a second of a whole tenant"`
-	Streams       int    `json:"streams,omitempty" jsonschema:"open streams of one server"`
-	PersonStreams int    `json:"person_streams,omitempty" jsonschema:"open streams of one person"`
-	TenantStreams int    `json:"tenant_streams,omitempty" jsonschema:"open streams of a whole tenant"`
+	Commands      int             `json:"commands,omitempty" jsonschema:"commands carried out at a time by one server"`
+	Latency       document.Millis `json:"latency,omitempty" jsonschema:"how long a command may take before fewer are carried out at a time"`
+	CommandRate   int             `json:"command_rate,omitempty" jsonschema:"commands in a second with one key or login"`
+	TenantRate    int             `json:"tenant_command_rate,omitempty" jsonschema:"commands in a second of a whole tenant"`
+	ReadRate      int             `json:"read_rate,omitempty" jsonschema:"other requests in a second with one key or login"`
+	TenantReads   int             `json:"tenant_read_rate,omitempty" jsonschema:"other requests in a second of a whole tenant"`
+	Streams       int             `json:"streams,omitempty" jsonschema:"open streams of one server"`
+	PersonStreams int             `json:"person_streams,omitempty" jsonschema:"open streams of one person"`
+	TenantStreams int             `json:"tenant_streams,omitempty" jsonschema:"open streams of a whole tenant"`
 	// The bounds of an address hold where people log in: on a machine of one's own all have the same.
 	AddressRate    int `json:"address_rate,omitempty" jsonschema:"requests in a second from one address, on a server where people log in"`
 	AddressStreams int `json:"address_streams,omitempty" jsonschema:"open streams of one address, on a server where people log in"`
@@ -142,8 +135,8 @@ type ServeLimits struct {
 	TenantSearches int `json:"tenant_searches,omitempty" jsonschema:"searches of a whole tenant at a time at one server"`
 	// Backlog is how many posts may wait for the engine, and Delay how long an append may take, before
 	// commands are refused.
-	Backlog int    `json:"backlog,omitempty" jsonschema:"messages that may wait for the engine before commands are refused, at most 1000"`
-	Delay   Millis `json:"delay,omitempty" jsonschema:"how long the journal may take to write before commands are refused"`
+	Backlog int             `json:"backlog,omitempty" jsonschema:"messages that may wait for the engine before commands are refused, at most 1000"`
+	Delay   document.Millis `json:"delay,omitempty" jsonschema:"how long the journal may take to write before commands are refused"`
 }
 
 // Worker is what one worker takes on.
@@ -253,14 +246,16 @@ const (
 	SandboxNone       SandboxTier = "none"
 )
 
-// Canaries are values that are refused in everything that agents send. They are found in the usual encodings.
+// Canaries are values that are refused in everything that agents send. They are found in the usual
+// encodings.
 type Canaries struct {
 	// Values of all layers add up: a project can make the list longer only.
 	Values []string `json:"values,omitempty" jsonschema:"texts of 8 bytes or more that must not leave"`
 	Files  []string `json:"files,omitempty" personal:"true" jsonschema:"files of the workspace whose values must not leave if they look like secrets: paths from its top, with * and ?"`
 }
 
-// usualCanaries are the files when nothing is said: those at the top of the workspace and in two levels of folders.
+// usualCanaries are the files when nothing is said: those at the top of the workspace and in two
+// levels of folders.
 var usualCanaries = Canaries{Files: []string{".env", ".env.*", "*/.env", "*/.env.*", "*/*/.env", "*/*/.env.*"}}
 
 // Web is what web_fetch and web_search may reach.
@@ -272,8 +267,8 @@ type Web struct {
 	Search Search   `json:"search,omitzero" jsonschema:"the search engine; without a key there is no web_search"`
 }
 
-// Taint is what counts as written by strangers beside pages and MCP servers, and what an agent that has read such a
-// text may still do by the rules.
+// Taint is what counts as written by strangers beside pages and MCP servers, and what an agent that
+// has read such a text may still do by the rules.
 type Taint struct {
 	// Sinks are calls to which the rules apply although their agent is tainted.
 	Sinks []string `json:"sinks,omitempty" jsonschema:"calls that the rules decide about although their agent has read what a stranger wrote, such as web_fetch(https://docs.example.com/*)"`
@@ -285,13 +280,14 @@ type Taint struct {
 var usualStrangers = []string{"node_modules/**", "vendor/**", "third_party/**", ".venv/**", "site-packages/**"}
 
 // SinkRules are the sinks as rules that allow.
-func (t Taint) SinkRules() ([]Rule, error) { return Permissions{Allow: t.Sinks}.Rules() }
+func (t Taint) SinkRules() ([]role.Rule, error) { return role.Permissions{Allow: t.Sinks}.Rules() }
 
-// Strange reports whether strangers write a file. A pattern fits a path, or what of it follows a slash.
+// Strange reports whether strangers write a file. A pattern fits a path, or what of it follows a
+// slash.
 func (t Taint) Strange(path string) bool {
 	for _, pattern := range t.Files {
 		for rest, more := path, true; more; _, rest, more = strings.Cut(rest, "/") {
-			if wild(pattern, rest) {
+			if role.Wild(pattern, rest) {
 				return true
 			}
 		}

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/config/document"
+	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // places makes the folders of all layers and fills them.
@@ -61,7 +63,7 @@ func TestNearerLayersWin(t *testing.T) {
 	if diff := cmp.Diff(want, loaded.Settings.Tiers); diff != "" {
 		t.Error(diff)
 	}
-	if got := loaded.Settings.Roles.RoleDefaults; got.MaxDepth != 1 || got.MaxIterations != 9 || got.MaxDuration != 90_000 {
+	if got := loaded.Settings.Roles.Defaults; got.MaxDepth != 1 || got.MaxIterations != 9 || got.MaxDuration != 90_000 {
 		t.Errorf("roles: %+v", got)
 	}
 	if p := loaded.Settings.Providers["openai"]; p.Concurrency != 4 || p.BaseURL != "https://api.openai.com/v1" {
@@ -90,17 +92,16 @@ func TestDenialsAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := load(t, sources)
-	general := role(t, r, "general")
+	general := roleOf(t, sources, "general")
 	for _, tool := range []string{"web_fetch", "web_search", "todo"} {
-		if covered(general.Authority.Tools, tool) || general.Verdict(tool, "x") != "deny" {
+		if general.Authority.Covers(agent.Authority{Tools: []string{tool}}) || general.Verdict(tool, "x") != "deny" {
 			t.Errorf("%s is back", tool)
 		}
 	}
 	if got := general.Verdict("shell", "git push"); got != "deny" {
 		t.Errorf("git push is %q", got)
 	}
-	if covered(role(t, r, "main").Authority.Tools, "web_fetch") {
+	if roleOf(t, sources, "main").Authority.Covers(agent.Authority{Tools: []string{"web_fetch"}}) {
 		t.Error("main may still pass web_fetch on")
 	}
 }
@@ -169,8 +170,11 @@ func TestWhatStrangersWrote(t *testing.T) {
 
 func TestAProjectsFileMustNotLeadOut(t *testing.T) {
 	in := places(t, "", "", "")
-	outside := project(t, map[string]string{"secret": "hunter2: true\n"})
-	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(in.Project, ".retinue", "retinue.yaml")); err != nil {
+	outside := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(outside, []byte("hunter2: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(in.Project, ".retinue", "retinue.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	_, err := LoadSettings(in)
@@ -269,7 +273,7 @@ func TestVariablesReachEveryKind(t *testing.T) {
 	if diff := cmp.Diff([]string{"/a", "/b"}, loaded.Settings.Trust); diff != "" {
 		t.Error(diff)
 	}
-	want := []Warning{{File: "RETINUE_DATA_DRI", Text: "there is no such setting (did you mean RETINUE_DATA_DIR?)"}}
+	want := []document.Warning{{File: "RETINUE_DATA_DRI", Text: "there is no such setting (did you mean RETINUE_DATA_DIR?)"}}
 	if diff := cmp.Diff(want, loaded.Warnings); diff != "" {
 		t.Error(diff)
 	}
@@ -280,7 +284,7 @@ func TestTargetsFollowTiersAndFallbacks(t *testing.T) {
 tiers: {fast: openai/small, balanced: anthropic/mid}
 fallbacks: {balanced: [openai/small, fast]}
 `, "")).Settings
-	got, err := s.Targets(TierBalanced, "anthropic/other")
+	got, err := s.Targets(role.TierBalanced, "anthropic/other")
 	want := []Target{{"anthropic", "mid"}, {"anthropic", "other"}, {"openai", "small"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
@@ -288,7 +292,7 @@ fallbacks: {balanced: [openai/small, fast]}
 	if got, err := s.Target("plain-id"); err != nil || got.String() != "anthropic/plain-id" {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err := s.Target(TierStrong); err == nil || !strings.Contains(err.Error(), "no model is configured for the tier strong") {
+	if _, err := s.Target(role.TierStrong); err == nil || !strings.Contains(err.Error(), "no model is configured for the tier strong") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Template is a text in which {env:NAME}, {file:path} and ${NAME} stand for secrets. Like a Secret it
-// prints as nothing.
+// Template is a text in which {env:NAME}, {file:path} and ${NAME} stand for secrets. Like a Secret
+// it prints as nothing.
 type Template struct{ parts []Secret }
 
 // templateRef is a reference inside a text. Other programs write ${NAME} for a variable.

@@ -1,9 +1,10 @@
-// Package deletion carries out what was decided about many conversations at once: those that nobody has touched for too
-// long go, and those of a tenant that is deleted, with the tenant.
+// Package deletion carries out what was decided about many conversations at once: those that nobody
+// has touched for too long go, and those of a tenant that is deleted, with the tenant.
 //
-// Each goes the way it goes when a person deletes it, so that the engine, the webhooks, the journal and the audit trail
-// hear of it alike. Any number of processes may do it at the same time, and any of them may die: all that is remembered
-// is in the stores, and to delete twice is to delete once. The package imports audit, chat, journal and people.
+// Each goes the way it goes when a person deletes it, so that the engine, the webhooks, the journal
+// and the audit trail hear of it alike. Any number of processes may do it at the same time, and any
+// of them may die: all that is remembered is in the stores, and to delete twice is to delete once.
+// The package imports audit, chat, journal and people.
 package deletion
 
 import (
@@ -17,11 +18,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Retention is who deletes what nobody has touched for too long, as rows and the audit trail name it.
+// Retention is who deletes what nobody has touched for too long, as rows and the audit trail name
+// it.
 const Retention = "retention"
 
 const (
-	// mostOfTenant is how many conversations of a tenant one pass deletes: the next tenant waits for no more.
+	// mostOfTenant is how many conversations of a tenant one pass deletes: the next tenant waits for no
+	// more.
 	mostOfTenant = 100
 	// passEvery is how much time is between two passes, and passSoon if the last one left something.
 	passEvery = 10 * time.Minute
@@ -47,7 +50,8 @@ type SweepOptions struct {
 // Sweep deletes conversations that nobody has touched for too long.
 type Sweep struct {
 	o SweepOptions
-	// after is where the next pass through a tenant begins, so that what cannot be deleted is not in the way of the rest.
+	// after is where the next pass through a tenant begins, so that what cannot be deleted is not in
+	// the way of the rest.
 	after map[string]string
 }
 
@@ -73,7 +77,8 @@ func (s *Sweep) Run(ctx context.Context) {
 	}
 }
 
-// Pass looks at every tenant once. It returns how many conversations it had deleted, and whether it left some for the next pass.
+// Pass looks at every tenant once. It returns how many conversations it had deleted, and whether it
+// left some for the next pass.
 func (s *Sweep) Pass(ctx context.Context) (done int, left bool, err error) {
 	tenants, err := s.o.Tenants(ctx)
 	if err != nil {
@@ -89,7 +94,8 @@ func (s *Sweep) Pass(ctx context.Context) (done int, left bool, err error) {
 	return done, left, err
 }
 
-// tenant deletes what is too old in one tenant. One that cannot be deleted does not keep the others.
+// tenant deletes what is too old in one tenant. One that cannot be deleted does not keep the
+// others.
 func (s *Sweep) tenant(ctx context.Context, tenant string) (done int, left bool, err error) {
 	days, err := s.o.Days(ctx, tenant)
 	if err != nil || days <= 0 {

@@ -94,7 +94,8 @@ func TestRetentionDeletesWhatIsTooOld(t *testing.T) {
 	}
 }
 
-// TestRetentionIsNotHeldUp has more conversations that cannot be deleted than one pass looks at, and a tenant after theirs.
+// TestRetentionIsNotHeldUp has more conversations that cannot be deleted than one pass looks at,
+// and a tenant after theirs.
 func TestRetentionIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -126,7 +127,8 @@ func TestRetentionIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestRetentionByManyAtOnce has several servers sweep at the same time: each conversation is deleted, and nobody complains.
+// TestRetentionByManyAtOnce has several servers sweep at the same time: each conversation is
+// deleted, and nobody complains.
 func TestRetentionByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

@@ -18,8 +18,8 @@ const (
 	// mostAtOnce is how many conversations of a tenant that is being deleted one look comes to.
 	mostAtOnce = 500
 	pageSize   = 100
-	// settleTime is how long after the beginning of a deletion the rest goes at the earliest: everything that was admitted or under way before
-	// has ended by then, or was ended.
+	// settleTime is how long after the beginning of a deletion the rest goes at the earliest:
+	// everything that was admitted or under way before has ended by then, or was ended.
 	settleTime = 20 * time.Second
 )
 
@@ -36,8 +36,9 @@ type TenantOptions struct {
 	Logger  *slog.Logger
 }
 
-// Tenants deletes tenants whose deletion was asked for. Each look goes on where the stores say that the last one ended:
-// conversations first, then what is beside them, then the certificate, and the people with the deletion itself last.
+// Tenants deletes tenants whose deletion was asked for. Each look goes on where the stores say that
+// the last one ended: conversations first, then what is beside them, then the certificate, and the
+// people with the deletion itself last.
 type Tenants struct {
 	o TenantOptions
 	// after is where the next look at a tenant's conversations begins.
@@ -93,7 +94,8 @@ func (d *Tenants) tenant(ctx context.Context, one people.Deletion) error {
 	return d.o.People.EndDeletion(ctx, one.Tenant)
 }
 
-// conversations has the tenant's conversations deleted, some at each look, and reports whether there was one.
+// conversations has the tenant's conversations deleted, some at each look, and reports whether
+// there was one.
 func (d *Tenants) conversations(ctx context.Context, one people.Deletion) (left bool, err error) {
 	by := audit.With(ctx, audit.Actor{User: one.By, Source: one.Source})
 	all := d.o.Now().AddDate(1000, 0, 0)

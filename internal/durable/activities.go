@@ -23,7 +23,8 @@ type activities struct {
 	heartbeats heartbeats
 }
 
-// agent is the workflow of one agent. Mail for a leg that runs in this very process goes there without the engine.
+// agent is the workflow of one agent. Mail for a leg that runs in this very process goes there
+// without the engine.
 func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
 	return carry(ctx, in, a.carrier.Fault, a.carrier.Notify)
 }
@@ -32,7 +33,7 @@ func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
 func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) {
 	if a.presence != nil {
 		if err := a.presence.show(ctx); err != nil {
-			return leg.Result{}, fmt.Errorf("tell the engine that this worker is there: %w", err)
+			return leg.Result{}, fmt.Errorf("tell the engine that this worker is alive: %w", err)
 		}
 	}
 	// That the engine calls a leg back is no reason to give up what it has under way.
@@ -73,9 +74,9 @@ func (a *activities) review(ctx context.Context, in leg.ReviewInput) (leg.Review
 	return out, final(err)
 }
 
-// final tells the engine of what trying again cannot help, and when to try again what had no place. The workflow itself has another leg
-// go on with one that stood still. A conversation that was removed has no
-// books to close, and a run that went on trying would never end.
+// final tells the engine of what trying again cannot help, and when to try again what had no place.
+// The workflow itself has another leg go on with one that stood still. A conversation that was
+// removed has no books to close, and a run that went on trying would never end.
 func final(err error) error {
 	if busy, ok := errors.AsType[*leg.Busy](err); ok {
 		return temporal.NewApplicationErrorWithOptions(busy.Error(), "busy", temporal.ApplicationErrorOptions{NextRetryDelay: busy.Later})

@@ -1,13 +1,13 @@
 package durable
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -21,8 +21,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// Client brings what people want to the agents: mail in the journal, and then the engine has the agent look. Mail that has its row is never
-// lost: when the engine cannot be told at once, a Sweeper tells it later.
+// Client brings what people want to the agents: mail in the journal, and then the engine has the
+// agent look. Mail that has its row is never lost: when the engine cannot be told at once, a
+// Sweeper tells it later.
 type Client struct {
 	Log    journal.Log
 	Engine Engine
@@ -83,7 +84,7 @@ type Message struct {
 
 // Say records a message and tells the orchestrator. It returns the number of the message.
 func (c *Client) Say(ctx context.Context, ref journal.Ref, m Message) (int64, error) {
-	written, err := c.post(ctx, ref, journal.MailPosted{ID: leg.TopicMessage + ":" + m.ID, Topic: leg.TopicMessage, To: host.Root}, journal.MessageReceived{
+	written, err := c.post(ctx, ref, journal.Mail(leg.TopicMessage, m.ID, host.Root), journal.MessageReceived{
 		ID: m.ID, By: m.By, Parts: m.Parts, InReplyTo: m.InReplyTo, Decline: m.Decline,
 	})
 	return written.Number, err
@@ -97,7 +98,7 @@ func (c *Client) Decide(ctx context.Context, ref journal.Ref, d journal.Approval
 			return err
 		}
 	}
-	post := journal.MailPosted{ID: leg.TopicDecided + ":" + d.Agent + "#" + d.Call, Topic: leg.TopicDecided, To: d.Agent}
+	post := journal.Mail(leg.TopicDecided, chat.RefOf(d.Agent, d.Call).String(), d.Agent)
 	written, err := c.post(ctx, ref, post, d)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
@@ -116,10 +117,7 @@ func (c *Client) Decide(ctx context.Context, ref journal.Ref, d journal.Approval
 // Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error {
 	stop := journal.Stop(id, by, task)
-	stop.To = host.Root
-	if i := strings.LastIndexByte(task, '/'); i > 0 {
-		stop.To = task[:i]
-	}
+	stop.To = cmp.Or(string(chat.AgentPath(task).Parent()), host.Root)
 	written, err := c.post(ctx, ref, stop)
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
@@ -134,7 +132,9 @@ func (c *Client) Cancel(ctx context.Context, ref journal.Ref, id, by, task strin
 
 // closing asks the orchestrator to end the conversation for good.
 func closing(by string) journal.MailPosted {
-	return journal.MailPosted{ID: leg.TopicClose + ":" + by, Topic: leg.TopicClose, To: host.Root}
+	post := journal.Mail(leg.TopicClose, by, host.Root)
+	post.By = by
+	return post
 }
 
 // Close ends a conversation for good, once everything in it has stopped.
@@ -143,8 +143,8 @@ func (c *Client) Close(ctx context.Context, ref journal.Ref, by string) error {
 	return err
 }
 
-// Delete stops everything in a conversation, then removes it. It returns when that is on record. ID is the
-// client's own, and is remembered.
+// Delete stops everything in a conversation, then removes it. It returns when that is on record. ID
+// is the client's own, and is remembered.
 func (c *Client) Delete(ctx context.Context, ref journal.Ref, id, by string) error {
 	_, err := c.Log.Append(ctx, ref, c.now(), journal.Archived{By: by}, closing(by),
 		journal.MailPosted{ID: journal.Erasure, Topic: leg.TopicErase, Command: id})
@@ -239,7 +239,8 @@ func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 	return nil
 }
 
-// erasing refuses messages in a conversation that is being removed: each would begin a run that has to be stopped again.
+// erasing refuses messages in a conversation that is being removed: each would begin a run that has
+// to be stopped again.
 func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 	if p.Topic != leg.TopicMessage {
 		return nil
@@ -251,7 +252,8 @@ func (c *Client) erasing(ctx context.Context, p journal.Post) error {
 	return err
 }
 
-// tellAbove has an agent look that has no run of its name: one that was resumed, or one that the leg of an agent above carries.
+// tellAbove has an agent look that has no run of its name: one that was resumed, or one that the
+// leg of an agent above carries.
 func (c *Client) tellAbove(ctx context.Context, ref journal.Ref, to string) error {
 	for to != host.Root {
 		task, err := leg.TaskOf(ctx, c.Log, ref, to)
@@ -263,7 +265,7 @@ func (c *Client) tellAbove(ctx context.Context, ref journal.Ref, to string) erro
 				return err
 			}
 		}
-		to = to[:max(strings.LastIndexByte(to, '/'), len(host.Root))]
+		to = cmp.Or(string(chat.AgentPath(to).Parent()), host.Root)
 		if err := c.tell(ctx, ref, to); !notFound(err) {
 			return err
 		}
@@ -271,7 +273,8 @@ func (c *Client) tellAbove(ctx context.Context, ref journal.Ref, to string) erro
 	return nil
 }
 
-// takeBack takes mail out of a mailbox that nobody reads any more. One of an agent that the engine has not started yet stays.
+// takeBack takes mail out of a mailbox that nobody reads any more. One of an agent that the engine
+// has not started yet stays.
 func (c *Client) takeBack(ctx context.Context, p journal.Post) error {
 	if task, err := leg.TaskOf(ctx, c.Log, p.Ref, p.To); err != nil || task != "" {
 		return err

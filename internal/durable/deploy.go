@@ -17,7 +17,8 @@ import (
 const promotePoll = 500 * time.Millisecond
 
 // Promote makes a build of a deployment the one that new runs begin on. It waits until that build's
-// workers serve every queue of the build before that was used lately, and until the engine acts on it.
+// workers serve every queue of the build before that was used lately, and until the engine acts on
+// it.
 func (c *Client) Promote(ctx context.Context, deployment, build string) error {
 	handle := c.Engine.WorkerDeploymentClient().GetHandle(deployment)
 	err := c.eventually(ctx, func() (bool, error) {
@@ -67,7 +68,8 @@ func (*Client) eventually(ctx context.Context, try func() (done bool, err error)
 	}
 }
 
-// OnOtherBuilds lists the runs of a deployment that are kept to another build, as far as the engine knows.
+// OnOtherBuilds lists the runs of a deployment that are kept to another build, as far as the engine
+// knows.
 func (c *Client) OnOtherBuilds(ctx context.Context, deployment, build string) ([]string, error) {
 	return c.list(ctx, fmt.Sprintf(
 		"ExecutionStatus = 'Running' AND WorkflowType = '%s' AND TemporalWorkerDeployment = %s AND TemporalWorkerDeploymentVersion != %s",
@@ -76,8 +78,8 @@ func (c *Client) OnOtherBuilds(ctx context.Context, deployment, build string) ([
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// Wake has a run look at its mail. An idle one that is kept to an older build goes over to the current one;
-// any other finds that there is none.
+// Wake has a run look at its mail. An idle one that is kept to an older build goes over to the
+// current one; any other finds that there is none.
 func (c *Client) Wake(ctx context.Context, workflow string) error {
 	err := c.Engine.SignalWorkflow(ctx, workflow, "", signalLook, nil)
 	if err != nil && !notFound(err) {

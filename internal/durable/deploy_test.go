@@ -18,10 +18,12 @@ import (
 	"google.golang.org/grpc"
 )
 
-// deployed is a deployment as an engine has it. Each attempt to make a build the current one ends with the next of its errors.
+// deployed is a deployment as an engine has it. Each attempt to make a build the current one ends
+// with the next of its errors.
 type deployed struct {
 	errs []error
-	// tried counts those attempts, asked how often somebody asked whether the engine acts on it, which it does the second time.
+	// tried counts those attempts, asked how often somebody asked whether the engine acts on it, which
+	// it does the second time.
 	tried, asked int
 	name, build  string
 }
@@ -79,7 +81,8 @@ func (e deployService) DescribeWorkerDeployment(
 	}, nil
 }
 
-// TestPromote makes a build the current one whose workers have yet to come, one that never comes, and one that the engine refuses.
+// TestPromote makes a build the current one whose workers have yet to come, one that never comes,
+// and one that the engine refuses.
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	missing, early := serviceerror.NewNotFound("no such deployment"), serviceerror.NewFailedPrecondition("a queue has no worker of that build")
@@ -137,7 +140,8 @@ func (e *listEngine) SignalWorkflow(context.Context, string, string, string, any
 	return e.looks
 }
 
-// TestRunsBehind lists the runs that are kept to an older build, and has them look. One that has ended needs not.
+// TestRunsBehind lists the runs that are kept to an older build, and has them look. One that has
+// ended needs not.
 func TestRunsBehind(t *testing.T) {
 	t.Parallel()
 	engine := &listEngine{}

@@ -27,8 +27,8 @@ func newFailures(data converter.DataConverter, o ConnectOptions) failures {
 	return f
 }
 
-// ErrorToFailure implements converter.FailureConverter. A failure that came from the engine is in it
-// as it came, and was encoded then.
+// ErrorToFailure implements converter.FailureConverter. A failure that came from the engine is in
+// it as it came, and was encoded then.
 func (f failures) ErrorToFailure(err error) *failure.Failure {
 	out := f.FailureConverter.ErrorToFailure(err)
 	for at := out; at != nil; at = at.GetCause() {

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// givenUp reports whether the engine's answer to a heartbeat means that it no longer waits for the activity. It does wait for one that
-// an operator has paused: that lets the attempt end.
+// givenUp reports whether the engine's answer to a heartbeat means that it no longer waits for the
+// activity. It does wait for one that an operator has paused: that lets the attempt end.
 func givenUp(answer error) bool {
 	var nowhere *serviceerror.NamespaceNotFound
 	return notFound(answer) || errors.As(answer, &nowhere) || errors.Is(answer, activity.ErrActivityReset)

@@ -19,7 +19,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// slowEngine does not answer for a while, and then says for a while that the activity is paused. Then it says what it says.
+// slowEngine does not answer for a while, and then says for a while that the activity is paused.
+// Then it says what it says.
 type slowEngine struct {
 	client.Client
 	silent, paused int64
@@ -53,8 +54,9 @@ func inActivity(t *testing.T, do func(activityCtx context.Context)) {
 	}
 }
 
-// TestAnEngineMayBeSlow has an activity meet an engine that is slow, and an operator who pauses it, and then gives it up or calls it
-// back. While the engine is slow, and when the activity is paused, nothing is said to it.
+// TestAnEngineMayBeSlow has an activity meet an engine that is slow, and an operator who pauses it,
+// and then gives it up or calls it back. While the engine is slow, and when the activity is paused,
+// nothing is said to it.
 func TestAnEngineMayBeSlow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -83,7 +85,8 @@ func TestAnEngineMayBeSlow(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatIsNotHeard has an activity meet an engine that does not answer any more. It must not run on beside a successor for ever.
+// TestAnEngineThatIsNotHeard has an activity meet an engine that does not answer any more. It must
+// not run on beside a successor for ever.
 func TestAnEngineThatIsNotHeard(t *testing.T) {
 	t.Parallel()
 	engine := &slowEngine{silent: 1 << 40}
@@ -97,8 +100,8 @@ func TestAnEngineThatIsNotHeard(t *testing.T) {
 	})
 }
 
-// TestAWorkerThatStoodStill has a worker sleep, or somebody pause it. A leg that ran before is given up, whatever the engine says. One that
-// begins after is not.
+// TestAWorkerThatStoodStill has a worker sleep, or somebody pause it. A leg that ran before is
+// given up, whatever the engine says. One that begins after is not.
 func TestAWorkerThatStoodStill(t *testing.T) {
 	t.Parallel()
 	a := &activities{engine: &slowEngine{}}
@@ -132,8 +135,8 @@ func TestAWorkerThatStoodStill(t *testing.T) {
 	})
 }
 
-// TestErrorsOfLegs has legs end with errors. The engine is told which it need not try again, and when. One whose worker stood still is
-// lost: its workflow has another go on at once.
+// TestErrorsOfLegs has legs end with errors. The engine is told which it need not try again, and
+// when. One whose worker stood still is lost: its workflow has another go on at once.
 func TestErrorsOfLegs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,25 +12,28 @@ import (
 )
 
 const (
-	// legSilence is how long a leg may be silent before the engine gives it to another worker. It is long: a worker that dies is noticed
-	// by its own silence (presence.go), and an engine that is away for a while gives nothing up. Only where nobody can say that the
-	// worker is lost does its work wait for so long.
+	// legSilence is how long a leg may be silent before the engine gives it to another worker. It is
+	// long: a worker that dies is noticed by its own silence (presence.go), and an engine that is away
+	// for a while gives nothing up. Only where nobody can say that the worker is lost does its work
+	// wait for so long.
 	legSilence = time.Minute
 	// beat is the time between two heartbeats of a leg, where few run.
 	beat = 500 * time.Millisecond
-	// beatEach is how much longer that time is for each that runs: each heartbeat is a write of the engine, and hundreds of
-	// them in a second would take its whole time.
+	// beatEach is how much longer that time is for each that runs: each heartbeat is a write of the
+	// engine, and hundreds of them in a second would take its whole time.
 	beatEach = 40 * time.Millisecond
 	// beatParts is how many heartbeats fit into the silence.
 	beatParts = 4
 	// beatAgain is the longest time until a heartbeat that the engine did not take is sent again.
 	beatAgain = 5 * time.Second
-	// unheard is how long a leg goes on without an answer of the engine. It is well below legSilence: a worker that has lost the engine
-	// alone kills what it runs before another is given the same. One whose engine is only being restarted loses nothing.
+	// unheard is how long a leg goes on without an answer of the engine. It is well below legSilence: a
+	// worker that has lost the engine alone kills what it runs before another is given the same. One
+	// whose engine is only being restarted loses nothing.
 	unheard = 30 * time.Second
 )
 
-// errUnheard says that the engine has not answered for so long that it must have given the activity up.
+// errUnheard says that the engine has not answered for so long that it must have given the activity
+// up.
 var errUnheard = errors.New("the engine has not answered heartbeats for too long")
 
 // heartbeats spaces the heartbeats of all that runs in one process.
@@ -61,7 +64,8 @@ func (b *heartbeats) hurry() <-chan struct{} {
 	return b.now
 }
 
-// atOnce has each activity send a heartbeat at once, to learn whether the engine still waits for it.
+// atOnce has each activity send a heartbeat at once, to learn whether the engine still waits for
+// it.
 func (b *heartbeats) atOnce() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,16 +75,19 @@ func (b *heartbeats) atOnce() {
 	}
 }
 
-// wish is what the engine wants of an activity, as it answers heartbeats. Each context ends with the answer as its cause.
+// wish is what the engine wants of an activity, as it answers heartbeats. Each context ends with
+// the answer as its cause.
 type wish struct {
 	// called ends when the engine calls the activity back, and whenever gone does.
 	called context.Context
-	// gone ends when the engine no longer waits for the activity, and when this process stood still for too long.
+	// gone ends when the engine no longer waits for the activity, and when this process stood still for
+	// too long.
 	gone context.Context
 }
 
-// keepAlive sends heartbeats of an activity until ctx ends or an answer makes it gone. The SDK's own would not do: when the engine takes longer than a second
-// to answer one, the SDK ends the activity's context, as if the engine had called it back, and hears of nothing after that. Here a
+// keepAlive sends heartbeats of an activity until ctx ends or an answer makes it gone. The SDK's
+// own would not do: when the engine takes longer than a second to answer one, the SDK ends the
+// activity's context, as if the engine had called it back, and hears of nothing after that. Here a
 // heartbeat that the engine was slow to take is followed by the next.
 func (a *activities) keepAlive(ctx, activityCtx context.Context) wish {
 	token := activity.GetInfo(activityCtx).TaskToken

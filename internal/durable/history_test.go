@@ -16,8 +16,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// TestALongHistoryEndsWhenSomebodySpeaks has an orchestrator with a short and with a long history be told of a message. With the long
-// one a new history begins where the last leg ended, and its first leg reads the message.
+// TestALongHistoryEndsWhenSomebodySpeaks has an orchestrator with a short and with a long history
+// be told of a message. With the long one a new history begins where the last leg ended, and its
+// first leg reads the message.
 func TestALongHistoryEndsWhenSomebodySpeaks(t *testing.T) {
 	t.Parallel()
 	for events, want := range map[int]int{rollOverAt: 2, rollOverAt + 1: 1} {

@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// TestImportedIsNotCarriedOn asks for everything that would tell the engine. There is none: a program that
-// told it would not come back.
+// TestImportedIsNotCarriedOn asks for everything that would tell the engine. There is none: a
+// program that told it would not come back.
 func TestImportedIsNotCarriedOn(t *testing.T) {
 	log := journaltest.NewMemory()
 	c := &Client{Log: log}

@@ -24,8 +24,9 @@ rules:
   - {name: first, reply: {text: 'First.'}}
 `
 
-// TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine cancel the leg before it tries again.
-// Another worker has the cache of the leg before. It must not take that for all that happened: the message is answered.
+// TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine
+// cancel the leg before it tries again. Another worker has the cache of the leg before. It must not
+// take that for all that happened: the message is answered.
 func TestACancelledLegMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)
@@ -75,8 +76,8 @@ func (r *refusing) Steps(ctx context.Context, ref journal.Ref, task string, afte
 	return r.Log.Steps(ctx, ref, task, after)
 }
 
-// TestABrokenRun has a helper's run break, and the lead's own. The books of the helper are closed, and the lead is told;
-// that the lead's turn has failed is on record.
+// TestABrokenRun has a helper's run break, and the lead's own. The books of the helper are closed,
+// and the lead is told; that the lead's turn has failed is on record.
 func TestABrokenRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
@@ -95,8 +96,8 @@ func TestABrokenRun(t *testing.T) {
 	}
 }
 
-// TestTheLegOfALostWorker has the worker of a leg be lost when it has taken the message in, and the leg be released. Another goes on
-// with it at once.
+// TestTheLegOfALostWorker has the worker of a leg be lost when it has taken the message in, and the
+// leg be released. Another goes on with it at once.
 func TestTheLegOfALostWorker(t *testing.T) {
 	t.Parallel()
 	lost, modes := false, []leg.Mode{}
@@ -122,7 +123,8 @@ func TestTheLegOfALostWorker(t *testing.T) {
 	}
 }
 
-// TestALookDuringALeg has somebody say that there is mail while a leg runs that has looked for the last time. Another leg looks again.
+// TestALookDuringALeg has somebody say that there is mail while a leg runs that has looked for the
+// last time. Another leg looks again.
 func TestALookDuringALeg(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)

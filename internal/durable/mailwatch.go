@@ -2,23 +2,24 @@ package durable
 
 import (
 	"context"
-	"strings"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
 const (
-	// watchEvery is how often a worker with legs looks for mail that has just come, and watchAge how old such mail may be: the clocks of
-	// the machines that post it differ.
+	// watchEvery is how often a worker with legs looks for mail that has just come, and watchAge how
+	// old such mail may be: the clocks of the machines that post it differ.
 	watchEvery, watchAge = 250 * time.Millisecond, 30 * time.Second
 	// watchMost is how many posts it looks at.
 	watchMost = 500
 )
 
-// mailWatch has the legs of this process look at mail that came through another. A workflow has a leg look that runs in its own process, and
-// asks the engine to tell others. The engine tells them when they send a heartbeat, and that may be long after.
+// mailWatch has the legs of this process look at mail that came through another. A workflow has a
+// leg look that runs in its own process, and asks the engine to tell others. The engine tells them
+// when they send a heartbeat, and that may be long after.
 type mailWatch struct {
 	log journal.Lists
 	now func() time.Time
@@ -32,8 +33,8 @@ func newMailWatch(log journal.Lists, carrier *leg.Carrier) *mailWatch {
 	return &mailWatch{log: log, now: carrier.Now, tell: carrier.Notify, told: map[postKey]time.Time{}}
 }
 
-// look tells legs of what has come since the last look. A journal that cannot be read is looked at again; a leg reads its mail by
-// itself when it begins.
+// look tells legs of what has come since the last look. A journal that cannot be read is looked at
+// again; a leg reads its mail by itself when it begins.
 func (w *mailWatch) look(ctx context.Context) {
 	since := w.now().Add(-watchAge)
 	posts, err := w.log.Arrived(ctx, since, watchMost)
@@ -52,9 +53,10 @@ func (w *mailWatch) look(ctx context.Context) {
 	}
 }
 
-// deliver tells the leg of the agent that a post is for, or of the nearest one above it that has one here.
+// deliver tells the leg of the agent that a post is for, or of the nearest one above it that has
+// one here.
 func (w *mailWatch) deliver(p journal.Post) bool {
-	for to := p.To; to != ""; to = to[:max(strings.LastIndexByte(to, '/'), 0)] {
+	for to := p.To; to != ""; to = string(chat.AgentPath(to).Parent()) {
 		if w.tell(p.Ref, to) {
 			return true
 		}

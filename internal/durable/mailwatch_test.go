@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
-// TestLegsLearnOfMailFromOtherProcesses posts mail for an agent with a leg here, for one that a leg here carries, and for one whose leg
-// is elsewhere. Each leg is told once of each post.
+// TestLegsLearnOfMailFromOtherProcesses posts mail for an agent with a leg here, for one that a leg
+// here carries, and for one whose leg is elsewhere. Each leg is told once of each post.
 func TestLegsLearnOfMailFromOtherProcesses(t *testing.T) {
 	t.Parallel()
 	log, now := journaltest.NewMemory(), time.Now()

@@ -19,12 +19,13 @@ const (
 	signalEnded          = string(leg.SignalEnded)
 	signalCheck          = string(leg.SignalCheck)
 	signalHere           = "here"
-	// presencesQueue is where presences are carried out, by the workers that carry out workflows of no workspace in particular.
+	// presencesQueue is where presences are carried out, by the workers that carry out workflows of no
+	// workspace in particular.
 	presencesQueue = controlQueue + ":presences"
 	controlQueue   = "retinue"
 )
 
-// queueOf is where the legs of agents that work in a workspace are carried out: the files are there.
+// queueOf is the queue for the legs of agents that work in a workspace: its workers have the files.
 func queueOf(at host.Workspace) string {
 	if at.Name == "" {
 		return controlQueue
@@ -32,6 +33,7 @@ func queueOf(at host.Workspace) string {
 	return controlQueue + "/" + at.Tenant + "/" + at.Name
 }
 
-// presenceID names the workflow of a worker, and presenceQueue the queue that no other worker serves. No run of an agent has such a name.
+// presenceID names the workflow of a worker, and presenceQueue the queue that no other worker
+// serves. No run of an agent has such a name.
 func presenceID(worker string) string    { return workflowPresence + ":" + worker }
 func presenceQueue(worker string) string { return controlQueue + ":" + worker }

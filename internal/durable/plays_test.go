@@ -31,7 +31,8 @@ rules:
     reply: {calls: [{tool: submit_result, args: {summary: 'I read ${what}.md'}}]}
 `
 
-// one is a lead who sends one helper, and says what came of it. The rules of the helper are to be added.
+// one is a lead who sends one helper, and says what came of it. The rules of the helper are to be
+// added.
 const one = `
 name: one
 rules:
@@ -43,8 +44,8 @@ rules:
 // errLost is how a lost worker leaves.
 type errLost struct{}
 
-// TestADelegation has a lead delegate to two helpers. A leg is lost once, at each point that legs come to and each time
-// that they come to it. The outcome is the same, and each task ends once.
+// TestADelegation has a lead delegate to two helpers. A leg is lost once, at each point that legs
+// come to and each time that they come to it. The outcome is the same, and each task ends once.
 func TestADelegation(t *testing.T) {
 	t.Parallel()
 	for _, point := range []host.Point{host.PointLegBegin, host.PointLegFolded, host.PointLegAppend, host.PointLegAppended, host.PointLegEnd} {
@@ -57,7 +58,8 @@ func TestADelegation(t *testing.T) {
 	}
 }
 
-// delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports whether one did.
+// delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports
+// whether one did.
 func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	t.Helper()
 	var seen visits
@@ -76,7 +78,8 @@ func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	if want := []string{"main completed", "main/1.0.0 completed", "main/1.0.1 completed"}; !slices.Equal(ended, want) {
 		t.Errorf("a leg was lost at %s, visit %d: %q ended, want %q", point, nth, ended, want)
 	}
-	// Each of six model calls is made once, and those of the two helpers that were under way in the lost leg once more.
+	// Each of six model calls is made once, and those of the two helpers that were under way in the
+	// lost leg once more.
 	if calls := len(rowsOf[journal.ModelCalled](s)); calls < 6 || calls > 8 {
 		t.Errorf("a leg was lost at %s, visit %d: %d model calls, want 6 to 8", point, nth, calls)
 	}

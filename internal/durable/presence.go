@@ -14,29 +14,33 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 )
 
-// A worker with legs has one activity that says for all of them that the process lives: its presence. It is heard of often, so that the
-// legs need not be. When it falls silent, the engine gives the legs of that worker to others.
+// A worker with legs has one activity that says for all of them that the process lives: its
+// presence. It is heard of often, so that the legs need not be. When it falls silent, the engine
+// gives the legs of that worker to others.
 const (
-	// silence is how long a worker may be silent, and grace how long it then has to say that it is there after all: an engine that was
-	// away, or slow, takes a worker for lost that is not.
+	// silence is how long a worker may be silent, and grace how long it then has to say that it is
+	// alive after all: an engine that was away, or slow, takes a worker for lost that is not.
 	silence = 1250 * time.Millisecond
 	grace   = 1500 * time.Millisecond
-	// presentBeat is the time between two heartbeats of a worker, and presentMost how many of them may wait for an answer: an engine
-	// that is slow to answer has heard all the same.
+	// presentBeat is the time between two heartbeats of a worker, and presentMost how many of them may
+	// wait for an answer: an engine that is slow to answer has heard all the same.
 	presentBeat, presentMost = 300 * time.Millisecond, 8
-	// presentWithin is how soon a worker that is there is present. Else it says again that it is there.
+	// presentWithin is how soon a live worker is present. One that is not says again that it is alive,
+	// and the engine takes one that does not say so for lost.
 	presentWithin = 2 * time.Second
-	// releasePause is the time between two releases of the legs of a lost worker, and releaseRetry the longest until one that failed is
-	// tried again.
-	releasePause, releaseRetry = 4 * time.Second, 4 * time.Second
-	// presenceIdle is how long a worker without legs stays present: an idle program on a laptop writes nothing.
+	// releasePause is the time between two releases of the legs of a lost worker, and releaseRetry the
+	// longest until one that failed is tried again.
+	releasePause, releaseRetry = time.Second, 4 * time.Second
+	// presenceIdle is how long a worker without legs stays present: an idle program on a laptop writes
+	// nothing.
 	presenceIdle = 10 * time.Minute
 	// presenceSpan is how long one activity of a worker lasts. The workflow goes on with another.
 	presenceSpan = 12 * time.Hour
 )
 
-// Presence is the workflow of one worker, for as long as it is present. It releases the legs of a worker that is lost. A worker that
-// was thought lost and comes back is present again when all its legs were released, so that it finds out about each.
+// Presence is the workflow of one worker, for as long as it is present. It releases the legs of a
+// worker that is lost. A worker that was thought lost and comes back is present again when all its
+// legs were released, so that it finds out about each.
 func Presence(ctx workflow.Context, worker string) error {
 	here := workflow.GetSignalChannel(ctx, signalHere)
 	for {
@@ -44,7 +48,7 @@ func Presence(ctx workflow.Context, worker string) error {
 			continue // one answer is enough for all of them
 		}
 		present := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			TaskQueue: presenceQueue(worker), ScheduleToStartTimeout: 2 * presentWithin,
+			TaskQueue: presenceQueue(worker), ScheduleToStartTimeout: presentWithin,
 			StartToCloseTimeout: presenceSpan + choreTimeout, HeartbeatTimeout: silence,
 			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		})
@@ -64,14 +68,14 @@ func Presence(ctx workflow.Context, worker string) error {
 	}
 }
 
-// isHere waits until a worker says that it is there after all, but not for long.
+// isHere waits until a worker says that it is alive after all, but not for long.
 func isHere(ctx workflow.Context, here workflow.ReceiveChannel, patience time.Duration) bool {
 	ok, err := workflow.AwaitWithTimeout(ctx, patience, func() bool { return here.Len() > 0 })
 	return ok && err == nil
 }
 
-// release has the legs of a lost worker given to others, until there are no more or it is there again. A worker that stands still asked
-// for work before, and the engine may have given it some since.
+// release has the legs of a lost worker given to others, until it has no more or is back. A worker
+// that stands still asked for work before, and the engine may have given it some since.
 func release(ctx workflow.Context, worker string, here workflow.ReceiveChannel) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: choreTimeout, HeartbeatTimeout: silence + grace, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: releaseRetry},
@@ -94,18 +98,19 @@ type presence struct {
 	beats             *heartbeats
 
 	mu sync.Mutex
-	// on means that the engine has been told that this worker is there, and showing is closed when it is known whether it could be; nil
-	// while nobody tells it.
+	// on means that the engine has been told that this worker is alive, and showing is closed when it
+	// is known whether it could be; nil while nobody tells it.
 	on      bool
 	showing chan struct{}
-	// begun counts the activities that say so, and told is when the engine was told, or the last of them ended.
+	// begun counts the activities that say so, and told is when the engine was told, or the last of
+	// them ended.
 	begun int
 	told  time.Time
 	// idle is since when no leg runs.
 	idle time.Time
 }
 
-// show has the engine know that this worker is there, before a leg begins.
+// show tells the engine that this worker is alive, before a leg begins.
 func (p *presence) show(ctx context.Context) error {
 	for {
 		p.mu.Lock()
@@ -134,8 +139,8 @@ func (p *presence) show(ctx context.Context) error {
 	}
 }
 
-// keep says again that this worker is there when it should be present and is not: the engine may have taken it for lost before it had
-// begun.
+// keep says again that this worker is alive when it should be present and is not: the engine may
+// have taken it for lost before it had begun.
 func (p *presence) keep(ctx context.Context, now time.Time) {
 	p.mu.Lock()
 	missing := p.on && p.begun == 0 && now.Sub(p.told) > presentWithin
@@ -148,7 +153,7 @@ func (p *presence) keep(ctx context.Context, now time.Time) {
 	}
 }
 
-// start and stop count the activities that say that this worker is there.
+// start and stop count the activities that say that this worker is alive.
 func (p *presence) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +167,7 @@ func (p *presence) stop() {
 	p.told = time.Now()
 }
 
-// tell tells the engine that this worker is there.
+// tell tells the engine that this worker is alive.
 func (p *presence) tell(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
@@ -187,8 +192,9 @@ func (p *presence) over(now time.Time) bool {
 	return !p.on
 }
 
-// present says that this worker is there, for as long as it is, and reports whether somebody is to go on with that. When it begins, the
-// worker may have been thought lost before: all legs ask whether they are still theirs.
+// present says that this worker is alive, for as long as it is, and reports whether somebody is to
+// go on with that. When it begins, the worker may have been thought lost before: all legs ask
+// whether they are still theirs.
 func (p *presence) present(ctx context.Context) (again bool, err error) {
 	p.start()
 	defer p.stop()
@@ -229,7 +235,7 @@ func (p *presence) present(ctx context.Context) (again bool, err error) {
 	return true, nil
 }
 
-// back says that this worker is there after all, until the engine has heard it.
+// back says that this worker is alive after all, until the engine has heard it.
 func (p *presence) back(ctx context.Context, stopped <-chan struct{}) {
 	for {
 		if p.tell(ctx) == nil {

@@ -17,15 +17,15 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// TestPresence has a worker fall silent. Its legs are released, unless it says in time that it is there. One that comes back later is
-// present again when all of its legs were released.
+// TestPresence has a worker fall silent. Its legs are released, unless it says in time that it is
+// alive. One that comes back later is present again when all of its legs were released.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	silent := temporal.NewTimeoutError(enums.TIMEOUT_TYPE_HEARTBEAT, errors.New("silent"))
 	for name, c := range map[string]struct {
 		// ends are how one activity of the worker after another ends; nil is a worker that is done.
 		ends []error
-		// here is during which activity the worker says that it is there, or "grace".
+		// here is the activity during which the worker says that it is alive, or "grace".
 		here                     string
 		present, release, passes int
 	}{
@@ -101,8 +101,9 @@ func (e *presenceEngine) SignalWithStartWorkflow(
 	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// TestAWorkerThatWasThoughtLost has the engine take a worker for lost that is not. It says that it is there until the engine hears it,
-// and has its legs ask at once whether they are still theirs: when it finds out, and when it is present again.
+// TestAWorkerThatWasThoughtLost has the engine take a worker for lost that is not. It says that it
+// is alive until the engine hears it, and has its legs ask at once whether they are still theirs:
+// when it finds out, and when it is present again.
 func TestAWorkerThatWasThoughtLost(t *testing.T) {
 	t.Parallel()
 	engine := &presenceEngine{alive: 2, deaf: 2}
@@ -134,11 +135,12 @@ func TestAWorkerThatWasThoughtLost(t *testing.T) {
 		<-asked
 	}
 	if engine.beats != 3 || engine.told != 3 {
-		t.Errorf("%d heartbeats, want 3; told %d times that it is there, want 3", engine.beats, engine.told)
+		t.Errorf("%d heartbeats, want 3; told %d times that it is alive, want 3", engine.beats, engine.told)
 	}
 }
 
-// TestAnIdleWorkerIsNotPresent has a worker wait for work. After a while nothing is sent for it, and its next leg shows it again.
+// TestAnIdleWorkerIsNotPresent has a worker wait for work. After a while nothing is sent for it,
+// and its next leg shows it again.
 func TestAnIdleWorkerIsNotPresent(t *testing.T) {
 	t.Parallel()
 	engine := &presenceEngine{}
@@ -176,8 +178,8 @@ func TestAnIdleWorkerIsNotPresent(t *testing.T) {
 	show(2)
 }
 
-// TestAWorkerWhosePresenceDoesNotBegin has the engine give a worker up before its presence has begun. The worker says again that it is
-// there, until it is present, and not while it is.
+// TestAWorkerWhosePresenceDoesNotBegin has the engine give a worker up before its presence has
+// begun. The worker says again that it is there, until it is present, and not while it is.
 func TestAWorkerWhosePresenceDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	engine := &presenceEngine{}

@@ -17,16 +17,19 @@ import (
 )
 
 const (
-	// reconcileAge is how long ago a task must have been assigned: a younger one may be on its way to the engine.
+	// reconcileAge is how long ago a task must have been assigned: a younger one may be on its way to
+	// the engine.
 	reconcileAge = 10 * time.Second
 	// listMost is how many workflows are named in one query for the engine's list.
 	listMost = 50
-	// retryPause is how long a run is left alone that was mended and does not run yet. It doubles each time, up to retryMost.
+	// retryPause is how long a run is left alone that was mended and does not run yet. It doubles each
+	// time, up to retryMost.
 	retryPause, retryMost = time.Minute, 5 * time.Minute
 )
 
-// Reconciler compares the tasks that have not ended with what the engine runs, and mends what differs: an engine that lost
-// its database, a run that an operator terminated, a worker that broke.
+// Reconciler compares the tasks that have not ended with what the engine runs, and mends what
+// differs: an engine that lost its database, a run that an operator terminated, a worker that
+// broke.
 type Reconciler struct {
 	Client *Client
 	// Pause is the time between two questions about single runs.
@@ -34,7 +37,8 @@ type Reconciler struct {
 
 	// seen are the workflows that are on the engine's list of what runs.
 	seen map[string]bool
-	// tried are the workflows that were started again or reported, and have not been seen at work since.
+	// tried are the workflows that were started again or reported, and have not been seen at work
+	// since.
 	tried map[string]retry
 }
 
@@ -46,7 +50,8 @@ type retry struct {
 
 // Mended is what a pass did.
 type Mended struct {
-	// Restarted counts the orchestrators that were started again, Reported the sub-agents whose parents were told.
+	// Restarted counts the orchestrators that were started again, Reported the sub-agents whose parents
+	// were told.
 	Restarted, Reported int
 }
 
@@ -55,8 +60,8 @@ func (m Mended) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("restarted", m.Restarted), slog.Int("reported", m.Reported))
 }
 
-// Pass looks once at everything that has not ended, one after the other. A conversation that cannot be mended does not hold up
-// the others; an engine that does not answer ends the pass.
+// Pass looks once at everything that has not ended, one after the other. A conversation that cannot
+// be mended does not hold up the others; an engine that does not answer ends the pass.
 func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 	places, working, err := r.Client.working(ctx, r.Client.now().Add(-reconcileAge))
 	if err != nil {
@@ -78,8 +83,9 @@ func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 // errUnasked says that the engine could not be asked.
 var errUnasked = errors.New("the engine does not say what it runs")
 
-// look asks the engine for its list of what runs, of these tasks and their orchestrators. The list can be a little behind, but it
-// costs one query for many: to ask about each run costs as much as to carry it on. Runs that have ended meanwhile are forgotten.
+// look asks the engine for its list of what runs, of these tasks and their orchestrators. The list
+// can be a little behind, but it costs one query for many: to ask about each run costs as much as
+// to carry it on. Runs that have ended meanwhile are forgotten.
 func (r *Reconciler) look(ctx context.Context, places []journal.Ref, working map[journal.Ref][]journal.WorkingTask) error {
 	var ids []string
 	for _, ref := range places {
@@ -118,8 +124,8 @@ func (r *Reconciler) early(ref journal.Ref, task string) bool {
 	return r.Client.now().Before(r.tried[host.RunID(ref, task)].next)
 }
 
-// lost reports whether the engine does not run a task, and counts that it is mended. About one that is not on its list the engine
-// is asked, after a pause.
+// lost reports whether the engine does not run a task, and counts that it is mended. About one that
+// is not on its list the engine is asked, after a pause.
 func (r *Reconciler) lost(ctx context.Context, ref journal.Ref, task string) (bool, error) {
 	id := host.RunID(ref, task)
 	if r.seen[id] {
@@ -154,7 +160,8 @@ func wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// working reads the tasks that were assigned before a time and have not ended, by conversation. An imported conversation never ran here.
+// working reads the tasks that were assigned before a time and have not ended, by conversation. An
+// imported conversation never ran here.
 func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Ref, map[journal.Ref][]journal.WorkingTask, error) {
 	var places []journal.Ref
 	of := map[journal.Ref][]journal.WorkingTask{}
@@ -176,9 +183,10 @@ func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Ref, 
 	}
 }
 
-// mend looks at one conversation. An orchestrator that is lost is started again: it folds the journal and starts what is
-// below it. A background task that is lost is reported to its parent, whose leg starts it again. One that waits for a place to run
-// looks lost too: its parent knows better and does nothing.
+// mend looks at one conversation. An orchestrator that is lost is started again: it folds the
+// journal and starts what is below it. A background task that is lost is reported to its parent,
+// whose leg starts it again. One that waits for a place to run looks lost too: its parent knows
+// better and does nothing.
 func (r *Reconciler) mend(ctx context.Context, ref journal.Ref, tasks []journal.WorkingTask) (did Mended, err error) {
 	if r.early(ref, host.Root) {
 		return did, nil
@@ -222,7 +230,8 @@ func (c *Client) Runs(ctx context.Context, ref journal.Ref, task string) (bool, 
 	return err == nil && run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// restart starts an orchestrator again that the engine does not run. If it runs after all, nothing happens.
+// restart starts an orchestrator again that the engine does not run. If it runs after all, nothing
+// happens.
 func (c *Client) restart(ctx context.Context, ref journal.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()
@@ -238,8 +247,8 @@ func (c *Client) restart(ctx context.Context, ref journal.Ref) error {
 	return nil
 }
 
-// reportLost has the parent of a task have the engine run it again. It returns how many were told: a parent that does not run either
-// is looked at by itself.
+// reportLost has the parent of a task have the engine run it again. It returns how many were told:
+// a parent that does not run either is looked at by itself.
 func (c *Client) reportLost(ctx context.Context, t journal.WorkingTask) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()

@@ -87,8 +87,9 @@ func (e *forgetfulEngine) note(what string) {
 	e.did = append(e.did, what)
 }
 
-// TestReconcile has an engine that lost some of what works: orchestrators are started again, background sub-agents are reported to the
-// nearest agent above them that runs, and everything else is left alone: what is not in the background is carried by its parent's leg.
+// TestReconcile has an engine that lost some of what works: orchestrators are started again,
+// background sub-agents are reported to the nearest agent above them that runs, and everything else
+// is left alone: what is not in the background is carried by its parent's leg.
 //
 // Covers: P7.
 func TestReconcile(t *testing.T) {

@@ -15,15 +15,16 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// errorLost is the type of the error with which a leg of a lost worker ends. The workflow has another leg go on at once: to try an
-// activity again, the engine sets a timer, and its timers take a second at least.
+// errorLost is the type of the error with which a leg of a lost worker ends. The workflow has
+// another leg go on at once: to try an activity again, the engine sets a timer, and its timers take
+// a second at least.
 const errorLost = "lost"
 
 // releaseAtOnce is how many runs are looked at at the same time when a worker is lost.
 const releaseAtOnce = 8
 
-// release has the engine give the legs of a lost worker to others. Those legs carry tasks that have not ended, or were begun because
-// of mail that still waits. It returns how many there were.
+// release has the engine give the legs of a lost worker to others. Those legs carry tasks that have
+// not ended, or were begun because of mail that still waits. It returns how many there were.
 func (c *Client) release(ctx context.Context, worker string) (released int, failures error) {
 	runs, err := c.mayHaveLegs(ctx)
 	if err != nil {
@@ -48,8 +49,8 @@ func (c *Client) release(ctx context.Context, worker string) (released int, fail
 	return released, failures
 }
 
-// mayHaveLegs lists the runs that may have a leg under way. Those of orchestrators and of background tasks come first: most others are
-// carried by the leg of an agent above them.
+// mayHaveLegs lists the runs that may have a leg under way. Those of orchestrators and of
+// background tasks come first: most others are carried by the leg of an agent above them.
 func (c *Client) mayHaveLegs(ctx context.Context) ([]string, error) {
 	var first, rest []string
 	listed := map[string]bool{}
@@ -86,8 +87,8 @@ func (c *Client) mayHaveLegs(ctx context.Context) ([]string, error) {
 	return append(first, rest...), nil
 }
 
-// releaseRun fails the leg of a run that a lost worker has, so that the engine gives it to another, and returns how many that were. The
-// engine's heartbeat timeout would do the same, much later.
+// releaseRun fails the leg of a run that a lost worker has, so that the engine gives it to another,
+// and returns how many that were. The engine's heartbeat timeout would do the same, much later.
 func (c *Client) releaseRun(ctx context.Context, id string, lost func(context.Context, string) (bool, error)) (int, error) {
 	run, err := c.Engine.DescribeWorkflowExecution(ctx, id, "")
 	if notFound(err) {
@@ -120,13 +121,15 @@ func (c *Client) releaseRun(ctx context.Context, id string, lost func(context.Co
 	return released, nil
 }
 
-// forgetCache has the engine offer what is next in a workflow to any worker. It would first wait a second for the worker that has the
-// workflow in its cache, and that one may be lost. If it cannot be told, it waits.
+// forgetCache has the engine offer what is next in a workflow to any worker. It would first wait a
+// second for the worker that has the workflow in its cache, and that one may be lost. If it cannot
+// be told, it waits.
 func forgetCache(ctx context.Context, engine Engine, namespace string, run *common.WorkflowExecution) {
 	_, _ = engine.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{Namespace: namespace, Execution: run})
 }
 
-// absent reports whether a worker is not present. One that is thought lost, and whose legs are about to be released, is.
+// absent reports whether a worker is not present. One that is thought lost, and whose legs are
+// about to be released, is.
 func (c *Client) absent(ctx context.Context, worker string) (bool, error) {
 	run, err := c.Engine.DescribeWorkflowExecution(ctx, presenceID(worker), "")
 	if err != nil && !notFound(err) {
@@ -135,8 +138,9 @@ func (c *Client) absent(ctx context.Context, worker string) (bool, error) {
 	return err != nil || run.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// releaseAbsent releases the legs that may hold up a post, if their workers are not there: the engine has told an agent of it, and
-// nobody reads. A deletion, which is for no agent, waits for the orchestrator's run.
+// releaseAbsent releases the legs that may hold up a post, if their workers are not there: the
+// engine has told an agent of it, and nobody reads. A deletion, which is for no agent, waits for
+// the orchestrator's run.
 func (c *Client) releaseAbsent(ctx context.Context, p journal.Post) error {
 	if journal.Imported(p.Conversation) {
 		return nil

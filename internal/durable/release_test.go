@@ -34,7 +34,7 @@ type legEngine struct {
 	client.Client
 	// of are the workers by run; "waits" means that no worker has the leg now.
 	of map[string]string
-	// present are the workers that are there.
+	// present are the live workers.
 	present []string
 
 	mu       sync.Mutex
@@ -94,8 +94,9 @@ func (e *legEngine) SignalWithStartWorkflow(
 	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// TestReleasesTheLegsOfALostWorker has a worker die that has legs of all kinds: in a turn, of a background task, of an agent that waits
-// apart, and one that was begun for a message and has recorded nothing. Those of others stay where they are.
+// TestReleasesTheLegsOfALostWorker has a worker die that has legs of all kinds: in a turn, of a
+// background task, of an agent that waits apart, and one that was begun for a message and has
+// recorded nothing. Those of others stay where they are.
 func TestReleasesTheLegsOfALostWorker(t *testing.T) {
 	t.Parallel()
 	log := journaltest.NewMemory()
@@ -138,8 +139,9 @@ func TestReleasesTheLegsOfALostWorker(t *testing.T) {
 	}
 }
 
-// TestASweepReleasesTheLegOfALostWorker has mail, or a deletion, wait for a leg whose worker died when the agent had nothing left to do, so
-// that nobody released it. The sweeper does. A leg whose worker is there reads in its own time.
+// TestASweepReleasesTheLegOfALostWorker has mail, or a deletion, wait for a leg whose worker died
+// when the agent had nothing left to do, so that nobody released it. The sweeper does. A leg whose
+// worker is alive reads in its own time.
 func TestASweepReleasesTheLegOfALostWorker(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

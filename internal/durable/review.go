@@ -30,8 +30,8 @@ func Review(ctx workflow.Context, in leg.ReviewInput) (out leg.Reviewed, err err
 	return out, err
 }
 
-// propose has a person's arguments looked at before they are decided on, as a reply's calls are before
-// anybody is asked about them. If the call was decided before, they are not looked at again.
+// propose has a person's arguments looked at before they are decided on, as a reply's calls are
+// before anybody is asked about them. If the call was decided before, they are not looked at again.
 func (c *Client) propose(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (journal.ApprovalDecided, error) {
 	if !d.Allow || agent.Scope(d.Scope) != agent.ScopeOnce {
 		return d, &chat.Error{Code: chat.CodeInvalid, Message: "other arguments can only be allowed, and only once"}
@@ -83,7 +83,7 @@ func (c *Client) review(ctx context.Context, ref journal.Ref, row journal.EditPr
 		c.Logger.WarnContext(ctx, "arguments could not be looked at", "conversation", ref.Conversation, "call", row.Call, "error", err)
 		return out, &chat.Error{
 			Code:    chat.CodeUnavailable,
-			Message: "no worker could look at the arguments: send the same again when one is there, or decide about the call as it is",
+			Message: "no worker could look at the arguments: send the same again when one runs, or decide about the call as it is",
 		}
 	}
 	return out, nil

@@ -57,7 +57,8 @@ func notFound(err error) bool {
 // fairKey is how long a key of the engine may be.
 const fairKey = 64
 
-// fair has the engine serve tenants in turn where work waits for a worker. Sub-agents and legs inherit it.
+// fair has the engine serve tenants in turn where work waits for a worker. Sub-agents and legs
+// inherit it.
 func fair(tenant string) temporal.Priority {
 	if len(tenant) > fairKey {
 		tenant = journal.HashOf(tenant)[:fairKey]

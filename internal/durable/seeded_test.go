@@ -27,7 +27,8 @@ var changes = []struct {
 	},
 }
 
-// TestReplayNoticesChanges replays on changed code. A change that replay does not notice would break runs.
+// TestReplayNoticesChanges replays on changed code. A change that replay does not notice would
+// break runs.
 func TestReplayNoticesChanges(t *testing.T) {
 	if !*seeded {
 		t.Skip("run make replay")

@@ -25,7 +25,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
@@ -38,8 +38,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
 )
 
-// stage runs agents without an engine's server. The SDK's test suite carries the workflows, the journal lies in memory, and the model is
-// the scripted one behind a provider's real SDK. Waiting for a person takes no time: the suite's clock jumps.
+// stage runs agents without an engine's server. The SDK's test suite carries the workflows, the
+// journal lies in memory, and the model is the scripted one behind a provider's real SDK. Waiting
+// for a person takes no time: the suite's clock jumps.
 type stage struct {
 	*testing.T
 	env     *testsuite.TestWorkflowEnvironment
@@ -59,7 +60,8 @@ type stage struct {
 	running map[string]bool
 }
 
-// newStage makes one for a script of the model. host.Fault hears of the points that the host comes to; it may be nil.
+// newStage makes one for a script of the model. host.Fault hears of the points that the host comes
+// to; it may be nil.
 func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	t.Helper()
 	s := &stage{T: t, log: journaltest.NewMemory(), ref: journal.Ref{Tenant: "t", Conversation: "c"}, window: 100_000}
@@ -128,8 +130,8 @@ func (s *stage) play(message string, later map[time.Duration]func()) {
 	s.must(s.run(message, later))
 }
 
-// run opens a conversation, has the person do something at some times after its begin, and closes it after two days. It returns how
-// the orchestrator's workflow ended.
+// run opens a conversation, has the person do something at some times after its begin, and closes
+// it after two days. It returns how the orchestrator's workflow ended.
 func (s *stage) run(message string, later map[time.Duration]func()) error {
 	s.Helper()
 	s.open()
@@ -167,8 +169,9 @@ type order struct {
 	Signal string
 }
 
-// direct runs the orchestrator, and the agents that are to have a run of their own until the orchestrator has ended. The suite
-// takes signals for one workflow only from other goroutines, so it brings those for the others.
+// direct runs the orchestrator, and the agents that are to have a run of their own until the
+// orchestrator has ended. The suite takes signals for one workflow only from other goroutines, so
+// it brings those for the others.
 func (s *stage) direct(ctx workflow.Context, root leg.Begin) error {
 	var err error
 	over := false
@@ -240,7 +243,8 @@ func (s *stage) say(id, text, question string) {
 	s.must(err)
 }
 
-// says complains if the orchestrator has answered otherwise. Replies that only call tools are no answers.
+// says complains if the orchestrator has answered otherwise. Replies that only call tools are no
+// answers.
 func (s *stage) says(want ...string) {
 	s.Helper()
 	messages, err := s.log.Chat(s.Context(), s.ref, journal.Page{})
@@ -274,8 +278,8 @@ func rowsOf[R journal.Row](s *stage) (out []R) {
 	}
 }
 
-// waiting has the suite wait for a leg that is cancelled, as an engine does. By itself the suite lets the workflow go on at once, and
-// two legs run. The bell of a leg is rung in any case.
+// waiting has the suite wait for a leg that is cancelled, as an engine does. By itself the suite
+// lets the workflow go on at once, and two legs run. The bell of a leg is rung in any case.
 type waiting struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -383,9 +387,9 @@ func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.se
 // company has two roles: lead, who hands work out, and helper, who reads and writes.
 type company struct{ stage *stage }
 
-func (company) role(name string) config.Role {
+func (company) role(name string) role.Role {
 	tools := []string{"read_file", "ring", "write_file"}
-	return config.Role{
+	return role.Role{
 		Name: name, Description: name, Prompt: "You are " + name + ".", Tools: tools,
 		Authority: agent.Authority{Tools: tools, Write: true}, Limits: agent.DefaultLimits(), CanAsk: true,
 	}
@@ -395,9 +399,9 @@ func (c company) ResolveRole(_ host.Workspace, name string) (host.ResolvedRole, 
 	if !slices.Contains([]string{"lead", "helper"}, name) {
 		return host.ResolvedRole{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
-	role := c.role(name)
-	snapshot, err := role.Snapshot()
-	spec := role.Spec()
+	r := c.role(name)
+	snapshot, err := r.Snapshot()
+	spec := r.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
 	return host.ResolvedRole{Spec: spec, Snapshot: string(snapshot)}, err
 }
@@ -407,15 +411,15 @@ func (company) Script(s host.PromptInput) (host.Prompt, error) {
 }
 
 func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
-	role, err := config.Thaw([]byte(snapshot))
+	r, err := role.Thaw([]byte(snapshot))
 	if err != nil {
 		return agent.PolicyAsk, err
 	}
-	list := make([]config.Matter, len(matters))
+	list := make([]role.Matter, len(matters))
 	for i, m := range matters {
-		list[i] = config.Matter(m)
+		list[i] = role.Matter(m)
 	}
-	return role.Judge(name, list), nil
+	return r.Judge(name, list), nil
 }
 
 func (company) Output(string) (*host.Output, error)                 { return nil, nil } //nolint:nilnil // anything goes

@@ -12,20 +12,22 @@ import (
 )
 
 const (
-	// sweepMost is how many posts one sweep looks at, beside those that it waits for, and sweepAtOnce how many conversations it
-	// serves at the same time.
+	// sweepMost is how many posts one sweep looks at, beside those that it waits for, and sweepAtOnce
+	// how many conversations it serves at the same time.
 	sweepMost, sweepAtOnce = 200, 8
-	// sweepSlow is the longest pause between two times that an agent is told of the same mail. It doubles each time.
+	// sweepSlow is the longest pause between two times that an agent is told of the same mail. It
+	// doubles each time.
 	sweepSlow = time.Minute
 	// stuckAfter is how often an agent is told of mail before somebody is told that it does not read.
 	stuckAfter = 8
 )
 
-// Sweeper tells the engine of mail that waits: the engine was not told at once, or forgot. Each telling is an event in the engine's
-// history, so an agent that does not read is told less and less often.
+// Sweeper tells the engine of mail that waits: the engine was not told at once, or forgot. Each
+// telling is an event in the engine's history, so an agent that does not read is told less and less
+// often.
 type Sweeper struct {
 	Client *Client
-	// Age is how long mail has waited before anybody looks after it.
+	// Age is how long mail waits before the sweeper delivers it.
 	Age time.Duration
 
 	// tried are the posts that agents were told of and that still wait.
@@ -40,8 +42,9 @@ type postKey struct {
 
 func keyOf(p journal.Post) postKey { return postKey{Ref: p.Ref, id: p.ID} }
 
-// Pass looks once at what waits. It returns how many posts agents were told of. Tenants take turns, and one conversation that takes
-// long does not hold up the others. Within a conversation the oldest post goes first.
+// Pass looks once at what waits. It returns how many posts agents were told of. Tenants take turns,
+// and one conversation that takes long does not hold up the others. Within a conversation the
+// oldest post goes first.
 func (s *Sweeper) Pass(ctx context.Context) (int, error) {
 	now := s.Client.now()
 	limit := sweepMost + len(s.tried)
@@ -99,7 +102,8 @@ func (s *Sweeper) count(ctx context.Context, p journal.Post, now time.Time) {
 	}
 }
 
-// redeliver has the agents of one conversation look at mail that waits, and returns the posts that they were told of.
+// redeliver has the agents of one conversation look at mail that waits, and returns the posts that
+// they were told of.
 func (c *Client) redeliver(ctx context.Context, posts []journal.Post) (done []journal.Post, failures error) {
 	told := map[string]bool{}
 	for _, p := range posts {

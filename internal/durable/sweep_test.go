@@ -51,8 +51,9 @@ func (e *stuckEngine) SignalWithStartWorkflow(
 	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// TestASweepServesOthersMeanwhile has three posts of one conversation wait for an engine that does not answer, until another
-// conversation of another tenant is served. Each orchestrator is told once to look.
+// TestASweepServesOthersMeanwhile has three posts of one conversation wait for an engine that does
+// not answer, until another conversation of another tenant is served. Each orchestrator is told
+// once to look.
 func TestASweepServesOthersMeanwhile(t *testing.T) {
 	t.Parallel()
 	log, engine := journaltest.NewMemory(), &stuckEngine{stuck: "first", other: "second", told: make(chan struct{})}
@@ -105,8 +106,9 @@ func (e *countingEngine) SignalWithStartWorkflow(
 	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// TestASweepSlowsDown has an agent not read its mail for an hour. It is told less and less often, and somebody is told of it. While the
-// engine cannot be told, each sweep tries. Mail that comes meanwhile is told of at once.
+// TestASweepSlowsDown has an agent not read its mail for an hour. It is told less and less often,
+// and somebody is told of it. While the engine cannot be told, each sweep tries. Mail that comes
+// meanwhile is told of at once.
 func TestASweepSlowsDown(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(10_000_000)

@@ -24,7 +24,8 @@ import (
 // Engine is a connection to Temporal.
 type Engine = client.Client
 
-// Codec encodes what is sent through the engine and decodes what comes back: to encrypt it, for one.
+// Codec encodes what is sent through the engine and decodes what comes back: to encrypt it, for
+// one.
 type Codec = converter.PayloadCodec
 
 // Payload is what a codec is given, one value with its encoding.
@@ -77,7 +78,8 @@ type WorkerOptions struct {
 	LegsOnly, Local bool
 	// Legs is how many legs run at the same time; zero means 1,000.
 	Legs int
-	// CachedRuns is how many workflows this process keeps in memory, for all its workers; zero leaves what the SDK does.
+	// CachedRuns is how many workflows this process keeps in memory, for all its workers; zero leaves
+	// what the SDK does.
 	CachedRuns int
 	// Name tells this worker from all others that there are or were; empty means a random one.
 	Name string
@@ -137,7 +139,8 @@ func (w *Worker) add(does *activities, queue string, workflows bool, o WorkerOpt
 	w.workers = append(w.workers, one)
 }
 
-// cachedFor is how long the engine waits for a worker that has a workflow in its cache, before it asks another to go on with it.
+// cachedFor is how long the engine waits for a worker that has a workflow in its cache, before it
+// asks another to go on with it.
 const cachedFor = time.Second
 
 // Engine is how the engine's own worker is set up for these.
@@ -162,8 +165,8 @@ func (o WorkerOptions) Engine() worker.Options {
 	return options
 }
 
-// presences carries out the presences of all workers, and releases the legs of those that are lost. Builds are not told apart here: any
-// can do it for any other.
+// presences carries out the presences of all workers, and releases the legs of those that are lost.
+// Builds are not told apart here: any can do it for any other.
 func (a *activities) presences(o WorkerOptions) worker.Worker {
 	one := worker.New(a.engine, presencesQueue, worker.Options{
 		Identity: o.Name, StickyScheduleToStartTimeout: cachedFor, WorkerStopTimeout: heartbeatTimeout,
@@ -189,7 +192,7 @@ func (w *Worker) Start() error {
 	return nil
 }
 
-// watch looks after mail while there are legs here, after the presence of this worker, and after whether it stood still.
+// watch reads mail while this worker has legs, keeps its presence, and notices when it stood still.
 func (w *Worker) watch() {
 	var ctx context.Context
 	ctx, w.end = context.WithCancel(context.Background())

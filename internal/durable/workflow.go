@@ -24,20 +24,21 @@ const (
 	taskTimeout = 2 * time.Second
 	// choreTimeout bounds the short activities of the host itself.
 	choreTimeout = 30 * time.Second
-	// checkEvery is how often a run that waits for children with runs of their own has somebody look whether the engine runs them.
+	// checkEvery is how often a run that waits for children with runs of their own has somebody look
+	// whether the engine runs them.
 	checkEvery = time.Minute
 )
 
-// run is one agent's workflow. It supervises: it waits for a look, a timer or the end of a leg, and starts legs. It knows ids and
-// numbers, and nothing of what the agent does.
+// run is one agent's workflow. It supervises: it waits for a look, a timer or the end of a leg, and
+// starts legs. It knows ids and numbers, and nothing of what the agent does.
 type run struct {
 	in   leg.Begin
 	last leg.Result
 	mode leg.Mode
 	leg  *legRun
 
-	// began means that a leg has run in this history, look that somebody says that there is mail, and check that children with runs of
-	// their own may be lost.
+	// began means that a leg has run in this history, look that somebody says that there is mail, and
+	// check that children with runs of their own may be lost.
 	began, look, check bool
 	// ended counts the children that say that they have ended.
 	ended int
@@ -130,8 +131,8 @@ func (r *run) recordBroken(ctx workflow.Context) {
 	}
 }
 
-// setTimer has the run woken when the core wants to be, and when it is time to look after children. A timer that comes too early
-// does no harm, so one that is set is never taken back.
+// setTimer has the run woken when the core wants to be, and when it is time to check children. A
+// timer that comes too early does no harm, so one that is set is never taken back.
 func (r *run) setTimer(ctx workflow.Context) {
 	if r.leg != nil {
 		return
@@ -168,9 +169,10 @@ func (r *run) tooLong(ctx workflow.Context) bool {
 }
 
 // rollsOver reports whether this is the time for a new history: nothing is under way, and what is
-// below runs on its own. A long history ends when somebody has said something: at the end of a turn somebody may be about
-// to speak, and the engine refuses to begin a history while a signal arrives; who has spoken waits for
-// an answer. A newer build is gone over to at once, since others wait for that.
+// below runs on its own. A long history ends when somebody has said something: at the end of a turn
+// somebody may be about to speak, and the engine refuses to begin a history while a signal arrives;
+// who has spoken waits for an answer. A newer build is gone over to at once, since others wait for
+// that.
 func (r *run) rollsOver(ctx workflow.Context) bool {
 	if r.last.Next != leg.NextIdle || !r.began || r.mode != leg.ModeNext || r.check || r.ended > 0 {
 		return false
@@ -233,7 +235,8 @@ func (r *run) startLeg(ctx workflow.Context) {
 	})
 }
 
-// legDone takes in what a leg says. A leg that was lost is run again: it finds what the lost one did.
+// legDone takes in what a leg says. A leg that was lost is run again: it finds what the lost one
+// did.
 func (r *run) legDone(out leg.Result, err error) {
 	in := r.leg.in
 	r.leg = nil
@@ -245,8 +248,8 @@ func (r *run) legDone(out leg.Result, err error) {
 	case err != nil:
 		r.mode = leg.ModeAgain
 		if temporal.IsCanceledError(err) {
-			// No worker has the leg now: none has taken it yet, or the one that had it is lost. If nobody serves the
-			// workspace, mail must not wait for somebody to come.
+			// No worker has the leg now: none has taken it yet, or the one that had it is lost. If nobody
+			// serves the workspace, mail must not wait for somebody to come.
 			r.mode = leg.ModeDetour
 		}
 		r.check = r.check || in.Check

@@ -35,8 +35,8 @@ type Policy struct {
 	Resolver Resolver
 }
 
-// Reach is told where a connection will lead, before the first one to that target is opened. An error
-// keeps it closed.
+// Reach is told where a connection will lead, before the first one to that target is opened. An
+// error keeps it closed.
 type Reach func(ctx context.Context, to Target) error
 
 // Target is where connections lead. It names no path: a path can carry a secret.
@@ -45,7 +45,8 @@ type Target struct {
 	Port uint16
 }
 
-// Leaks names what a text holds that must not leave, empty if there is nothing. Nil looks for nothing.
+// Leaks names what a text holds that must not leave, empty if there is nothing. Nil looks for
+// nothing.
 type Leaks func(text string) string
 
 // Rule allows requests to a host.
@@ -53,8 +54,8 @@ type Rule struct {
 	Host string // a name, an address, *.name for all names below it, or * for all
 	// Ports are 80 and 443 when empty.
 	Ports []uint16
-	// Methods and PathPrefix narrow the rule. An encrypted tunnel hides the method and the path, so such a
-	// rule opens none.
+	// Methods and PathPrefix narrow the rule. An encrypted tunnel hides the method and the path, so
+	// such a rule opens none.
 	Methods    []string
 	PathPrefix string
 }
@@ -112,8 +113,8 @@ func New(policy Policy) (*Gate, error) {
 	return newGate(policy, nil, nil), nil
 }
 
-// For is a gate of its own with the same policy: its budget is whole, it tells reach where it leads, and what
-// leaks finds does not pass. Close it after use.
+// For is a gate of its own with the same policy: its budget is whole, it tells reach where it
+// leads, and what leaks finds does not pass. Close it after use.
 func (g *Gate) For(reach Reach, leaks Leaks) *Gate { return newGate(g.policy, reach, leaks) }
 
 func newGate(policy Policy, reach Reach, leaks Leaks) *Gate {
@@ -221,7 +222,8 @@ func (r Rule) allows(method, host string, port uint16, path string) bool {
 	return r.PathPrefix == "" || underPrefix(path, r.PathPrefix)
 }
 
-// underPrefix compares whole parts of a path. A path that a server might read as another one is under none.
+// underPrefix compares whole parts of a path. A path that a server might read as another one is
+// under none.
 func underPrefix(path, prefix string) bool {
 	lower := strings.ToLower(path)
 	for _, trick := range []string{"%2f", "%5c", "%2e", "\\", "//", ";"} {

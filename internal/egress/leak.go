@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// span is the most that one value takes in a body, however it is encoded. So much of a body is held back until
-// more of it is known, so that no part of a value leaves.
+// span is the most that one value takes in a body, however it is encoded. So much of a body is held
+// back until more of it is known, so that no part of a value leaves.
 const span = 16 << 10
 
 // leak refuses a part of a request that holds what must not leave. It does not repeat it.
@@ -38,8 +38,8 @@ func (g *Gate) leakingHeader(header http.Header) error {
 	return nil
 }
 
-// watched is a body that breaks off before a value which must not leave begins. If that is near its beginning, there
-// is none, and nothing of the request need be sent.
+// watched is a body that breaks off before a value which must not leave begins. If that is near its
+// beginning, there is none, and nothing of the request need be sent.
 func (g *Gate) watched(body io.ReadCloser) (io.ReadCloser, error) {
 	if g.leaks == nil || body == nil || body == http.NoBody {
 		return body, nil
@@ -92,8 +92,9 @@ func (b *watchedBody) more() {
 	}
 }
 
-// seen looks at what goes into a tunnel. Most of it is encrypted and says nothing. Nothing is held back: both ends
-// may wait for each byte. So a value is found if the last piece of it comes behind the others, and that piece stays.
+// seen looks at what goes into a tunnel. Most of it is encrypted and says nothing. Nothing is held
+// back: both ends may wait for each byte. So a value is found if the last piece of it comes behind
+// the others, and that piece stays.
 func (g *Gate) seen(from io.Reader) io.Reader {
 	if g.leaks == nil {
 		return from

@@ -14,7 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// sink keeps every byte that reaches it, on a port of this machine, and answers each connection's first line.
+// sink keeps every byte that reaches it, on a port of this machine, and answers each connection's
+// first line.
 func sink(t *testing.T) (netip.AddrPort, func() string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,8 +58,8 @@ func sink(t *testing.T) (netip.AddrPort, func() string) {
 	}
 }
 
-// TestWhatMustNotLeaveDoesNot sends a value through the proxy wherever a plain request has room for it, at the
-// places of a body where chunks end too.
+// TestWhatMustNotLeaveDoesNot sends a value through the proxy wherever a plain request has room for
+// it, at the places of a body where chunks end too.
 func TestWhatMustNotLeaveDoesNot(t *testing.T) {
 	const value = "CANARY-7f3a9c2e51d0"
 	at, arrived := sink(t)

@@ -93,7 +93,8 @@ func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Defini
 	return f, err
 }
 
-// approval looks for what is on record of the approval of a call, and whether the call began and ended.
+// approval looks for what is on record of the approval of a call, and whether the call began and
+// ended.
 func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
 	wanted := journal.ApprovalRequested{In: p.In(), Call: cmp.Or(p.Run.By, p.Run.Call)}
 	decided := journal.ApprovalDecided{In: p.In(), Call: wanted.Call}
@@ -127,8 +128,9 @@ func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
 	return err
 }
 
-// allows reports whether a row is a person's decision to allow what they were shown, and is on the audit trail. That the
-// engine says so, in a signal or in what the core made of one, does not count.
+// allows reports whether a row is a person's decision to allow what they were shown, and is on the
+// audit trail. That the engine says so, in a signal or in what the core made of one, does not
+// count.
 func (h *Host) allows(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided, shown string) (bool, error) {
 	if !d.Allow || d.By == "" || d.Hash == "" || d.Hash != shown {
 		return false, nil
@@ -143,7 +145,8 @@ func (h *Host) allows(ctx context.Context, ref journal.Ref, d journal.ApprovalDe
 	return on, nil
 }
 
-// granted reports whether a person has allowed, for the whole conversation, all calls of a tool that fit a pattern.
+// granted reports whether a person has allowed, for the whole conversation, all calls of a tool
+// that fit a pattern.
 func (h *Host) granted(ctx context.Context, ref journal.Ref, tool, pattern string) (bool, error) {
 	grants, err := h.Log.Find(ctx, ref, journal.Granted{Tool: tool, Pattern: pattern}.Key())
 	if err != nil || len(grants) == 0 {
@@ -170,7 +173,8 @@ func (h *Host) granted(ctx context.Context, ref journal.Ref, tool, pattern strin
 	return h.allows(ctx, ref, decided, wanted.Hash)
 }
 
-// Bound identifies what a call would do as things are. That a tool would refuse it is a part of that.
+// Bound identifies what a call would do as things are. That a tool would refuse it is a part of
+// that.
 func (h *Host) Bound(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	binding, err := set.Binding(ctx, call)
 	var refusal *chat.Error

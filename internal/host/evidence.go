@@ -25,8 +25,9 @@ func ReceiptIn(row journal.TaskEnded) (*receipt.Receipt, error) {
 	return &r, nil
 }
 
-// Evidence is what a task is known to have done: the facts that its calls left, and those of the tasks
-// that it handed on. Its steps say what was called, and mostly one more read finds what came of it.
+// Evidence is what a task is known to have done: the facts that its calls left, and those of the
+// tasks that it handed on. Its steps say what was called, and mostly one more read finds what came
+// of it.
 func (h *Host) Evidence(ctx context.Context, run RunRef) (receipt.Evidence, error) {
 	steps, err := h.Log.Steps(ctx, run.Ref, run.Task, 0)
 	if err != nil {
@@ -168,8 +169,8 @@ func (d taskEvidence) evidence(run RunRef, found map[string]journal.Entry) (rece
 	return sum, nil
 }
 
-// unclear reports whether a call that may change things can have done more than its facts say. Tools
-// whose effects nobody can repeat or look up, and that tell none, may have done anything.
+// unclear reports whether a call that may change things can have done more than its facts say.
+// Tools whose effects nobody can repeat or look up, and that tell none, may have done anything.
 func (c callEvidence) unclear(status journal.CallStatus, facts tool.Facts) bool {
 	switch status {
 	case journal.CallCompleted, journal.CallFailed:

@@ -14,8 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestEvidenceOfCalls shows what is taken from the record of one writing call: its facts, and whether it
-// may have done more than they say.
+// TestEvidenceOfCalls shows what is taken from the record of one writing call: its facts, and
+// whether it may have done more than they say.
 func TestEvidenceOfCalls(t *testing.T) {
 	run := RunRef{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	const wrote = `{"wrote":[{"path":"a.go","before":"1","after":"2","bytes":1}]}`
@@ -72,14 +72,16 @@ func TestEvidenceOfCalls(t *testing.T) {
 	}
 }
 
-// TestUnknownIsTheSameWord holds the two words for a hash that nobody knows together: facts are copied.
+// TestUnknownIsTheSameWord holds the two words for a hash that nobody knows together: facts are
+// copied.
 func TestUnknownIsTheSameWord(t *testing.T) {
 	if tool.Unknown != receipt.Unknown {
 		t.Errorf("%q in facts, %q in receipts", tool.Unknown, receipt.Unknown)
 	}
 }
 
-// TestEvidenceOfSubAgents shows that a run rests on what those did whom it sent, as far as it is known.
+// TestEvidenceOfSubAgents shows that a run rests on what those did whom it sent, as far as it is
+// known.
 func TestEvidenceOfSubAgents(t *testing.T) {
 	run := RunRef{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	found := map[string]journal.Entry{}

@@ -20,9 +20,11 @@ type Options struct {
 	Log     journal.Log
 	Catalog Catalog
 	Tools   Toolbox
-	// Witness is asked whether a decision is on the audit trail. Only tests leave it nil, and then every decision is.
+	// Witness is asked whether a decision is on the audit trail. Only tests leave it nil, and then
+	// every decision is.
 	Witness Witness
-	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked for, as in tests.
+	// Serves says whether this worker has a workspace. Nil means that it has every one that it is asked
+	// for, as in tests.
 	Serves func(Workspace) bool
 	// Worktrees is nil where no agent can have a tree of its own.
 	Worktrees Worktrees
@@ -83,8 +85,8 @@ type Catalog interface {
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
 	// Output is what results of a role must fit, nil if anything goes.
 	Output(snapshot string) (*Output, error)
-	// Sink reports whether the operator listed a call: rules apply to it also when its agent is tainted. Strange reports
-	// whether strangers write a file of a workspace.
+	// Sink reports whether the operator listed a call: rules apply to it also when its agent is
+	// tainted. Strange reports whether strangers write a file of a workspace.
 	Sink(name string, matters []tool.Matter) bool
 	Strange(path string) bool
 	// Compaction, Resolution and Routing ask for something else than the next reply.

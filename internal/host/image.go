@@ -18,8 +18,8 @@ const (
 	dataBase64 = ";base64,"
 )
 
-// keepImages stores images and returns their hashes. They are not remembered here: a few would be more
-// than all texts.
+// keepImages stores images and returns their hashes. They are not remembered here: a few would be
+// more than all texts.
 func (h *Host) keepImages(ctx context.Context, ref journal.Ref, images []tool.Image) ([]string, error) {
 	var hashes, texts []string
 	for _, img := range images {

@@ -1,19 +1,21 @@
 package host
 
 import (
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
 // Root is the agent that a person talks to, and its one task.
-const Root = "main"
+const Root = chat.Root
 
-// RunID names the run of a task among those of all conversations. The first task of an agent has the agent's name. It never changes.
+// RunID names the run of a task among those of all conversations. The first task of an agent has
+// the agent's name. It never changes.
 func RunID(ref journal.Ref, task string) string {
 	return ref.Tenant + "/" + ref.Conversation + "/" + task
 }
 
-// Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the same name, and neither
-// comes near the other's. Without a name there is no folder.
+// Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the
+// same name, and neither comes near the other's. Without a name there is no folder.
 type Workspace struct{ Tenant, Name string }
 
 // String implements fmt.Stringer.

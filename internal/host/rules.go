@@ -40,7 +40,8 @@ func (h *Host) Verdict(
 	return policy, err
 }
 
-// asks reports whether a person is asked about a call of a tool for which the rules come to a policy.
+// asks reports whether a person is asked about a call of a tool for which the rules come to a
+// policy.
 func asks(policy agent.Policy, d tool.Definition) bool {
 	return agent.Call{Policy: policy, Writes: d.Writes, Network: d.Network}.Asks()
 }

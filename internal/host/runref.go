@@ -11,8 +11,8 @@ type RunRef struct {
 	Task  string      `json:"task"`
 	// Workspace is where the agent works.
 	Workspace string `json:"workspace,omitempty"`
-	// Tree is the tree of it whose files a call is about, empty for the workspace itself. Plant means that
-	// it may have to be made first, as a copy of From.
+	// Tree is the tree of it whose files a call is about, empty for the workspace itself. Plant means
+	// that it may have to be made first, as a copy of From.
 	Tree    string `json:"tree,omitempty"`
 	NewTree bool   `json:"plant,omitempty"`
 	From    string `json:"from,omitempty"`

@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// seenPage is how many calls are listed at a time, more than one reply has; resultPage is how many results
-// are read at a time.
+// seenPage is how many calls are listed at a time, more than one reply has; resultPage is how many
+// results are read at a time.
 const (
 	seenPage   = journal.PageMaxLimit
 	resultPage = 50
 )
 
-// seen is the hash of what an agent was last shown of a file, or wrote there, before a call; empty if it
-// never was. Later calls do not count: a worker that runs a call late, because it was taken for lost, must not
-// write over what came after it.
+// seen is the hash of what an agent was last shown of a file, or wrote there, before a call; empty
+// if it never was. Later calls do not count: a worker that runs a call late, because it was taken
+// for lost, must not write over what came after it.
 func (h *Host) seen(ctx context.Context, run RunRef, before string, paths []string) (string, error) {
 	for page := (journal.Page{Limit: seenPage}); ; {
 		calls, err := h.Log.ToolCalls(ctx, run.Ref, run.Agent, page)
@@ -92,7 +93,7 @@ func factAbout(facts tool.Facts, paths []string) string {
 
 // earlier reports whether a call comes before another.
 func earlier(a, b string) bool {
-	turnA, itemA, okA := journal.ParseCall(a)
-	turnB, itemB, okB := journal.ParseCall(b)
+	turnA, itemA, okA := chat.CallID(a).Parse()
+	turnB, itemB, okB := chat.CallID(b).Parse()
 	return okA && okB && (turnA < turnB || turnA == turnB && itemA < itemB)
 }

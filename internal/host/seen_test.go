@@ -12,7 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestSeenIsWhatTheAgentKnewBeforeTheCall asks at several calls of one agent what it had seen of a file.
+// TestSeenIsWhatTheAgentKnewBeforeTheCall asks at several calls of one agent what it had seen of a
+// file.
 //
 // Covers: E-109.
 func TestSeenIsWhatTheAgentKnewBeforeTheCall(t *testing.T) {

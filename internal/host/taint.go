@@ -15,8 +15,9 @@ import (
 // mcpPrefix begins the names of tools of MCP servers; the server's name follows.
 const mcpPrefix = "mcp__"
 
-// Tainted is the row that says what an agent has read, if it has read anything. It goes into the same append as
-// the text itself, so that a leg that carries the agent on, or is about to run a call of it, finds both or neither.
+// Tainted is the row that says what an agent has read, if it has read anything. It goes into the
+// same append as the text itself, so that a leg that carries the agent on, or is about to run a
+// call of it, finds both or neither.
 func Tainted(in journal.In, call string, t agent.Taint) []journal.Row {
 	if len(t) == 0 {
 		return nil
@@ -59,7 +60,8 @@ func (h *Host) Taint(ctx context.Context, ref journal.Ref, agents ...string) (ag
 	return out, nil
 }
 
-// below is the taint that comes with what an agent reads of another one's transcript, files or results.
+// below is the taint that comes with what an agent reads of another one's transcript, files or
+// results.
 func (h *Host) below(ctx context.Context, run RunRef, other string) (agent.Taint, error) {
 	if other == run.Agent {
 		return nil, nil
@@ -71,8 +73,8 @@ func (h *Host) below(ctx context.Context, run RunRef, other string) (agent.Taint
 	return t, err
 }
 
-// barred reports whether only a person's decision on this very call lets it run. The journal says so, whatever the
-// engine's history does.
+// barred reports whether only a person's decision on this very call lets it run. The journal says
+// so, whatever the engine's history does.
 func (h *Host) barred(ctx context.Context, p Permit, d tool.Definition, about tool.About) (bool, error) {
 	if !d.Writes && !d.Network || h.Catalog.Sink(d.Name, about.Matters) {
 		return false, nil
@@ -81,8 +83,8 @@ func (h *Host) barred(ctx context.Context, p Permit, d tool.Definition, about to
 	return len(t) > 0, err
 }
 
-// strangers are those who may have written what a call gave: servers of MCP, hosts that it reached, and files of the
-// workspace that come from elsewhere.
+// strangers are those who may have written what a call gave: servers of MCP, hosts that it reached,
+// and files of the workspace that come from elsewhere.
 func (h *Host) strangers(d tool.Definition, about tool.About, r tool.Result) agent.Taint {
 	var out agent.Taint
 	add := func(kind agent.SourceKind, name string) { out = out.With(agent.Taint{{Kind: kind, Name: name}}) }

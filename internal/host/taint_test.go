@@ -72,7 +72,8 @@ func TestTaintOfAResult(t *testing.T) {
 	}
 }
 
-// TestOwnResultsBringNothing shows that what an agent reads of itself brings no taint that it has not got.
+// TestOwnResultsBringNothing shows that what an agent reads of itself brings no taint that it has
+// not got.
 func TestOwnResultsBringNothing(t *testing.T) {
 	h, run := New(Options{Log: journaltest.NewMemory()}), RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: Root, Task: Root}
 	rows := []journal.Row{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -12,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Known refuses work in a workspace that this worker does not have for the tenant. The queue brings it no such work: a program
-// that put it there has no business with these files.
+// Known refuses work in a workspace that this worker does not have for the tenant. The queue brings
+// it no such work: a program that put it there has no business with these files.
 func (h *Host) Known(w RunRef) error {
 	if w.Workspace == "" || h.Serves == nil || h.Serves(w.At()) {
 		return nil
@@ -21,7 +20,8 @@ func (h *Host) Known(w RunRef) error {
 	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf("this worker does not serve the workspace %s", w.At())}
 }
 
-// Worktrees gives agents folders of their own beside a workspace, and takes back what they did there.
+// Worktrees gives agents folders of their own beside a workspace, and takes back what they did
+// there.
 type Worktrees interface {
 	// Ready says why no trees of a workspace can be made here, if so.
 	Ready(ctx context.Context, at Workspace) error
@@ -41,7 +41,8 @@ func TreeName(ref journal.Ref, id string) string {
 	return RunID(ref, id)
 }
 
-// Within says where the files are that an agent works on. A tree of the agent's own is made before its first call.
+// Within says where the files are that an agent works on. A tree of the agent's own is made before
+// its first call.
 func (w RunRef) Within(s *agent.State) RunRef {
 	w.Tree, w.From = TreeName(w.Ref, s.Brief.Tree), ""
 	if w.NewTree = s.Brief.Isolated() && s.Progress.ToolCalls == 0; w.NewTree {
@@ -60,8 +61,8 @@ func (h *Host) Set(ctx context.Context, run RunRef) (*tool.Set, error) {
 	return h.Tools.Tools(run.At(), run.Tree)
 }
 
-// Describing is the tools by which calls are described before they run. A tree that is not there yet is
-// described by the workspace that it will be a copy of.
+// Describing is the tools by which calls are described before they run. A tree that is not there
+// yet is described by the workspace that it will be a copy of.
 func (h *Host) Describing(run RunRef) (*tool.Set, error) {
 	set, err := h.Tools.Tools(run.At(), run.Tree)
 	if err != nil && run.Tree != "" {
@@ -81,8 +82,8 @@ func (h *Host) Ready(ctx context.Context, at Workspace) string {
 	return ""
 }
 
-// PatchRows is what a task changed in a tree of its own. There is no row if it has none, or if the tree is not
-// on this machine: then the worker that merges it takes it.
+// PatchRows is what a task changed in a tree of its own. There is no row if it has none, or if the
+// tree is not on this machine: then the worker that merges it takes it.
 func (h *Host) PatchRows(ctx context.Context, run RunRef, brief agent.Brief, failed bool) ([]journal.Row, error) {
 	if !brief.Isolated() || h.Worktrees == nil {
 		return nil, nil
@@ -125,7 +126,7 @@ func (h *Host) LatePatches(ctx context.Context, run RunRef) []journal.Row {
 // patch finds what an agent below this one left. A patch that nobody took yet is taken.
 func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, error) {
 	none := tool.Patch{}
-	if !strings.HasPrefix(task, run.Agent+"/") {
+	if !chat.AgentPath(task).IsBelow(chat.AgentPath(run.Agent)) {
 		return none, tool.Refuse("agent_id must name an agent that you started, as its report does")
 	}
 	in := journal.In{Task: task}
@@ -165,7 +166,8 @@ func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, 
 	if patched.Problem != "" {
 		return none, tool.Refuse("there is no patch: %s", patched.Problem)
 	}
-	// A patch on record needs no tree any more; the worker that ended the task may not have had the tree at hand.
+	// A patch on record needs no tree any more; the worker that ended the task may not have had the
+	// tree at hand.
 	if err := h.Worktrees.Remove(ctx, run.At(), TreeName(run.Ref, task)); err != nil {
 		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
 	}

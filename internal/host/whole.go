@@ -3,8 +3,8 @@ package host
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/tool"
 )
@@ -17,11 +17,12 @@ func (h *Host) keepWhole(ctx context.Context, ref journal.Ref, text string) (str
 	return journal.HashOf(text), h.Log.Keep(ctx, ref, text) // too large to be remembered
 }
 
-// output is all that a call gave, by the name that its result has for it. An agent reads what it called
-// itself, and what agents below it did.
+// output is all that a call gave, by the name that its result has for it. An agent reads what it
+// called itself, and what agents below it did.
 func (h *Host) output(ctx context.Context, run RunRef, name string) (string, error) {
-	agent, call, _ := strings.Cut(name, "#")
-	if agent != run.Agent && !strings.HasPrefix(agent, run.Agent+"/") {
+	called := chat.ParseCallRef(name)
+	agent, call := string(called.Agent), string(called.Call)
+	if agent != run.Agent && !called.Agent.IsBelow(chat.AgentPath(run.Agent)) {
 		return "", tool.Refuse("%s%s is no output of yours", tool.OutputPrefix, name)
 	}
 	entries, err := h.Log.Find(ctx, run.Ref, journal.ToolReturned{In: journal.In{Agent: agent}, Call: call}.Key())

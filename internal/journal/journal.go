@@ -2,12 +2,13 @@
 //
 // A conversation is one list of entries, numbered from 1 without a gap. An entry holds one Row: a
 // fact, keyed by an id that its writer knew beforehand. Writing a row twice is the same as writing
-// it once, so a writer that is not sure whether a commit went through writes it again: the first record
-// of a key stands, and a later writer is told so. Entries are never changed.
+// it once, so a writer that is not sure whether a commit went through writes it again: the first
+// record of a key stands, and a later writer is told so. Entries are never changed.
 //
-// All that people and programs ask for (agents, tasks, usage, open questions) is a fold of that list.
-// View is the fold in Go and its definition; databases keep the same in tables that they write in the
-// transaction of the entries, and journaltest and Verify compare them with View.
+// All that people and programs ask for (agents, tasks, usage, open questions) is a fold of that
+// list. Changes is the definition of that fold: which lines of which tables a row adds or changes.
+// Databases write them in the transaction of the entries, and journaltest compares what they then
+// answer with a view in memory.
 //
 // The package imports chat only. Adapters below it know SQL.
 package journal
@@ -57,20 +58,21 @@ type Writer interface {
 	// error. After an error that is not a refusal nobody knows which; writing the same rows again
 	// settles it. A conversation begins with Opened.
 	Append(ctx context.Context, ref Ref, at time.Time, rows ...Row) ([]Written, error)
-	// Keep stores texts of a conversation under the hashes of their content (HashOf). It may do so before the conversation
-	// begins. One that was erased keeps nothing.
+	// Keep stores texts of a conversation under the hashes of their content (HashOf). It may do so
+	// before the conversation begins. One that was erased keeps nothing.
 	Keep(ctx context.Context, ref Ref, texts ...string) error
-	// Reserve takes an amount from what a tenant may spend in a month (MonthOf), unless that would be more than the most.
-	// The Responded row that names it gives back what was not used.
+	// Reserve takes an amount from what a tenant may spend in a month (MonthOf), unless that would be
+	// more than the most. The Responded row that names it gives back what was not used.
 	Reserve(ctx context.Context, tenant, month string, amount, most int64) (bool, error)
 	// Erase removes a conversation with everything in it, its texts too, and leaves a Tombstone.
 	Erase(ctx context.Context, ref Ref) error
 }
 
-// Reader reads one conversation. A conversation or text that does not exist, or belongs to somebody else, is not_found.
+// Reader reads one conversation. A conversation or text that does not exist, or belongs to somebody
+// else, is not_found.
 type Reader interface {
-	// Entries returns what comes after a sequence number, in order, at most limit and not much more than
-	// PageBytes: a page that has entries may have fewer than there are, one without is the end.
+	// Entries returns what comes after a sequence number, in order, at most limit and not much more
+	// than PageBytes: a page that has entries may have fewer than there are, one without is the end.
 	Entries(ctx context.Context, ref Ref, after int64, limit int) ([]Entry, error)
 	// Find returns the entries with these keys, in the order of the list; those that do not exist
 	// are left out.
@@ -112,8 +114,8 @@ type Lists interface {
 	Tails(ctx context.Context, tenant string, conversations ...string) (map[string]Tail, error)
 	// Lines returns conversations, archived ones too; those that do not exist are left out.
 	Lines(ctx context.Context, tenant string, conversations ...string) (map[string]Line, error)
-	// Untouched returns the conversations whose last row is older than a time, archived ones too: those whose ids come
-	// after one, in the order of their ids, at most limit.
+	// Untouched returns the conversations whose last row is older than a time, archived ones too: those
+	// whose ids come after one, in the order of their ids, at most limit.
 	Untouched(ctx context.Context, tenant string, before time.Time, after string, limit int) ([]string, error)
 	// Inbox returns what waits for a person, the oldest first.
 	Inbox(ctx context.Context, tenant string, limit int) ([]Waiting, error)
@@ -127,20 +129,24 @@ type Lists interface {
 	Stored(ctx context.Context, tenant string) (int64, error)
 	// Tasks lists what agents were asked to do, the newest first.
 	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
-	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by role.
+	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by
+	// role.
 	Runs(ctx context.Context, tenant string, since time.Time) ([]RoleRuns, error)
 	// Pending returns posts of all tenants that were not delivered: the oldest of each tenant, then the
-	// next of each. Pending, Arrived and Working are all that can be seen across tenants, and hold no content.
+	// next of each. Pending, Arrived and Working are all that can be seen across tenants, and hold no
+	// content.
 	Pending(ctx context.Context, before time.Time, limit int) ([]Post, error)
-	// Arrived returns posts of all tenants that were posted after a time and not delivered, the newest first. It is cheap.
+	// Arrived returns posts of all tenants that were posted after a time and not delivered, the newest
+	// first. It is cheap.
 	Arrived(ctx context.Context, after time.Time, limit int) ([]Post, error)
-	// Working returns tasks of all tenants that were assigned before a time and have not ended, the idle and the
-	// never addressed orchestrators left out: those that come after one, in the order of tenant, conversation
-	// and task, at most limit.
+	// Working returns tasks of all tenants that were assigned before a time and have not ended, the
+	// idle and the never addressed orchestrators left out: those that come after one, in the order of
+	// tenant, conversation and task, at most limit.
 	Working(ctx context.Context, before time.Time, after WorkingTask, limit int) ([]WorkingTask, error)
 }
 
-// WorkingTask names a task that has not ended. Parent is the agent that gave it, empty for the orchestrator's.
+// WorkingTask names a task that has not ended. Parent is the agent that gave it, empty for the
+// orchestrator's.
 type WorkingTask struct {
 	Ref
 

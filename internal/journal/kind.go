@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -139,7 +138,8 @@ func decodeAs[R Row](body []byte) (Row, error) {
 	return row, err
 }
 
-// Decode reads what Encode wrote. A kind that this build does not know is an error: Read is for what is recorded.
+// Decode reads what Encode wrote. A kind that this build does not know is an error: Read is for
+// what is recorded.
 func Decode(kind Kind, body []byte) (Row, error) {
 	decode, ok := decoders[kind]
 	if !ok {
@@ -185,7 +185,7 @@ func Encode(row Row) (Encoded, error) {
 	if _, about := row.(interface{ inAgent() }); about && (agent == "" || task == "") {
 		return e, refused("row %.60q names no agent or no task", e.Key)
 	}
-	if r, ok := row.(TaskAssigned); ok && (r.Depth != Depth(agent) || (r.Depth > 0) != (r.Parent != "")) && agent != r.Parent {
+	if r, ok := row.(TaskAssigned); ok && (r.Depth != chat.AgentPath(agent).Depth() || (r.Depth > 0) != (r.Parent != "")) && agent != r.Parent {
 		return e, refused("row %.60q: an agent's id must name its ancestors", e.Key)
 	}
 	if err := callsOf(row); err != nil {
@@ -214,25 +214,13 @@ func callsOf(row Row) error {
 		return nil
 	}
 	for _, p := range r.Message.Parts {
-		turn, _, ok := ParseCall(p.Call)
+		turn, _, ok := chat.CallID(p.Call).Parse()
 		if p.Kind == chat.PartToolUse && (!ok || turn != r.Turn) {
 			return refused("row %.60q: call %.20q is not named after turn %d", row.Key(), p.Call, r.Turn)
 		}
 	}
 	return nil
 }
-
-// ParseCall reads the turn and the place in the reply off a call's id, which are all it has.
-func ParseCall(id string) (turn, item int, ok bool) {
-	t, i, _ := strings.Cut(id, ".")
-	turn, err := strconv.Atoi(t)
-	item, err2 := strconv.Atoi(i)
-	return turn, item, err == nil && err2 == nil && turn >= 0 && item >= 0
-}
-
-// Depth reads off an agent's id how far below the orchestrator it is: an id is the parent's id, a
-// slash and the place in the parent's transcript.
-func Depth(agent string) int { return strings.Count(agent, "/") }
 
 // printable replaces what Postgres does not store in JSON: NUL and lone surrogates.
 func printable(body []byte) ([]byte, error) {

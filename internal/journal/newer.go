@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Newer is a row of a kind that this build does not know: a newer one has written it, while an installation is being
-// upgraded or before it was rolled back. It is read so that the rest of the list can be, shown to nobody, handed on as it
-// is, and never written.
+// Newer is a row of a kind that this build does not know: a newer one has written it, while an
+// installation is being upgraded or before it was rolled back. It is read so that the rest of the
+// list can be, shown to nobody, handed on as it is, and never written.
 type Newer struct {
 	nowhere
 	// Of is its kind, and Body what is recorded.
@@ -24,8 +24,8 @@ func (r Newer) Kind() Kind { return r.Of }
 // MarshalJSON implements json.Marshaler.
 func (r Newer) MarshalJSON() ([]byte, error) { return r.Body, nil }
 
-// Read reads a row that is recorded. A body that does not fit its kind is an error; a kind that this build does not know is
-// none.
+// Read reads a row that is recorded. A body that does not fit its kind is an error; a kind that
+// this build does not know is none.
 func Read(kind Kind, body []byte) (Row, error) {
 	if _, known := decoders[kind]; !known {
 		return Newer{Of: kind, Body: slices.Clone(body)}, nil

@@ -81,8 +81,8 @@ type Plan struct {
 
 // NewPlan numbers the rows of batches from the tail on. Keys that are known already, from the list
 // or from a row before, are not written again; nor is anything of a batch with a known step, since
-// the leg that recorded that step has gone on from it. It refuses rows that cannot follow the list: they
-// come before Opened, or are about a task or a parent of which nothing is known.
+// the leg that recorded that step has gone on from it. It refuses rows that cannot follow the list:
+// they come before Opened, or are about a task or a parent of which nothing is known.
 func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error) {
 	p := Plan{Tail: tail, Written: make([][]Written, len(batches)), known: known}
 	for i, b := range batches {
@@ -166,12 +166,6 @@ func LookUp(batches []*Batch) []string {
 	return slices.Compact(keys)
 }
 
-// Voided reports whether a reply is known to be taken out of its transcript.
-func (p Plan) Voided(r MessageAdded) bool {
-	_, voided := p.known[VoidKey(r.Agent, r.Turn)]
-	return voided && r.Message.Speaker == chat.Assistant
-}
-
 // Lasting reports whether a key is worth remembering: later rows will follow it.
 func Lasting(key string) bool {
 	return strings.HasPrefix(key, taskPrefix) || strings.HasPrefix(key, requestPrefix)
@@ -190,9 +184,6 @@ func Settles(batches []*Batch, known map[string]Written) bool {
 	}
 	return true
 }
-
-// SeqOf is where a looked up key stands in the list, zero if nowhere.
-func (p Plan) SeqOf(key string) int64 { return p.known[key].Seq }
 
 // HashOf is the name under which a text is kept.
 func HashOf(text string) string {

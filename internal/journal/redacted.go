@@ -15,9 +15,9 @@ type Redactor interface {
 	RedactJSON(text string) string
 }
 
-// Redacted is a Log whose rows are redacted before they are written, every string of them. It is the
-// last of several places: the code that makes a row redacts it as well, so that what is in somebody's hands
-// is what is on record.
+// Redacted is a Log whose rows are redacted before they are written, every string of them. It is
+// the last of several places: the code that makes a row redacts it as well, so that what is in
+// somebody's hands is what is on record.
 type Redacted struct {
 	Log
 	by Redactor
@@ -26,7 +26,8 @@ type Redacted struct {
 // NewRedacted redacts what goes into a log.
 func NewRedacted(log Log, by Redactor) *Redacted { return &Redacted{Log: log, by: by} }
 
-// Append implements Writer. A row whose key would have to be redacted is refused: nobody would find it.
+// Append implements Writer. A row whose key would have to be redacted is refused: nobody would find
+// it.
 func (l *Redacted) Append(ctx context.Context, ref Ref, at time.Time, rows ...Row) ([]Written, error) {
 	clean := make([]Row, len(rows))
 	for i, row := range rows {
@@ -38,8 +39,8 @@ func (l *Redacted) Append(ctx context.Context, ref Ref, at time.Time, rows ...Ro
 	return l.Log.Append(ctx, ref, at, clean...)
 }
 
-// Keep implements Writer. A text is found by the hash of its content, so one that is not redacted yet
-// is refused.
+// Keep implements Writer. A text is found by the hash of its content, so one that is not redacted
+// yet is refused.
 func (l *Redacted) Keep(ctx context.Context, ref Ref, texts ...string) error {
 	for _, text := range texts {
 		if l.by.Redact(text) != text {

@@ -18,8 +18,8 @@ import (
 
 const canary = "open-sesame"
 
-// TestRedacted writes a value into every text of every kind of row. The row that is written has none of
-// it, or was refused because its key was made of it.
+// TestRedacted writes a value into every text of every kind of row. The row that is written has
+// none of it, or was refused because its key was made of it.
 func TestRedacted(t *testing.T) {
 	vault := &secret.Vault{}
 	vault.Add("WORD", canary)

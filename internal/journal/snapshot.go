@@ -171,7 +171,8 @@ type Grant struct {
 }
 
 // Lease is something reserved before an effect and settled after it: tokens and money for a model
-// call, the right to run for a tool call. The lease of an effect whose end nobody knows is never settled.
+// call, the right to run for a tool call. The lease of an effect whose end nobody knows is never
+// settled.
 type Lease struct {
 	Seq    int64
 	Key    string

@@ -1,8 +1,6 @@
 package journal
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// TaskQuery asks for tasks of all conversations of a tenant, the newest first. Empty fields ask for all.
+// TaskQuery asks for tasks of all conversations of a tenant, the newest first. Empty fields ask for
+// all.
 type TaskQuery struct {
 	Conversation string
 	Status       chat.Status
@@ -61,51 +60,4 @@ func (q TaskQuery) After() (TaskCursor, error) {
 		return TaskCursor{}, refused("the cursor is not one of ours: start without one")
 	}
 	return TaskCursor{At: time.UnixMilli(ms).UTC(), Conversation: parts[1], Task: parts[2]}, nil
-}
-
-// Tasks lists the tasks of conversations.
-func Tasks(views []*View, q TaskQuery) ([]TaskLine, error) {
-	place, err := q.After()
-	if err != nil {
-		return nil, err
-	}
-	var out []TaskLine
-	for _, v := range views {
-		for _, t := range v.tasks {
-			line := v.lineOf(t)
-			if q.wants(line) && line.after(place) > 0 {
-				out = append(out, line)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b TaskLine) int {
-		return a.after(TaskCursor{At: b.AssignedAt, Conversation: b.Conversation, Task: b.ID})
-	})
-	return out[:min(len(out), Page{Limit: q.Limit}.Size())], nil
-}
-
-// after is positive for a line that comes after a place.
-func (l TaskLine) after(p TaskCursor) int {
-	return cmp.Or(p.At.Compare(l.AssignedAt), strings.Compare(p.Conversation, l.Conversation), strings.Compare(p.Task, l.ID))
-}
-
-func (q TaskQuery) wants(l TaskLine) bool {
-	return (q.Conversation == "" || q.Conversation == l.Conversation) && (q.Status == "" || q.Status == l.Status) &&
-		(q.Role == "" || q.Role == l.Role) && (q.By == "" || q.By == l.By) && l.Cost >= q.MinCost
-}
-
-func (v *View) lineOf(t Task) TaskLine {
-	in := In{Agent: t.Agent, Task: t.ID}
-	line := TaskLine{
-		Task: t, Conversation: v.conversation.ID, Title: v.conversation.Title, By: v.conversation.By,
-		Role: v.agents[v.agentAt[t.Agent]].Role,
-	}
-	line.Begun, _ = v.facts[TaskAssigned{In: in}.Key()].Row.(TaskAssigned)
-	line.Ended, _ = v.facts[TaskEnded{In: in}.Key()].Row.(TaskEnded)
-	for _, c := range v.modelCalls {
-		if c.Task == t.ID {
-			line.Cost += c.Usage.Cost
-		}
-	}
-	return line
 }

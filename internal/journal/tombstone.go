@@ -7,15 +7,17 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Tombstone is all that is left of an erased conversation: that there was one, so that a client that sends the
-// command again that began it does not begin another. It is found by the hash of the id, and holds no content.
+// Tombstone is all that is left of an erased conversation: that there was one, so that a client
+// that sends the command again that began it does not begin another. It is found by the hash of the
+// id, and holds no content.
 type Tombstone struct {
 	// Command is the id of the command that had it removed, empty if none is known.
 	Command string
 	At      time.Time
 }
 
-// Erasure is the id of the post that says that a conversation is to be erased, no matter who wanted it.
+// Erasure is the id of the post that says that a conversation is to be erased, no matter who wanted
+// it.
 const Erasure = "erase:"
 
 // ErasureKey is the key of that post.
@@ -30,6 +32,11 @@ func CommandOf(stored []string) string {
 		}
 	}
 	return ""
+}
+
+// NotFound is the one answer to what does not exist and to what is somebody else's.
+func NotFound() error {
+	return &chat.Error{Code: chat.CodeNotFound, Message: "there is no such conversation"}
 }
 
 // Gone refuses to begin a conversation that was erased.

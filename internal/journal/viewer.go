@@ -4,17 +4,17 @@ import "context"
 
 type viewerKey struct{}
 
-// For is a context in which a journal is read for a person, by their id: private conversations of others are not there,
-// as if they did not exist. Without it the program reads for itself and sees everything. A store that keeps one
-// person's conversations takes no notice.
+// For is a context in which a journal is read for a person, by their id: private conversations of
+// others are not there, as if they did not exist. Without it the program reads for itself and sees
+// everything. A store that keeps one person's conversations takes no notice.
 func For(ctx context.Context, viewer string) context.Context {
 	return context.WithValue(ctx, viewerKey{}, viewer)
 }
 
 type readingKey struct{}
 
-// ForReading is a context of a request that changes nothing. A store may keep connections of their own for these, so that
-// however many come, commands find one.
+// ForReading is a context of a request that changes nothing. A store may keep connections of their
+// own for these, so that however many come, commands find one.
 func ForReading(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readingKey{}, true)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// abandon ends a leg that is given up, by the engine or by its own worker: another carries the task on, and what this one runs is nobody's. Of a call that
-// must not be run twice it records what it knows.
+// abandon ends a leg that is given up, by the engine or by its own worker: another carries the task
+// on, and what this one runs is nobody's. Of a call that must not be run twice it records what it
+// knows.
 func (l *leg) abandon(ctx context.Context, why error) error {
 	waits := map[string]*effectRun{}
 	for key, f := range l.running {

@@ -19,8 +19,9 @@ func (l *leg) startOf(c *agent.Child) agent.StartChild {
 	return e
 }
 
-// startApart gives a child a run of its own. That it has one is on record before the engine hears of it, so that no later leg carries
-// the child too. From then on the order is owed: a leg that cannot know whether it was carried out repeats it.
+// startApart gives a child a run of its own. That it has one is on record before the engine hears
+// of it, so that no later leg carries the child too. From then on the order is owed: a leg that
+// cannot know whether it was carried out repeats it.
 func (l *leg) startApart(ctx context.Context) error {
 	e := l.apart[0]
 	l.apart = l.apart[1:]
@@ -51,7 +52,8 @@ func (l *leg) orderRun(ctx context.Context, e agent.StartChild) {
 	l.inBackground(ctx, "run/"+e.Task, nil, func(ctx context.Context) completion { return completion{err: l.run(ctx, in)} })
 }
 
-// run has the engine run an agent, again and again until it does or the leg gives up. A refusal for good ends the task.
+// run has the engine run an agent, again and again until it does or the leg gives up. A refusal for
+// good ends the task.
 func (l *leg) run(ctx context.Context, in Begin) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		err := l.order(ctx, in)
@@ -70,7 +72,8 @@ func (l *leg) run(ctx context.Context, in Begin) error {
 	}
 }
 
-// order tells the engine once to run an agent. A family of a thousand leaves the engine room for others.
+// order tells the engine once to run an agent. A family of a thousand leaves the engine room for
+// others.
 func (l *leg) order(ctx context.Context, in Begin) error {
 	select {
 	case l.orders <- struct{}{}:

@@ -42,8 +42,9 @@ func (s *stage) lead(engine Engine) *leg {
 	return s.orchestrator(New(options))
 }
 
-// TestARunIsOrderedOnce has a leg die when it is on record that a sub-agent has a run of its own, and before the engine has heard of it. The
-// next leg orders the run, and does not carry the sub-agent, although it could.
+// TestARunIsOrderedOnce has a leg die when it is on record that a sub-agent has a run of its own,
+// and before the engine has heard of it. The next leg orders the run, and does not carry the
+// sub-agent, although it could.
 func TestARunIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
@@ -71,7 +72,8 @@ func TestARunIsOrderedOnce(t *testing.T) {
 	}
 }
 
-// TestARunThatCannotBe has the engine refuse a sub-agent's run for good. Its books are closed, and its parent is told.
+// TestARunThatCannotBe has the engine refuse a sub-agent's run for good. Its books are closed, and
+// its parent is told.
 func TestARunThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
@@ -96,8 +98,8 @@ func TestARunThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestChildrenApart has somebody say that children may be lost. The leg has the engine run those that have runs of their own and
-// have not ended, and nobody else.
+// TestChildrenApart has somebody say that children may be lost. The leg has the engine run those
+// that have runs of their own and have not ended, and nobody else.
 func TestChildrenApart(t *testing.T) {
 	t.Parallel()
 	engine := &register{}

@@ -16,8 +16,9 @@ type asked struct {
 	// pattern is what a wider yes was said to cover, and scope how far the yes went, if there was one.
 	pattern string
 	scope   agent.Scope
-	// open means that a decision still counts, until a time. Covered means that the person has said yes to all calls
-	// like this one, and may still give this one other arguments. Free means that a rule allows the call.
+	// open means that a decision still counts, until a time. Covered means that the person has said yes
+	// to all calls like this one, and may still give this one other arguments. Free means that a rule
+	// allows the call.
 	open, covered, free bool
 	until               int64
 	// began counts starts, and ended that the result is known.
@@ -68,8 +69,8 @@ func (a *asked) like(tool, pattern string) bool {
 	return a.tool == tool && a.pattern == pattern && pattern != ""
 }
 
-// may reports whether a call may begin now, given what it would do, what it is like, and whether the person who
-// runs the machine denies it.
+// may reports whether a call may begin now, given what it would do, what it is like, and whether
+// the person who runs the machine denies it.
 func (o *oracle) may(id, would, pattern string, denied bool) bool {
 	a := o.calls[id]
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// taint has an agent read what a stranger wrote, as the journal has it. Its core learns of it with the model's next
-// reply, or never, if somebody changed what the engine says.
+// taint has an agent read what a stranger wrote, as the journal has it. Its core learns of it with
+// the model's next reply, or never, if somebody changed what the engine says.
 func (tr *trial) taint(to *tour) {
 	_, err := tr.h.Log.Append(tr.Context(), to.in.Ref, tr.h.Now(),
 		host.Tainted(to.in.In(), "", agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}})...)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
@@ -28,9 +28,9 @@ var (
 	seed      = flag.Uint64("seed", 0, "play the sequence of this seed, or as many from it on as -sequences says")
 )
 
-// TestApprovals plays random sequences of what agents ask, people decide and others change meanwhile,
-// through the core, the records and the check that activities use, on real files. An oracle that knows
-// only what the person was shown and said judges each call that runs.
+// TestApprovals plays random sequences of what agents ask, people decide and others change
+// meanwhile, through the core, the records and the check that activities use, on real files. An
+// oracle that knows only what the person was shown and said judges each call that runs.
 func TestApprovals(t *testing.T) {
 	first, count := measure.Seed(t, *seed), *sequences
 	if *seed != 0 && !flagged("sequences") {
@@ -110,8 +110,8 @@ func newTrial(t *testing.T, g *grounds, seed uint64) *trial {
 		},
 		Live: live.NewLocal(1), Engine: &register{},
 	})
-	role := config.Role{Name: "coder", Rules: []config.Rule{{Tool: "shell", Pattern: "go list free", Verdict: agent.PolicyAllow}}}
-	snapshot, err := role.Snapshot()
+	coder := role.Role{Name: "coder", Rules: []role.Rule{{Tool: "shell", Pattern: "go list free", Verdict: agent.PolicyAllow}}}
+	snapshot, err := coder.Snapshot()
 	tr.must(err)
 	hash := journal.HashOf(string(snapshot))
 	for _, conv := range []string{"a", "b"} {
@@ -326,8 +326,8 @@ func (tr *trial) record(to *tour, e agent.Decided) (first bool) {
 	return !written[0].Existed
 }
 
-// edit has the person allow a call with other arguments, as a client does: they are on record, looked at,
-// decided, and told to the core.
+// edit has the person allow a call with other arguments, as a client does: they are on record,
+// looked at, decided, and told to the core.
 func (tr *trial) edit(to *tour, id, call string) {
 	ctx, a := tr.Context(), tr.o.calls[id]
 	name, args := tr.draw()
@@ -402,13 +402,13 @@ func (tr *trial) mutate() {
 	case 5:
 		tr.g.link(tr.T, "alias.md", []string{"notes.md", "plan.md", "plan.md"}[n])
 	case 6:
-		tr.g.denied = [][]config.Rule{nil, {denyLint}, {denyPlan}}[n]
+		tr.g.denied = [][]role.Rule{nil, {denyLint}, {denyPlan}}[n]
 	}
 }
 
 var (
-	denyLint = config.Rule{Tool: "shell", Pattern: "lint *", Verdict: agent.PolicyDeny}
-	denyPlan = config.Rule{Tool: "write_file", Pattern: "plan.md", Verdict: agent.PolicyDeny}
+	denyLint = role.Rule{Tool: "shell", Pattern: "lint *", Verdict: agent.PolicyDeny}
+	denyPlan = role.Rule{Tool: "write_file", Pattern: "plan.md", Verdict: agent.PolicyDeny}
 )
 
 // denies reports what the keeper of the machine says of a call, by the test's own reading.
@@ -462,8 +462,8 @@ func (tr *trial) execute(to *tour) {
 	}
 }
 
-// attack orders what the core never did: a call again, in another run, under the approval of another, or
-// before anybody has decided.
+// attack orders what the core never did: a call again, in another run, under the approval of
+// another, or before anybody has decided.
 func (tr *trial) attack(to *tour) {
 	from := tr.tours[tr.chance.IntN(len(tr.tours))]
 	ids := slices.Sorted(maps.Keys(tr.o.calls))

@@ -11,7 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// TestAWideYesCoversWhatWaitsBesideIt has a person allow all calls of a kind while two of them wait: both run.
+// TestAWideYesCoversWhatWaitsBesideIt has a person allow all calls of a kind while two of them
+// wait: both run.
 func TestAWideYesCoversWhatWaitsBesideIt(t *testing.T) {
 	for _, scope := range []agent.Scope{agent.ScopeTask, agent.ScopeChat} {
 		tr := newTrial(t, newGrounds(t), 1)
@@ -29,8 +30,9 @@ func TestAWideYesCoversWhatWaitsBesideIt(t *testing.T) {
 	}
 }
 
-// TestADecisionComesBeforeItsSignal has somebody who reaches the engine close an approval before the person has decided.
-// That the person says yes later does not make it good: the run may have been cancelled since.
+// TestADecisionComesBeforeItsSignal has somebody who reaches the engine close an approval before
+// the person has decided. That the person says yes later does not make it good: the run may have
+// been cancelled since.
 func TestADecisionComesBeforeItsSignal(t *testing.T) {
 	wall, ran := measure.NewWall(t, "1.3"), false
 	tr := newTrial(t, newGrounds(t), 1)

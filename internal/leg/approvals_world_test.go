@@ -13,17 +13,19 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/tool"
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
 	"github.com/retinue-dev/retinue/internal/tool/command"
 )
 
-// grounds is the machine that calls run on: files, a search path, links, and what its keeper denies.
+// grounds is the machine that calls run on: files, a search path, links, and what its keeper
+// denies.
 type grounds struct {
 	dir    string
 	path   []string
-	denied []config.Rule
+	denied []role.Rule
 	set    *tool.Set
 	// ran hears of each call that runs, just before it does.
 	ran func(id, name, args string)
@@ -128,18 +130,18 @@ type rules struct {
 
 // Verdict is what rules say, as the program's own catalogue finds it.
 func (r rules) Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error) {
-	role, err := config.Thaw([]byte(snapshot))
+	kept, err := role.Thaw([]byte(snapshot))
 	if err != nil {
 		return agent.PolicyAsk, err
 	}
-	list := make([]config.Matter, len(matters))
+	list := make([]role.Matter, len(matters))
 	for i, m := range matters {
-		list[i] = config.Matter(m)
+		list[i] = role.Matter(m)
 	}
-	if (config.Role{Rules: r.on.denied}).Judge(name, list) == agent.PolicyDeny {
+	if (role.Role{Rules: r.on.denied}).Judge(name, list) == agent.PolicyDeny {
 		return agent.PolicyDeny, nil
 	}
-	return role.Judge(name, list), nil
+	return kept.Judge(name, list), nil
 }
 
 // Sink and Strange are what the operator says: nothing is a sink here.

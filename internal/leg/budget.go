@@ -13,9 +13,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// callBudget pays for the sendings of one model call: from what is left of the agent's lease, and from what the tenant may
-// spend in the month. The core holds what it estimates that a call costs; a budget has what it may cost at most, for each
-// sending before it goes out.
+// callBudget pays for the sendings of one model call: from what is left of the agent's lease, and
+// from what the tenant may spend in the month. The core holds what it estimates that a call costs;
+// a budget has what it may cost at most, for each sending before it goes out.
 type callBudget struct {
 	leg *leg
 	// call is the key of the model call's effect.
@@ -41,8 +41,8 @@ func (l *leg) newCallBudget(effect agent.Effect, left int64) *callBudget {
 	}
 }
 
-// Take implements model.Budget. A call without a known price takes the least there is of the budget, so that it is refused
-// too when nothing is left.
+// Take implements model.Budget. A call without a known price takes the least there is of the
+// budget, so that it is refused too when nothing is left.
 func (p *callBudget) Take(ctx context.Context, most int64) *model.Error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,8 @@ func (p *callBudget) Return(rest int64) {
 	p.left, p.spent, p.spare = p.left+rest, p.spent-rest, p.spare+rest
 }
 
-// cede has a model call that is under way leave something of the lease to a side turn, if there is so much.
+// cede has a model call that is under way leave something of the lease to a side turn, if there is
+// so much.
 func (l *leg) cede(amount int64) bool {
 	p := l.pays
 	if p == nil || l.running[p.call] == nil {
@@ -104,8 +105,8 @@ func (p *callBudget) on(end journal.ModelReplied) journal.ModelReplied {
 	return end
 }
 
-// charge has the lease charged for a call. Where nobody says what a sending used, that is the most it may have used; the
-// journal keeps what is known, and that it is not all.
+// charge has the lease charged for a call. Where nobody says what a sending used, that is the most
+// it may have used; the journal keeps what is known, and that it is not all.
 func (p *callBudget) charge(end completion) completion {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +135,8 @@ func (p *callBudget) charge(end completion) completion {
 	return end
 }
 
-// budget is what the leg's tenant may spend in a month, in millionths of a US dollar; zero means any amount.
+// budget is what the leg's tenant may spend in a month, in millionths of a US dollar; zero means
+// any amount.
 func (l *leg) budget() int64 {
 	if l.Budget == nil {
 		return 0
@@ -142,7 +144,8 @@ func (l *leg) budget() int64 {
 	return l.Budget(l.in.Ref.Tenant)
 }
 
-// payLost pays for a call that is made again, because its first maker was lost and may have been billed for it.
+// payLost pays for a call that is made again, because its first maker was lost and may have been
+// billed for it.
 func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.ModelCalled, p *callBudget) error {
 	first := row
 	first.Call = callOf(e)

@@ -13,7 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// cache is what a leg remembers of the agent's rows. It need not read again what it has just written.
+// cache is what a leg remembers of the agent's rows. It need not read again what it has just
+// written.
 type cache struct {
 	leg *leg
 	// messages is the transcript since it was last shortened, once it is read; fresh are those that
@@ -150,7 +151,7 @@ func (d *cache) reply(ctx context.Context, id string, turn int) ([]chat.Part, er
 
 // call finds a tool_use by the id of its call.
 func (d *cache) call(ctx context.Context, id, call string) (chat.Part, error) {
-	turn, _, ok := journal.ParseCall(call)
+	turn, _, ok := chat.CallID(call).Parse()
 	if !ok {
 		return chat.Part{}, fmt.Errorf("%q is not the id of a call", call)
 	}
@@ -196,8 +197,8 @@ func (d *cache) assignment(ctx context.Context) (task, error) {
 	in := d.leg.in
 	own := journal.TaskAssigned{In: in.In()}.Key()
 	keys := []string{own}
-	if i := strings.LastIndexByte(in.Agent, '/'); i >= 0 {
-		keys = append(keys, journal.TaskAssigned{In: journal.In{Task: in.Agent[:i]}}.Key())
+	if parent := chat.AgentPath(in.Agent).Parent(); parent != "" {
+		keys = append(keys, journal.TaskAssigned{In: journal.In{Task: string(parent)}}.Key())
 	}
 	entries, err := d.leg.Log.Find(ctx, in.Ref, keys...)
 	if err != nil {
@@ -280,16 +281,13 @@ func messageID(in journal.In, mark string, serial int) string {
 		id += strconv.Itoa(serial)
 	}
 	if in.Task != in.Agent {
-		id += "@" + in.Task[strings.LastIndexByte(in.Task, '/')+1:]
+		id += "@" + chat.AgentPath(in.Task).Name()
 	}
 	return id
 }
 
 // asker is the agent whose question this is.
-func asker(question string) string {
-	id, _, _ := strings.Cut(question, "#")
-	return id
-}
+func asker(question string) string { return string(chat.ParseCallRef(question).Agent) }
 
 // callKind is how a settled call is shown.
 func callKind(s agent.CallStatus) journal.CallStatus { return journal.CallStatus(s) }

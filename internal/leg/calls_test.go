@@ -19,8 +19,9 @@ var ringing = strings.ReplaceAll(one, "MORE", "") + `
   - {name: rung, when: {tools: [submit_result], turn: 1}, reply: {calls: [{tool: submit_result, args: {summary: 'tried'}}]}}
 `
 
-// TestACallThatMustNotRunTwiceWithoutAnEngine has a person allow a call, as it is or with other arguments. The worker is lost at each
-// point of the call. It runs once at most, and what the model is told says whether it ran.
+// TestACallThatMustNotRunTwiceWithoutAnEngine has a person allow a call, as it is or with other
+// arguments. The worker is lost at each point of the call. It runs once at most, and what the model
+// is told says whether it ran.
 func TestACallThatMustNotRunTwiceWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +52,8 @@ func TestACallThatMustNotRunTwiceWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// TestOtherArgumentsWithoutAnEngine has a person give a call arguments that will not do, and then some that will.
+// TestOtherArgumentsWithoutAnEngine has a person give a call arguments that will not do, and then
+// some that will.
 func TestOtherArgumentsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)
@@ -81,7 +83,8 @@ func TestTheLeadAnswersWithoutAnEngine(t *testing.T) {
 	s.says("It says: green")
 }
 
-// TestAPlainMessageAnswersWithoutAnEngine has a person answer a question without saying that it is an answer: the lead finds out.
+// TestAPlainMessageAnswersWithoutAnEngine has a person answer a question without saying that it is
+// an answer: the lead finds out.
 func TestAPlainMessageAnswersWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, asking(`{name: route, when: {text: 'Whose is it'}, reply: {text: '{"route": "answer"}'}}
@@ -112,8 +115,8 @@ func (r *refusing) Steps(ctx context.Context, ref journal.Ref, task string, afte
 	return r.Log.Steps(ctx, ref, task, after)
 }
 
-// TestABrokenRunWithoutAnEngine has a helper's run break, and the lead's own. The books of the helper are closed, and the lead is told;
-// that the lead's turn has failed is on record.
+// TestABrokenRunWithoutAnEngine has a helper's run break, and the lead's own. The books of the
+// helper are closed, and the lead is told; that the lead's turn has failed is on record.
 func TestABrokenRunWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, ringing, nil)

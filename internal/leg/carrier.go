@@ -17,14 +17,16 @@ type Options struct {
 	Engine Engine
 	// TenantLegs is how many legs of one tenant run at the same time; zero means any number.
 	TenantLegs int
-	// Family is how many sub-agents one leg carries; zero means 2,000, and less than zero none. Others get runs of their own.
+	// Family is how many sub-agents one leg carries; zero means 2,000, and less than zero none. Others
+	// get runs of their own.
 	Family int
-	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like no function, means
-	// any amount.
+	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like
+	// no function, means any amount.
 	Budget func(tenant string) int64
 }
 
-// Carrier has legs carry agents on, and does the few other things that a run leaves to the worker that has the agents' files.
+// Carrier has legs carry agents on, and does the few other things that a run leaves to the worker
+// that has the agents' files.
 type Carrier struct {
 	*host.Host
 	Options
@@ -47,7 +49,8 @@ const ordersAtOnce = 16
 // rememberedCounts bounds what a carrier remembers of calls.
 const rememberedCounts = 4096
 
-// usualFamily is how many sub-agents one leg carries. Further ones get runs of their own, which any worker may carry.
+// usualFamily is how many sub-agents one leg carries. Further ones get runs of their own, which any
+// worker may carry.
 const usualFamily = 2000
 
 // New makes a carrier.

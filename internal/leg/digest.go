@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
@@ -90,7 +89,8 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 		c.Policy = agent.PolicyAsk
 	}
 	c.Sink = (d.Writes || d.Network) && l.Catalog.Sink(d.Name, about.Matters)
-	// A person may be asked about a call that the rules allow: the agent may read a stranger's text before it runs.
+	// A person may be asked about a call that the rules allow: the agent may read a stranger's text
+	// before it runs.
 	if (c.Asks() || d.Writes || d.Network) && c.Policy != agent.PolicyDeny && c.Problem == "" {
 		if c.Bound, err = l.bindTo(ctx, brief, set, d.Name, call); err != nil {
 			l.Logger.ErrorContext(ctx, "no binding", "tool", d.Name, "error", err)
@@ -102,8 +102,8 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 	}
 }
 
-// bindTo is what a person decides on. An agent with a tree of its own gets it first: what the call will
-// find is there.
+// bindTo is what a person decides on. An agent with a tree of its own gets it first: what the call
+// will find is there.
 func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	if brief.Isolated() {
 		run := l.in.RunRef
@@ -170,7 +170,7 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 		return err
 	})
 	switch {
-	case err != nil || len(entries) == 0 || !strings.HasPrefix(item.Agent, l.in.Agent+"/"):
+	case err != nil || len(entries) == 0 || !chat.AgentPath(item.Agent).IsBelow(chat.AgentPath(l.in.Agent)):
 		item.Problem = "there is no agent " + item.Agent + " of yours"
 		item.Role = "general"
 	default:
@@ -193,8 +193,8 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	}
 }
 
-// remembered is what the journal has of the leg's own agent, for calls that it matters to. The core was told of nearly
-// all of it: not of a result that a worker recorded just before it was lost.
+// remembered is what the journal has of the leg's own agent, for calls that it matters to. The core
+// was told of nearly all of it: not of a result that a worker recorded just before it was lost.
 func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Taint) {
 	if !slices.ContainsFunc(calls, func(c agent.Call) bool { return c.Writes || c.Network || len(c.Items) > 0 }) {
 		return nil

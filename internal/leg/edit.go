@@ -19,12 +19,14 @@ type ReviewInput struct {
 	Edit string `json:"edit"`
 }
 
-// Reviewed names the text in the journal that holds the verdict on a person's arguments. The engine sees only this name.
+// Reviewed names the text in the journal that holds the verdict on a person's arguments. The engine
+// sees only this name.
 type Reviewed struct {
 	Text string `json:"text"`
 }
 
-// Verdict is the call with a person's arguments as the core is told of it, or why it cannot be made so.
+// Verdict is the call with a person's arguments as the core is told of it, or why it cannot be made
+// so.
 type Verdict struct {
 	Call    agent.Call `json:"call"`
 	Code    chat.Code  `json:"code,omitempty"`
@@ -56,7 +58,8 @@ func (r Reviewed) Verdict(ctx context.Context, log journal.Reader, ref journal.R
 	return out, json.Unmarshal([]byte(text), &out)
 }
 
-// Review looks at arguments as at those of a call that a model makes, and keeps the verdict in the journal.
+// Review looks at arguments as at those of a call that a model makes, and keeps the verdict in the
+// journal.
 func (c *Carrier) Review(ctx context.Context, in ReviewInput) (Reviewed, error) {
 	verdict, err := c.judge(ctx, in)
 	if err != nil {
@@ -99,8 +102,8 @@ func (c *Carrier) judge(ctx context.Context, in ReviewInput) (Verdict, error) {
 	return out, nil
 }
 
-// weigh completes what the core is told of a call with a person's arguments, and says what is wrong with
-// them for the person to change.
+// weigh completes what the core is told of a call with a person's arguments, and says what is wrong
+// with them for the person to change.
 func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Error, error) {
 	set, err := l.Describing(p.RunRef)
 	if err != nil {
@@ -130,8 +133,8 @@ func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Er
 	return nil, err
 }
 
-// called finds a call with the arguments that it is to run with: the model's, or those of the person's
-// decision. Whether they are what was allowed is for authorise to say.
+// called finds a call with the arguments that it is to run with: the model's, or those of the
+// person's decision. Whether they are what was allowed is for authorise to say.
 func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) {
 	part, err := l.cache.call(ctx, l.in.Agent, run.Call)
 	if err != nil || !run.Edited {

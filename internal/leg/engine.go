@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Engine has runs, each of which has one leg after another carry a task. A leg needs it for agents that it does not carry itself.
+// Engine has runs, each of which has one leg after another carry a task. A leg needs it for agents
+// that it does not carry itself.
 type Engine interface {
-	// Start has a task run, unless it does. Its legs are carried out from a queue. It is ErrInvalidRun if it never will.
+	// Start has a task run, unless it does. Its legs are carried out from a queue. It is ErrInvalidRun
+	// if it never will.
 	Start(ctx context.Context, in Begin, queue string) error
 	// Signal tells the run of a task something, ErrNoRun if there is none.
 	Signal(ctx context.Context, ref journal.Ref, task string, signal Signal) error
@@ -47,18 +48,19 @@ type Watch struct {
 	Gone context.Context
 	// Drained is closed when the worker is to stop.
 	Drained <-chan struct{}
-	// Name tells the leg from all others of its run, and Again means that somebody was given it before, under another name.
+	// Name tells the leg from all others of its run, and Again means that somebody was given it before,
+	// under another name.
 	Name  string
 	Again bool
 }
 
-// Tell tells the run that carries an agent: its own, or that of the nearest agent above it that has one. The first run of an agent has
-// the agent's name; one that was resumed is asked after.
+// Tell tells the run that carries an agent: its own, or that of the nearest agent above it that has
+// one. The first run of an agent has the agent's name; one that was resumed is asked after.
 func Tell(ctx context.Context, engine Engine, log journal.Reader, ref journal.Ref, to string, signal Signal) error {
 	for {
 		err := engine.Signal(ctx, ref, to, signal)
-		up := strings.LastIndexByte(to, '/')
-		if up < 0 || !errors.Is(err, ErrNoRun) {
+		up := string(chat.AgentPath(to).Parent())
+		if up == "" || !errors.Is(err, ErrNoRun) {
 			return err
 		}
 		task, err := TaskOf(ctx, log, ref, to)
@@ -70,7 +72,7 @@ func Tell(ctx context.Context, engine Engine, log journal.Reader, ref journal.Re
 				return err
 			}
 		}
-		to = to[:up]
+		to = up
 	}
 }
 

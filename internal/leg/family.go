@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// family is what the legs of an agent and of the sub-agents that it carries share. All of them run in one activity, each with its
-// own steps and its own fence.
+// family is what the legs of an agent and of the sub-agents that it carries share. All of them run
+// in one activity, each with its own steps and its own fence.
 type family struct {
 	watch Watch
 	// again means that another leg may have begun what this one is to do.
@@ -23,8 +23,8 @@ type family struct {
 	began time.Time
 
 	mu sync.Mutex
-	// working counts those that have something under way. When nobody has, quiet is closed, and all leave: the people that they wait for may
-	// take long.
+	// working counts those that have something under way. When nobody has, quiet is closed, and all
+	// leave: the people that they wait for may take long.
 	working int
 	still   bool
 	quiet   chan struct{}
@@ -98,8 +98,9 @@ func (f *family) leaves() bool {
 	return f.still
 }
 
-// leaveTo has everybody leave to a newer build what only that can read: nobody begins anything more, and effects under way end first,
-// so that nothing is cut off. It is false for any other error.
+// leaveTo has everybody leave to a newer build what only that can read: nobody begins anything
+// more, and effects under way end first, so that nothing is cut off. It is false for any other
+// error.
 func (f *family) leaveTo(why error) bool {
 	if !errors.Is(why, errNewer) {
 		return false
@@ -184,8 +185,8 @@ func (l *leg) newChild(e agent.StartChild) *leg {
 	return c
 }
 
-// carryFor carries a child for its parent until it has ended, or until there is nothing that the family can do. It runs beside the
-// parent's own loop and does not touch the parent.
+// carryFor carries a child for its parent until it has ended, or until there is nothing that the
+// family can do. It runs beside the parent's own loop and does not touch the parent.
 func (l *leg) carryFor(ctx context.Context, stage host.Stage) completion {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.settle(stop)

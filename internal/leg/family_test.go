@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestFamiliesOfAnySize has a lead delegate to two helpers, of which its leg carries both, one or none. The outcome is the same, and
-// each task ends once.
+// TestFamiliesOfAnySize has a lead delegate to two helpers, of which its leg carries both, one or
+// none. The outcome is the same, and each task ends once.
 func TestFamiliesOfAnySize(t *testing.T) {
 	t.Parallel()
 	for size, runs := range map[int]int{2: 0, 1: 1, -1: 2} {
@@ -37,8 +37,8 @@ func TestFamiliesOfAnySize(t *testing.T) {
 	}
 }
 
-// TestAFamilyWaits has two helpers ask to write a file. While one has its answer and goes on, the other waits. When both wait, no leg
-// runs.
+// TestAFamilyWaits has two helpers ask to write a file. While one has its answer and goes on, the
+// other waits. When both wait, no leg runs.
 func TestAFamilyWaits(t *testing.T) {
 	t.Parallel()
 	script := `
@@ -72,7 +72,8 @@ rules:
 	}
 }
 
-// TestALateCompletionIsNotTaken has a leg give up a call, as one does whose worker is stopped. That it ends later changes nothing.
+// TestALateCompletionIsNotTaken has a leg give up a call, as one does whose worker is stopped. That
+// it ends later changes nothing.
 func TestALateCompletionIsNotTaken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
@@ -83,7 +84,8 @@ func TestALateCompletionIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestFamilyCounts has children join and come back in every order. The family leaves when nobody works, and not before.
+// TestFamilyCounts has children join and come back in every order. The family leaves when nobody
+// works, and not before.
 func TestFamilyCounts(t *testing.T) {
 	t.Parallel()
 	still := func(f *family) bool {

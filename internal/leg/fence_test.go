@@ -27,8 +27,8 @@ func (s *stage) orchestrator(h *Carrier) *leg {
 	return l
 }
 
-// TestTheLegThatIsBehindBeginsNothing has two workers carry the same task on from the same step. The one that comes second to record
-// its step leaves, and calls no model.
+// TestTheLegThatIsBehindBeginsNothing has two workers carry the same task on from the same step.
+// The one that comes second to record its step leaves, and calls no model.
 func TestTheLegThatIsBehindBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
@@ -72,8 +72,9 @@ func (d *doubtful) Append(ctx context.Context, ref journal.Ref, at time.Time, ro
 	return nil, errors.New("the connection broke")
 }
 
-// TestAStepThatMayBeWritten has the journal lose its answer to a leg's first step. If the step is there when the leg tries again, and
-// is its own, the leg goes on. If it is another's, the leg leaves.
+// TestAStepThatMayBeWritten has the journal lose its answer to a leg's first step. If the step is
+// there when the leg tries again, and is its own, the leg goes on. If it is another's, the leg
+// leaves.
 func TestAStepThatMayBeWritten(t *testing.T) {
 	t.Parallel()
 	for name, overtaken := range map[string]bool{"its own": false, "another's": true} {
@@ -103,8 +104,9 @@ func TestAStepThatMayBeWritten(t *testing.T) {
 	}
 }
 
-// TestACallThatMayBeMade has a leg in doubt come to a model call that another leg left to it. If that leg has recorded the request, the
-// call gets another name. If it has not, nobody made the call. If it records the request at the same moment, one of the two leaves.
+// TestACallThatMayBeMade has a leg in doubt come to a model call that another leg left to it. If
+// that leg has recorded the request, the call gets another name. If it has not, nobody made the
+// call. If it records the request at the same moment, one of the two leaves.
 func TestACallThatMayBeMade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -159,8 +161,9 @@ func TestACallThatMayBeMade(t *testing.T) {
 	}
 }
 
-// TestASavedStateHasWhatIsLeftToDo has a leg save its state when a model call is left to do, and another take it up. A child that is known
-// to run is in the state itself, and is not ordered again.
+// TestASavedStateHasWhatIsLeftToDo has a leg save its state when a model call is left to do, and
+// another take it up. A child that is known to run is in the state itself, and is not ordered
+// again.
 func TestASavedStateHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)

@@ -10,11 +10,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// saveEvery is how often a step is recorded together with the state, so that nobody has to fold more steps than so many.
+// saveEvery is how often a step is recorded together with the state, so that nobody has to fold
+// more steps than so many.
 const saveEvery = 200
 
-// fold brings the leg to where the journal says that the task is. Effects that were ordered and not answered are left to do. A
-// cache that was taken up may be behind: a leg that the engine had given up may have gone on for a moment.
+// fold brings the leg to where the journal says that the task is. Effects that were ordered and not
+// answered are left to do. A cache that was taken up may be behind: a leg that the engine had given
+// up may have gone on for a moment.
 func (l *leg) fold(ctx context.Context) error {
 	after := l.position.N
 	if after == 0 {
@@ -93,7 +95,8 @@ func (l *leg) restore(step journal.Stepped) error {
 	return nil
 }
 
-// owe adds to what is left to do. Records and mail are written with the step, and an ended child is not started any more.
+// owe adds to what is left to do. Records and mail are written with the step, and an ended child is
+// not started any more.
 func (l *leg) owe(effects []agent.Effect) {
 	for _, e := range effects {
 		if end, ok := e.(agent.EndTask); ok {

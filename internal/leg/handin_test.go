@@ -12,7 +12,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/tool"
@@ -20,7 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/worktree"
 )
 
-// TestAContradictedClaimComesBack has a helper claim a file that it has not changed. The helper is told, and hands in again.
+// TestAContradictedClaimComesBack has a helper claim a file that it has not changed. The helper is
+// told, and hands in again.
 func TestAContradictedClaimComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.ReplaceAll(one, "MORE", "")+`
@@ -28,19 +29,20 @@ func TestAContradictedClaimComesBack(t *testing.T) {
   - {name: claim, when: {tools: [submit_result], turn: 1}, reply: {calls: [{tool: submit_result, args: {summary: 'changed', files_modified: [plums.md]}}]}}
   - {name: told, when: {tools: [submit_result], turn: 2, result: 'plums\.md'}, reply: {calls: [{tool: submit_result, args: {summary: 'read only'}}]}}
 `, nil)
-	s.change = func(_ string, r *config.Role) { r.Evidence = true }
+	s.change = func(_ string, r *role.Role) { r.Evidence = true }
 	s.play("look", nil)
 	s.says("It says: read only")
 }
 
-// TestResultsFitTheSchemaOfTheRole has a helper hand in what does not fit the schema of its role, and then what does.
+// TestResultsFitTheSchemaOfTheRole has a helper hand in what does not fit the schema of its role,
+// and then what does.
 func TestResultsFitTheSchemaOfTheRole(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.Replace(strings.ReplaceAll(one, "MORE", ""), `'"result":"(?P<what>[^"]+)"'`, `'n\\":(?P<what>\d+)'`, 1)+`
   - {name: words, when: {tools: [submit_result], turn: 0}, reply: {calls: [{tool: submit_result, args: {n: 'many'}}]}}
   - {name: number, when: {tools: [submit_result], turn: 1, result: 'n'}, reply: {calls: [{tool: submit_result, args: {n: 7}}]}}
 `, nil)
-	s.change = func(name string, r *config.Role) {
+	s.change = func(name string, r *role.Role) {
 		if name == "helper" {
 			r.Result = json.RawMessage(`{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}`)
 		}
@@ -49,8 +51,8 @@ func TestResultsFitTheSchemaOfTheRole(t *testing.T) {
 	s.says("It says: 7")
 }
 
-// TestAPatchIsMerged has a helper write in a worktree of its own, and the lead merge what it wrote. The lead's files change with the merge
-// and not before, and no worktree is left.
+// TestAPatchIsMerged has a helper write in a worktree of its own, and the lead merge what it wrote.
+// The lead's files change with the merge and not before, and no worktree is left.
 func TestAPatchIsMerged(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, `
@@ -104,7 +106,7 @@ func (s *stage) isolate() *worktree.Store {
 	s.must(err)
 	s.workspace = "w"
 	s.carrier.Host.Tools, s.carrier.Host.Worktrees = &shelves{stage: s, store: store, sets: map[string]*tool.Set{}}, copies{store}
-	s.change = func(name string, r *config.Role) {
+	s.change = func(name string, r *role.Role) {
 		if name == "helper" {
 			r.Isolation = agent.IsolationWorktree
 		} else {

@@ -8,7 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// The most that a request shows: providers bound the number of images and the size of a request. The newest are shown.
+// The most that a request shows: providers bound the number of images and the size of a request.
+// The newest are shown.
 const (
 	shownImages     = 20
 	shownImageBytes = 12 << 20
@@ -17,7 +18,8 @@ const (
 // faded stands for an image that is not shown any more.
 const faded = "[The image is not shown any more: there are newer ones. Look at it again if you need it.]"
 
-// illustrate finds what the images of a transcript refer to. Of those that are too many a note is left.
+// illustrate finds what the images of a transcript refer to. Of those that are too many a note is
+// left.
 func (l *leg) illustrate(ctx context.Context, t chat.Transcript) (chat.Transcript, map[string]model.Image, error) {
 	shown, size, full := map[string]model.Image{}, 0, false
 	for _, msg := range slices.Backward(t) {

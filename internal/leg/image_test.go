@@ -35,7 +35,8 @@ func (c camera) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 	return tool.Result{End: tool.EndOK, Text: "an image", Images: []tool.Image{{Type: "image/png", Data: c[i]}}}, nil
 }
 
-// illustrated is a leg with calls that gave an image each, recorded, and the message with their results.
+// illustrated is a leg with calls that gave an image each, recorded, and the message with their
+// results.
 func illustrated(t *testing.T, images ...[]byte) (*leg, chat.Message) {
 	t.Helper()
 	run := host.RunRef{Ref: journal.Ref{Tenant: "t", Conversation: "c"}, Agent: "main", Task: "main"}
@@ -86,8 +87,8 @@ func TestImagesAreKeptByHashAndShown(t *testing.T) {
 	}
 }
 
-// TestOldImagesGiveWay has more images than a request takes: the newest are shown, of the others the
-// model is told.
+// TestOldImagesGiveWay has more images than a request takes: the newest are shown, of the others
+// the model is told.
 func TestOldImagesGiveWay(t *testing.T) {
 	const each = shownImageBytes / 3
 	var images [][]byte

@@ -38,8 +38,8 @@ type leg struct {
 	begun    int
 	// yield means that nothing more is begun, and dropped that something was begun and given up.
 	yield, dropped bool
-	// hold means that more is about to be taken in, before which nothing is begun. Kept are the rows of what was taken in meanwhile:
-	// they are recorded together with those of the last.
+	// hold means that more is about to be taken in, before which nothing is begun. Kept are the rows of
+	// what was taken in meanwhile: they are recorded together with those of the last.
 	hold bool
 	kept []journal.Row
 	// first means that the first step of the task is among them.
@@ -48,20 +48,24 @@ type leg struct {
 	fresh bool
 	// apart are the children to be given runs of their own, because this leg cannot carry them.
 	apart []agent.StartChild
-	// family is shared with the legs of the children that this one carries, rests are those that have come back and have not ended.
+	// family is shared with the legs of the children that this one carries, rests are those that have
+	// come back and have not ended.
 	family  *family
 	resting bool
 	rests   []Result
-	// begunHook is called when it is known that the first step of the task is on record; nil if nobody waits for that.
+	// begunHook is called when it is known that the first step of the task is on record; nil if nobody
+	// waits for that.
 	begunHook func()
-	// unread means that there may be mail, and held that there is some which the core does not take yet.
+	// unread means that there may be mail, and held that there is some which the core does not take
+	// yet.
 	unread, held bool
 
 	// telling are the calls that have others look at their mail, and flying what the leg has under way.
 	telling, flying sync.WaitGroup
 
 	cache cache
-	// tasks are those of the conversation while the records of a step are made, nil if nobody has read them.
+	// tasks are those of the conversation while the records of a step are made, nil if nobody has read
+	// them.
 	tasks []journal.Task
 	// images are those that the leg has read, by hash.
 	images map[string]model.Image
@@ -77,7 +81,8 @@ type effectRun struct {
 	cancel context.CancelCauseFunc
 }
 
-// completion is the end of a local effect, or something that has arrived: an event, and the facts to record with it.
+// completion is the end of a local effect, or something that has arrived: an event, and the facts
+// to record with it.
 type completion struct {
 	key   string
 	event agent.Event
@@ -90,7 +95,8 @@ type completion struct {
 	err error
 }
 
-// Leg carries a task on until there is nothing that a leg can do. It lasts as long as ctx, unless the watch says that it is of no use.
+// Leg carries a task on until there is nothing that a leg can do. It lasts as long as ctx, unless
+// the watch says that it is of no use.
 func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
 	if err := c.Known(in.RunRef); err != nil && in.Mode != ModeDetour { // a detour reads no files
 		return Result{}, err
@@ -123,7 +129,8 @@ func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error
 	return l.result(), nil
 }
 
-// settle cancels what a leg has under way when it ends, and waits until it has ended: the next leg begins the same again.
+// settle cancels what a leg has under way when it ends, and waits until it has ended: the next leg
+// begins the same again.
 func (l *leg) settle(stop func()) {
 	stop()
 	ended := make(chan struct{})
@@ -180,8 +187,8 @@ func (l *leg) carry(ctx context.Context) error {
 	}
 }
 
-// start begins an agent that has not begun, and takes in what has arrived before anything else is begun. In doubt nobody knows whether
-// children that are to have runs of their own were given them.
+// start begins an agent that has not begun, and takes in what has arrived before anything else is
+// begun. In doubt nobody knows whether children that are to have runs of their own were given them.
 func (l *leg) start(ctx context.Context, doubt bool) error {
 	var arrived []completion
 	if l.position.State.Phase == agent.Unborn {
@@ -210,320 +217,6 @@ func (l *leg) start(ctx context.Context, doubt bool) error {
 		l.ensureApart(ctx)
 	}
 	return nil
-}
-
-// takeAll takes in what has arrived, in order, and then begins what is to be done.
-func (l *leg) takeAll(ctx context.Context, arrived []completion) error {
-	if len(arrived) == 0 {
-		return l.commit(ctx, nil)
-	}
-	for i, a := range arrived {
-		l.hold = i < len(arrived)-1
-		if err := l.take(ctx, a); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openly carries the task on while it listens for mail.
-func (l *leg) openly(ctx context.Context) error {
-	bell, leave := l.listeners.register(l.in.Ref, l.in.Agent, l.rouse)
-	defer leave()
-	return l.carryOn(ctx, bell)
-}
-
-// carryOn lands what was begun and takes in what it means, until nothing is under way.
-func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
-	called, quiet, drained, leaving := l.family.watch.Called.Done(), l.family.quiet, l.family.watch.Drained, l.family.leaving
-	if l.in.N < 0 {
-		called = nil // the eldest is told
-	}
-	var poll, giveUp <-chan time.Time
-	pause := mailPoll
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if len(l.apart) > 0 {
-			if err := l.startApart(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if l.unread {
-			if err := l.readMail(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		if l.own() == 0 {
-			if len(l.running) == 0 && (l.in.N >= 0 || quiet == nil || l.position.State.Phase == agent.Done) {
-				return nil
-			}
-			l.rest()
-		}
-		wake, stop := l.wake()
-		select {
-		case <-ctx.Done():
-			stop()
-			return ctx.Err()
-		case <-quiet:
-			stop()
-			quiet = nil
-			continue
-		case end := <-l.landed:
-			if err := l.completeAll(ctx, end, bell); err != nil {
-				stop()
-				return err
-			}
-		case <-wake:
-			l.rouse()
-			if err := l.take(ctx, completion{event: agent.Ticked{At: l.At()}}); err != nil {
-				stop()
-				return err
-			}
-		case <-l.family.watch.Gone.Done():
-			stop()
-			return l.abandon(ctx, context.Cause(l.family.watch.Gone))
-		case <-called:
-			called, poll = nil, time.After(0)
-		case <-bell:
-			pause = mailPoll
-			if err := l.look(ctx); err != nil {
-				stop()
-				return err
-			}
-		case <-poll:
-			pause = min(2*pause, mailSlow)
-			poll = time.After(pause)
-			if err := l.look(ctx); err != nil {
-				stop()
-				return err
-			}
-		case <-drained:
-			drained, l.yield = nil, true
-			giveUp = time.After(DrainGrace)
-		case <-leaving:
-			leaving, l.yield = nil, true
-			giveUp = time.After(DrainGrace)
-		case <-giveUp:
-			for key, f := range l.running {
-				if _, child := f.effect.(agent.StartChild); child {
-					continue // it gives up by itself
-				}
-				f.cancel(nil)
-				delete(l.running, key)
-				if f.effect != nil {
-					l.todo = append(l.todo, f.effect)
-				}
-				l.dropped = true
-			}
-		}
-		stop()
-	}
-}
-
-// completeAll takes in what has landed. The beginnings and ends of many children are recorded together.
-func (l *leg) completeAll(ctx context.Context, end completion, bell <-chan struct{}) error {
-	for {
-		more := len(l.landed) > 0 && (end.key == "" || l.carries(end.key))
-		l.hold = more
-		if err := l.complete(ctx, end, bell); err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		end = <-l.landed
-	}
-	if l.hold = false; len(l.kept) > 0 {
-		return l.commit(ctx, nil)
-	}
-	return nil
-}
-
-// carries reports whether a flight is a child.
-func (l *leg) carries(key string) bool {
-	f, ok := l.running[key]
-	if !ok {
-		return false
-	}
-	_, child := f.effect.(agent.StartChild)
-	return child
-}
-
-// complete takes in the end of a local effect.
-func (l *leg) complete(ctx context.Context, end completion, bell <-chan struct{}) error {
-	f, flies := l.running[end.key]
-	switch {
-	case end.key == "": // a child has begun
-		l.rouse()
-		return l.take(ctx, end)
-	case !flies:
-		return nil // it was given up
-	}
-	delete(l.running, end.key)
-	if _, child := f.effect.(agent.StartChild); child {
-		l.takeOver()
-		if err := l.readFirst(ctx, bell); err != nil {
-			return err
-		}
-	}
-	switch {
-	case end.err != nil:
-		if l.family.leaveTo(end.err) {
-			return nil
-		}
-		return end.err
-	case end.rests != nil:
-		l.rests = append(l.rests, *end.rests)
-		return nil
-	case end.event == nil:
-		return nil // the engine runs a child
-	}
-	l.unread = l.unread || l.held
-	if err := l.take(ctx, end); err != nil {
-		return err
-	}
-	if run, ok := f.effect.(agent.RunTool); ok && !run.Local() {
-		l.point(host.PointOnceEnd)
-	}
-	return nil
-}
-
-// readFirst takes in what a child wrote before it came back. It has rung by then.
-func (l *leg) readFirst(ctx context.Context, bell <-chan struct{}) error {
-	select {
-	case <-bell:
-		if err := l.look(ctx); err != nil {
-			return err
-		}
-		return l.readMail(ctx)
-	default:
-		return nil
-	}
-}
-
-// wake fires when the core wants to be woken.
-func (l *leg) wake() (<-chan time.Time, func()) {
-	at := l.position.State.Wake
-	if at == 0 {
-		return nil, func() {}
-	}
-	timer := time.NewTimer(max(time.UnixMilli(at).Sub(l.Now()), time.Millisecond))
-	return timer.C, func() { timer.Stop() }
-}
-
-// take gives the core an event and records it with all that belongs to it. An event that the core refuses changes nothing.
-func (l *leg) take(ctx context.Context, end completion) error {
-	if end.event == nil {
-		return l.put(ctx, []journal.Row{journal.MailDelivered{ID: end.mail.ID}})
-	}
-	s, err := l.position.take(end.event)
-	if err != nil {
-		return l.put(ctx, append(end.rows, l.refuse(end.mail, err)...))
-	}
-	body, err := agent.MarshalEvent(end.event)
-	if err != nil {
-		return err
-	}
-	l.cache.learn(end.rows)
-	step := journal.Stepped{In: l.in.In(), N: s.N, Event: body}
-	l.forget(end.event)
-	l.owe(s.Effects)
-	l.first = l.first || s.N == 1
-	if s.N%saveEvery == 0 {
-		if step.State, err = l.save(); err != nil {
-			return err
-		}
-		l.base = s.N
-	}
-	rows := append(slices.Clone(end.rows), step)
-	if end.mail != nil {
-		rows = append(rows, journal.MailDelivered{ID: end.mail.ID})
-	}
-	var records []journal.Row
-	if err := l.Patiently(ctx, func() (err error) { records, err = l.records(ctx, s.Effects); return err }); err != nil {
-		return err
-	}
-	rows = append(rows, records...)
-	if s.Move != nil {
-		rows = append(rows, l.moved(*s.Move))
-	}
-	return l.put(ctx, rows)
-}
-
-// mostKept is how many rows are recorded together.
-const mostKept = 256
-
-// put makes rows durable, those of an event that others follow at once together with theirs.
-func (l *leg) put(ctx context.Context, rows []journal.Row) error {
-	if l.hold && len(l.kept)+len(rows) < mostKept {
-		l.kept = append(l.kept, rows...)
-		return nil
-	}
-	return l.commit(ctx, rows)
-}
-
-// commit makes rows durable, together with those that announce what is begun next, and begins it.
-func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
-	rows, l.kept = append(l.kept, rows...), nil
-	l.abort()
-	var begin []func()
-	for _, effect := range l.pick() {
-		err := l.Patiently(ctx, func() error {
-			announced, run, err := l.prepare(ctx, effect)
-			if err == nil {
-				rows, begin = append(rows, announced...), append(begin, run)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if len(rows) > 0 {
-		if err := l.record(ctx, rows); err != nil {
-			return err
-		}
-	}
-	if l.first && l.begunHook != nil {
-		l.begunHook()
-	}
-	l.first = false
-	for _, run := range begin {
-		run()
-	}
-	l.bring(ctx, rows)
-	return l.killAll(ctx)
-}
-
-// pick takes what may be begun now off the list.
-func (l *leg) pick() []agent.Effect {
-	if l.yield || l.hold || l.Now().Sub(l.family.began) > legSpan || l.family.leaves() {
-		return nil
-	}
-	var out, left []agent.Effect
-	for _, e := range l.todo {
-		switch e.(type) {
-		case agent.StartChild:
-			out = append(out, e)
-			continue
-		case agent.KillChild: // is for killAll
-			left = append(left, e)
-			continue
-		default:
-		}
-		if l.in.Effects > 0 && l.begun >= l.in.Effects {
-			left = append(left, e)
-			continue
-		}
-		l.begun++
-		out = append(out, e)
-	}
-	l.todo = left
-	return out
 }
 
 // result is what the workflow is told.

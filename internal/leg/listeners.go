@@ -7,8 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// listeners are how the legs of this process hear of mail, by agent. The leg that posts mail for one of them notifies it, and does not have
-// to ask the engine.
+// listeners are how the legs of this process hear of mail, by agent. The leg that posts mail for
+// one of them notifies it, and does not have to ask the engine.
 type listeners struct {
 	mu   sync.Mutex
 	open map[string]*listener
@@ -21,8 +21,8 @@ type listener struct {
 	rouse func()
 }
 
-// register has a leg listen until the returned function is called. If it was notified before that, the leg looks at its mail once more
-// afterwards.
+// register has a leg listen until the returned function is called. If it was notified before that,
+// the leg looks at its mail once more afterwards.
 func (d *listeners) register(ref journal.Ref, agent string, rouse func()) (bell <-chan struct{}, leave func()) {
 	key, own := host.RunID(ref, agent), &listener{bell: make(chan struct{}, 1), rouse: rouse}
 	d.mu.Lock()
@@ -40,7 +40,8 @@ func (d *listeners) register(ref journal.Ref, agent string, rouse func()) (bell 
 	}
 }
 
-// Notify has a leg that runs in this process look at the mail of an agent, and reports whether there is one.
+// Notify has a leg that runs in this process look at the mail of an agent, and reports whether
+// there is one.
 func (c *Carrier) Notify(ref journal.Ref, agent string) bool { return c.listeners.notify(ref, agent) }
 
 // notify has a leg of an agent look at its mail, and reports whether there is one.

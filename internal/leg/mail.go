@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// mailPoll is how soon a leg that was told of mail looks for more. The engine tells it once, so it goes on to look, less and less
-// often, up to mailSlow.
+// mailPoll is how soon a leg that was told of mail looks for more. The engine tells it once, so it
+// goes on to look, less and less often, up to mailSlow.
 const mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
 
-// TellTimeout is how long the engine may take to hear of something before it is left to a sweep. The sender has been promised
-// the row, not the engine.
+// TellTimeout is how long the engine may take to hear of something before it is left to a sweep.
+// The sender has been promised the row, not the engine.
 const TellTimeout = 3 * time.Second
 
 // The topics of mail. Journals know their names.
@@ -65,21 +65,24 @@ func (l *leg) mail(ctx context.Context) (out []completion, err error) {
 	return out, nil
 }
 
-// event makes what the core is told out of what was posted. Nil means that it is of no interest any more.
+// event makes what the core is told out of what was posted. Nil means that it is of no interest any
+// more.
 func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, error) {
-	_, id, _ := strings.Cut(p.ID, ":")
+	id := p.About()
 	switch p.Topic {
 	case TopicMessage:
 		return l.messageEvent(ctx, id)
 	case TopicDecided:
-		entries, err := l.Log.Find(ctx, l.in.Ref, "decide/"+id)
+		call := chat.ParseCallRef(id)
+		decided := journal.ApprovalDecided{In: journal.In{Agent: string(call.Agent)}, Call: string(call.Call)}
+		entries, err := l.Log.Find(ctx, l.in.Ref, decided.Key())
 		if err != nil || len(entries) == 0 {
 			return nil, errors.Join(err, journal.NotFound())
 		}
 		d, _ := entries[0].Row.(journal.ApprovalDecided)
-		call, err := host.Edited(d)
+		edited, err := host.Edited(d)
 		return agent.Decided{
-			At: l.At(), Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: call,
+			At: l.At(), Call: d.Call, Hash: d.Hash, Allow: d.Allow, Scope: agent.Scope(d.Scope), By: d.By, Edited: edited,
 		}, err
 	case TopicCancel:
 		if p.Task != "" && p.Task != host.Root {
@@ -87,7 +90,7 @@ func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, err
 		}
 		return agent.CancelRequested{At: l.At(), ID: id, Reason: agent.CancelUser, By: p.By}, nil
 	case TopicClose:
-		return agent.CloseRequested{At: l.At(), By: id}, nil
+		return agent.CloseRequested{At: l.At(), By: p.By}, nil
 	case TopicAgent:
 		e, err := agent.UnmarshalEvent(p.Event)
 		if err != nil {
@@ -98,8 +101,8 @@ func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, err
 	return nil, fmt.Errorf("%w read it: the topic %q is unknown", errNewer, p.Topic)
 }
 
-// messageEvent is what the orchestrator is told of a message. In a conversation that is being removed it is told
-// of none: each would begin a turn that has to be stopped again.
+// messageEvent is what the orchestrator is told of a message. In a conversation that is being
+// removed it is told of none: each would begin a turn that has to be stopped again.
 func (l *leg) messageEvent(ctx context.Context, id string) (agent.Event, error) {
 	entries, err := l.Log.Find(ctx, l.in.Ref, journal.MessageReceived{ID: id}.Key(), journal.ErasureKey())
 	var out agent.Event

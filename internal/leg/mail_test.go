@@ -15,8 +15,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestATaskIsFoldedFromItsLastSavedState has a lead take more steps than a leg folds, and folds them from the beginning and from the
-// last saved state. Both lead to the same.
+// TestATaskIsFoldedFromItsLastSavedState has a lead take more steps than a leg folds, and folds
+// them from the beginning and from the last saved state. Both lead to the same.
 func TestATaskIsFoldedFromItsLastSavedState(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "name: plain\nrules:\n  - {name: yes, when: {}, reply: {text: 'Yes.'}}\n", nil)
@@ -82,8 +82,9 @@ func (m strangeMail) Mail(context.Context, journal.Ref, string) ([]journal.Entry
 	return []journal.Entry{{Seq: 1, Row: journal.MailPosted{ID: "x", Topic: "sung", To: host.Root}}}, nil
 }
 
-// TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver has a leg find mail that only a newer build can read while a call is under way. The
-// call is not cut off: it ends, nothing more is begun, and then the leg fails for the newer build to go on.
+// TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver has a leg find mail that only a newer build can
+// read while a call is under way. The call is not cut off: it ends, nothing more is begun, and then
+// the leg fails for the newer build to go on.
 func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
@@ -107,8 +108,8 @@ func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	}
 }
 
-// TestMailThatHasToWait has a person say more than an agent takes in while it waits for a helper. Messages that it does not take yet
-// wait, and are read when it has read the rest.
+// TestMailThatHasToWait has a person say more than an agent takes in while it waits for a helper.
+// Messages that it does not take yet wait, and are read when it has read the rest.
 func TestMailThatHasToWait(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `

@@ -6,7 +6,8 @@ import (
 )
 
 // parked is the cache of a leg that has ended, as the next leg of the same task finds it if it runs
-// here and nobody else has carried the task on. It holds what the journal holds up to the last step of its position.
+// here and nobody else has carried the task on. It holds what the journal holds up to the last step
+// of its position.
 type parked struct {
 	position position
 	todo     []agent.Effect
@@ -15,7 +16,8 @@ type parked struct {
 	bytes    int
 }
 
-// The caches that a carrier remembers: so many, with transcripts of so many bytes each and together.
+// The caches that a carrier remembers: so many, with transcripts of so many bytes each and
+// together.
 const (
 	rememberedCaches = 2048
 	cacheBytes       = 256 << 10
@@ -29,8 +31,8 @@ func (d *cache) resume(in Input) bool {
 	defer h.mu.Unlock()
 	old, ok := h.parked[key]
 	h.forgetCache(key)
-	// Nobody knows how far a carried sub-agent has come elsewhere. One that has nothing left to do finds out with its next step, before
-	// it begins anything.
+	// Nobody knows how far a carried sub-agent has come elsewhere. One that has nothing left to do
+	// finds out with its next step, before it begins anything.
 	if !ok || in.N == 0 || in.N > 0 && old.position.N != in.N || in.N < 0 && len(old.todo) > 0 {
 		return false
 	}

@@ -104,8 +104,9 @@ rules:
   - {name: first, reply: {text: 'First.'}}
 `
 
-// TestACacheMayBeBehind has a leg that the engine has given up take a message in before it learns of that. The next leg takes up the
-// cache of the one before, finds no mail, and answers the message all the same.
+// TestACacheMayBeBehind has a leg that the engine has given up take a message in before it learns
+// of that. The next leg takes up the cache of the one before, finds no mail, and answers the
+// message all the same.
 func TestACacheMayBeBehind(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)
@@ -130,8 +131,8 @@ func TestACacheMayBeBehind(t *testing.T) {
 	}
 }
 
-// TestADetourKnowsWhatNobodyBegan has two legs take a detour. The effects that the first one orders have surely not been begun; those
-// left to do before the second may have been.
+// TestADetourKnowsWhatNobodyBegan has two legs take a detour. The effects that the first one orders
+// have surely not been begun; those left to do before the second may have been.
 func TestADetourKnowsWhatNobodyBegan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)

@@ -27,9 +27,11 @@ type Mode string
 const (
 	// ModeNext goes on where the leg before ended.
 	ModeNext Mode = ""
-	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun what this one is to do.
+	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun
+	// what this one is to do.
 	ModeAgain Mode = "again"
-	// ModeDetour is ModeAgain where nobody serves the workspace now: the leg takes in what has arrived, records it and begins nothing.
+	// ModeDetour is ModeAgain where nobody serves the workspace now: the leg takes in what has arrived,
+	// records it and begins nothing.
 	ModeDetour Mode = "detour"
 )
 
@@ -41,11 +43,13 @@ type Input struct {
 	Slots      int    `json:"slots,omitempty"`
 	Time       int64  `json:"time,omitempty"`
 	Mode       Mode   `json:"mode,omitempty"`
-	// N is the last step that the workflow knows of, and Base the last one that has a state. Both are zero in a new run. N is less than
-	// zero for a sub-agent that its parent's leg carries: of that one no workflow knows.
+	// N is the last step that the workflow knows of, and Base the last one that has a state. Both are
+	// zero in a new run. N is less than zero for a sub-agent that its parent's leg carries: of that one
+	// no workflow knows.
 	N    int `json:"n,omitempty"`
 	Base int `json:"base,omitempty"`
-	// Check means that children with runs of their own may be lost: the leg has the engine run those that have not ended.
+	// Check means that children with runs of their own may be lost: the leg has the engine run those
+	// that have not ended.
 	Check bool `json:"check,omitempty"`
 	// Queue is where children's workflows are carried out.
 	Queue string `json:"queue,omitempty"`
@@ -79,8 +83,8 @@ type Result struct {
 	Next Next `json:"next,omitempty"`
 	// Wake is when the core wants to be woken, in milliseconds since 1970; zero means never.
 	Wake int64 `json:"wake,omitempty"`
-	// Await is how many of the children with runs of their own must end before a leg has something to do with it. While it is not zero
-	// somebody looks now and then whether the engine still runs them.
+	// Await is how many of the children with runs of their own must end before a leg has something to
+	// do with it. While it is not zero somebody looks now and then whether the engine still runs them.
 	Await int `json:"await,omitempty"`
 	// Dropped means that the leg gave up what it had begun, and nobody knows how far that came.
 	Dropped bool `json:"dropped,omitempty"`

@@ -32,7 +32,8 @@ rules:
     reply: {calls: [{tool: submit_result, args: {summary: 'I read ${what}.md'}}]}
 `
 
-// one is a lead who sends one helper, and says what came of it. The rules of the helper are to be added.
+// one is a lead who sends one helper, and says what came of it. The rules of the helper are to be
+// added.
 const one = `
 name: one
 rules:
@@ -41,8 +42,9 @@ rules:
   - {name: failed, when: {tools: [spawn_agents], no_tools: [submit_result], result: '"status":"(?P<what>\w+)"'}, reply: {text: 'It is ${what}.'}}
 `
 
-// TestDelegationWithoutAnEngine has a lead delegate to two helpers. A leg is lost once, at each point that legs come to and each time
-// that they come to it. The outcome is the same, and each task ends once.
+// TestDelegationWithoutAnEngine has a lead delegate to two helpers. A leg is lost once, at each
+// point that legs come to and each time that they come to it. The outcome is the same, and each
+// task ends once.
 func TestDelegationWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	for _, point := range []host.Point{host.PointLegBegin, host.PointLegFolded, host.PointLegAppend, host.PointLegAppended, host.PointLegEnd} {
@@ -55,7 +57,8 @@ func TestDelegationWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports whether one did.
+// delegate plays fruit, and loses a leg when one comes to a point for the nth time. It reports
+// whether one did.
 func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	t.Helper()
 	var seen visits
@@ -74,14 +77,16 @@ func delegate(t *testing.T, point host.Point, nth int) (lost bool) {
 	if want := []string{"main completed", "main/1.0.0 completed", "main/1.0.1 completed"}; !slices.Equal(ended, want) {
 		t.Errorf("a leg was lost at %s, visit %d: %q ended, want %q", point, nth, ended, want)
 	}
-	// Each of six model calls is made once, and those of the two helpers that were under way in the lost leg once more.
+	// Each of six model calls is made once, and those of the two helpers that were under way in the
+	// lost leg once more.
 	if calls := len(rowsOf[journal.ModelCalled](s)); calls < 6 || calls > 8 {
 		t.Errorf("a leg was lost at %s, visit %d: %d model calls, want 6 to 8", point, nth, calls)
 	}
 	return seen.count(point) > nth
 }
 
-// TestApprovalsWithoutAnEngine has a helper ask to write a file, and a person allow or deny it, or not answer.
+// TestApprovalsWithoutAnEngine has a helper ask to write a file, and a person allow or deny it, or
+// not answer.
 func TestApprovalsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `
@@ -135,7 +140,8 @@ rules:
 	s.says("It is on its way.", "It has come back.")
 }
 
-// TestACancelWithoutAnEngine has a person stop everything while a helper waits for a decision, and stop that task alone.
+// TestACancelWithoutAnEngine has a person stop everything while a helper waits for a decision, and
+// stop that task alone.
 func TestACancelWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `
@@ -156,7 +162,8 @@ func TestACancelWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// TestAMessageMeetsALegWithoutAnEngine has a person say more while a helper works: the lead reads it with the report.
+// TestAMessageMeetsALegWithoutAnEngine has a person say more while a helper works: the lead reads
+// it with the report.
 func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `
@@ -183,8 +190,9 @@ func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// TestALostLegAndAnApproval has a leg be lost each time that a step is recorded, while a helper comes to ask for a write that a person
-// allows a minute later. By then nobody has anything under way.
+// TestALostLegAndAnApproval has a leg be lost each time that a step is recorded, while a helper
+// comes to ask for a write that a person allows a minute later. By then nobody has anything under
+// way.
 func TestALostLegAndAnApproval(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -39,7 +39,8 @@ func (l *leg) posted(ctx context.Context, effect agent.Effect) ([]journal.Row, e
 	}
 }
 
-// post is an event on its way to another agent. Number is the person's message that it brings, if it does.
+// post is an event on its way to another agent. Number is the person's message that it brings, if
+// it does.
 func (l *leg) post(by agent.Effect, to string, e agent.Event, number int64) ([]journal.Row, error) {
 	body, err := agent.MarshalEvent(e)
 	return []journal.Row{journal.MailPosted{
@@ -66,13 +67,15 @@ func (l *leg) finishing(ctx context.Context, e agent.Finish) ([]journal.Row, err
 	return rows, nil
 }
 
-// undelivered brings a person's words back to the orchestrator, which an agent that has finished did not read.
+// undelivered brings a person's words back to the orchestrator, which an agent that has finished
+// did not read.
 func undelivered(from string, number int64, at agent.At) journal.Row {
 	body, _ := agent.MarshalEvent(agent.Undelivered{At: at, Seq: number}) // two numbers
 	return journal.MailPosted{ID: fmt.Sprintf("%s#undelivered/%d", from, number), Topic: TopicAgent, To: host.Root, Event: body}
 }
 
-// TakenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back to the orchestrator.
+// TakenBack takes mail out of a mailbox that nobody reads any more. A person's words in it go back
+// to the orchestrator.
 func TakenBack(p journal.MailPosted, at agent.At) []journal.Row {
 	rows := []journal.Row{journal.MailDelivered{ID: p.ID, Back: true}}
 	if p.Number != 0 && p.To != host.Root {
@@ -102,8 +105,8 @@ func (l *leg) bring(ctx context.Context, rows []journal.Row) {
 	}
 }
 
-// tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or the agent is gone, a sweep
-// sees to it.
+// tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or
+// the agent is gone, a sweep sees to it.
 func (c *Carrier) tellEngine(ctx context.Context, ref journal.Ref, to string, name Signal) {
 	ctx, cancel := context.WithTimeout(ctx, TellTimeout)
 	defer cancel()
@@ -122,8 +125,8 @@ func (l *leg) endOf(ctx context.Context, task string) (agent.ChildEnded, error) 
 	return childEnded(row, l.At())
 }
 
-// killAll ends the runs of children that did not let go in time. Their books are closed already. An agent that has another task by
-// now is left alone: who goes on after a crash finds old orders too.
+// killAll ends the runs of children that did not let go in time. Their books are closed already. An
+// agent that has another task by now is left alone: who goes on after a crash finds old orders too.
 func (l *leg) killAll(ctx context.Context) error {
 	for _, e := range slices.Clone(l.todo) {
 		kill, ok := e.(agent.KillChild)
@@ -150,7 +153,7 @@ func (l *leg) endRuns(ctx context.Context, task string) error {
 	}
 	i := slices.IndexFunc(tasks, func(t journal.Task) bool { return t.ID == task })
 	for _, t := range tasks {
-		if t.ID != task && (i < 0 || !strings.HasPrefix(t.Agent, tasks[i].Agent+"/")) {
+		if t.ID != task && (i < 0 || !chat.AgentPath(t.Agent).IsBelow(chat.AgentPath(tasks[i].Agent))) {
 			continue
 		}
 		l.point(host.PointKillChild)

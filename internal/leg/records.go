@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// records makes the rows that effects order, in their order. They are in the cache at once, since later
-// rows of the same step may need them.
+// records makes the rows that effects order, in their order. They are in the cache at once, since
+// later rows of the same step may need them.
 func (l *leg) records(ctx context.Context, effects []agent.Effect) ([]journal.Row, error) {
 	var out []journal.Row
 	l.tasks = nil

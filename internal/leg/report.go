@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// reports is what a parent's model reads of its children, and what those have read whose words it reads. Call is
-// the spawn call that it answers, empty for notices.
+// reports is what a parent's model reads of its children, and what those have read whose words it
+// reads. Call is the spawn call that it answers, empty for notices.
 func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes int64) (string, agent.Taint, error) {
 	var keys []string
 	for _, task := range tasks {
@@ -160,7 +160,7 @@ func (c *Carrier) closedWith(ctx context.Context, run host.RunRef, o agent.Outco
 		return nil, err
 	}
 	for _, t := range tasks {
-		if !strings.HasPrefix(t.Agent, run.Agent+"/") || t.Status.Terminal() {
+		if !chat.AgentPath(t.Agent).IsBelow(chat.AgentPath(run.Agent)) || t.Status.Terminal() {
 			continue
 		}
 		below, err := closed(journal.TaskEnded{In: journal.In{Agent: t.Agent, Task: t.ID}}, agent.Outcome{
@@ -254,8 +254,8 @@ func detailText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// closeBooks records the end of a task whose run could not do so: it never started, or somebody ended it from outside. Earlier
-// records stand.
+// closeBooks records the end of a task whose run could not do so: it never started, or somebody
+// ended it from outside. Earlier records stand.
 func (l *leg) closeBooks(ctx context.Context, run host.RunRef, o agent.Outcome) (agent.ChildEnded, error) {
 	rows, err := l.closedTree(ctx, run, o)
 	if err != nil {
@@ -276,8 +276,8 @@ func childEnded(row journal.TaskEnded, at agent.At) (out agent.ChildEnded, err e
 	return out, json.Unmarshal(row.Outcome, &out.Outcome)
 }
 
-// RecordBroken records that a run broke. An orchestrator's turn has failed, and what was open below it ends with it; the parent of a
-// sub-agent is told.
+// RecordBroken records that a run broke. An orchestrator's turn has failed, and what was open below
+// it ends with it; the parent of a sub-agent is told.
 func (c *Carrier) RecordBroken(ctx context.Context, in BrokenRun) error {
 	if in.Parent != "" {
 		return c.sendEnd(ctx, in, lostOutcome())

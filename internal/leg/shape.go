@@ -26,8 +26,9 @@ func (l *leg) output(ctx context.Context, brief agent.Brief) (*host.Output, erro
 	return shape, err
 }
 
-// shape checks a result against the schema of its role. It is typed if it has no room for words: the schema
-// is closed, and there are no files or patches beside it, whose names and contents are words too.
+// shape checks a result against the schema of its role. It is typed if it has no room for words:
+// the schema is closed, and there are no files or patches beside it, whose names and contents are
+// words too.
 func (l *leg) shape(ctx context.Context, brief agent.Brief, args string) (problem string, typed bool) {
 	shape, err := l.output(ctx, brief)
 	if err != nil {

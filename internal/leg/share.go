@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// shares bounds how many legs of one tenant a worker runs at the same time, so that a tenant with hundreds of slow turns
-// leaves room for others. The engine's fairness orders what waits for a worker; it does not free a slot that is taken.
+// shares bounds how many legs of one tenant a worker runs at the same time, so that a tenant with
+// hundreds of slow turns leaves room for others. The engine's fairness orders what waits for a
+// worker; it does not free a slot that is taken.
 //
-// A leg over the bound waits a moment for one of its tenant's to end. Then it gives its slot back and is tried again later.
-// Few may wait, because they hold slots meanwhile.
+// A leg over the bound waits a moment for one of its tenant's to end. Then it gives its slot back
+// and is tried again later. Few may wait, because they hold slots meanwhile.
 type shares struct {
 	// most is the bound; zero means none.
 	most int
@@ -29,8 +30,9 @@ func newShares(most int) *shares {
 const (
 	// shareWait is how long a leg waits for a place.
 	shareWait = 2 * time.Second
-	// shareLater is how soon a leg is tried again at the earliest, and sharePace how far the legs of a tenant that are tried
-	// again stand apart. A free slot is soon found, and however many wait, their tries cost the engine the same.
+	// shareLater is how soon a leg is tried again at the earliest, and sharePace how far the legs of a
+	// tenant that are tried again stand apart. A free slot is soon found, and however many wait, their
+	// tries cost the engine the same.
 	shareLater, sharePace = time.Second, 200 * time.Millisecond
 	// shareQueue is how many legs of a tenant may wait, as a part of those that may run.
 	shareQueue = 2
@@ -131,8 +133,8 @@ func (*Busy) Error() string {
 	return "the tenant has as many turns under way as one may have here: this one waits"
 }
 
-// takeSlot takes a place for the leg, or says when to try again. One that is called back while it waits needs none: it
-// begins nothing.
+// takeSlot takes a place for the leg, or says when to try again. One that is called back while it
+// waits needs none: it begins nothing.
 func (l *leg) takeSlot(ctx context.Context) (leave func(), err error) {
 	leave, ok := l.shares.enter(ctx, l.in.Ref.Tenant, shareWait)
 	if ok {

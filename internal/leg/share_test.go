@@ -55,8 +55,8 @@ func TestATenantHasItsShare(t *testing.T) {
 	}
 }
 
-// TestTriesKeepApart has a hundred legs of one tenant give their slots back: they are tried again one by one, and another
-// tenant's leg soon.
+// TestTriesKeepApart has a hundred legs of one tenant give their slots back: they are tried again
+// one by one, and another tenant's leg soon.
 func TestTriesKeepApart(t *testing.T) {
 	s, now := newShares(1), time.UnixMilli(0)
 	for i := range 100 {
@@ -73,7 +73,8 @@ func TestTriesKeepApart(t *testing.T) {
 	}
 }
 
-// TestSharesUnderLoad has legs come and give up at random: never more run than may, and no place is lost.
+// TestSharesUnderLoad has legs come and give up at random: never more run than may, and no place is
+// lost.
 func TestSharesUnderLoad(t *testing.T) {
 	s := newShares(3)
 	var now, most, ran atomic.Int64

@@ -14,7 +14,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
@@ -26,8 +26,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/builtin"
 )
 
-// stage runs agents without an engine. It is one itself, as far as legs need it (runs_test.go); the journal lies in memory, and the
-// model is the scripted one behind a provider's real SDK. Waiting for a person takes no time: the stage's clock jumps.
+// stage runs agents without an engine. It is one itself, as far as legs need it (runs_test.go); the
+// journal lies in memory, and the model is the scripted one behind a provider's real SDK. Waiting
+// for a person takes no time: the stage's clock jumps.
 type stage struct {
 	*testing.T
 	runs
@@ -40,12 +41,13 @@ type stage struct {
 	// folder is where the files are, and workspace what the agents call it.
 	folder, workspace string
 	// change makes other roles; nil leaves them as they are.
-	change func(name string, r *config.Role)
+	change func(name string, r *role.Role)
 	// rung are the arguments that the bell was rung with.
 	rung []string
 }
 
-// newStage makes one for a script of the model. Fault hears of the points that the host comes to; it may be nil.
+// newStage makes one for a script of the model. Fault hears of the points that the host comes to;
+// it may be nil.
 func newStage(t *testing.T, script string, fault host.Fault) *stage {
 	t.Helper()
 	s := &stage{T: t, log: journaltest.NewMemory(), ref: journal.Ref{Tenant: "t", Conversation: "c"}, window: 100_000}
@@ -103,8 +105,8 @@ func (s *stage) play(message string, later map[time.Duration]func()) {
 	s.must(s.run(message, later))
 }
 
-// run opens a conversation, has the person do something at some times after its begin, and closes it after two days. It returns how
-// the orchestrator's run ended.
+// run opens a conversation, has the person do something at some times after its begin, and closes
+// it after two days. It returns how the orchestrator's run ended.
 func (s *stage) run(message string, later map[time.Duration]func()) error {
 	s.Helper()
 	s.open()
@@ -218,7 +220,8 @@ func (s *stage) ends(agent, call string) (out []journal.CallStatus) {
 	return out
 }
 
-// says complains if the orchestrator has answered otherwise. Replies that only call tools are no answers.
+// says complains if the orchestrator has answered otherwise. Replies that only call tools are no
+// answers.
 func (s *stage) says(want ...string) {
 	s.Helper()
 	messages, err := s.log.Chat(s.Context(), s.ref, journal.Page{})
@@ -275,25 +278,25 @@ func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.se
 // company has two roles: lead, who hands work out, and helper, who reads and writes.
 type company struct{ stage *stage }
 
-func (c company) role(name string) config.Role {
+func (c company) role(name string) role.Role {
 	tools := []string{"read_file", "ring", "write_file"}
-	role := config.Role{
+	r := role.Role{
 		Name: name, Description: name, Prompt: "You are " + name + ".", Tools: tools,
 		Authority: agent.Authority{Tools: tools, Write: true}, Limits: agent.DefaultLimits(), CanAsk: true,
 	}
 	if c.stage.change != nil {
-		c.stage.change(name, &role)
+		c.stage.change(name, &r)
 	}
-	return role
+	return r
 }
 
 func (c company) ResolveRole(_ host.Workspace, name string) (host.ResolvedRole, error) {
 	if !slices.Contains([]string{"lead", "helper"}, name) {
 		return host.ResolvedRole{}, &chat.Error{Code: chat.CodeNotFound, Message: "no role " + name}
 	}
-	role := c.role(name)
-	snapshot, err := role.Snapshot()
-	spec := role.Spec()
+	r := c.role(name)
+	snapshot, err := r.Snapshot()
+	spec := r.Spec()
 	spec.Model = agent.Model{Name: "test-model", Window: c.stage.window, MaxOutput: 1000}
 	return host.ResolvedRole{Spec: spec, Snapshot: string(snapshot)}, err
 }
@@ -307,11 +310,11 @@ func (company) Verdict(snapshot, name string, matters []tool.Matter) (agent.Poli
 }
 
 func (company) Output(snapshot string) (*host.Output, error) {
-	role, err := config.Thaw([]byte(snapshot))
+	r, err := role.Thaw([]byte(snapshot))
 	if err != nil {
 		return nil, err
 	}
-	o, err := role.Output()
+	o, err := r.Output()
 	if err != nil || o == nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ var (
 	read = agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}}
 )
 
-// TestTaintIsOnRecordWithTheText has each way that a text comes into a transcript write down what it brings, in the
-// same rows: a task, a report, a notice and an answer.
+// TestTaintIsOnRecordWithTheText has each way that a text comes into a transcript write down what
+// it brings, in the same rows: a task, a report, a notice and an answer.
 func TestTaintIsOnRecordWithTheText(t *testing.T) {
 	ctx := t.Context()
 	l := reader(t)
@@ -86,8 +86,8 @@ func TestTaintIsOnRecordWithTheText(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentReadsOfAnother shows that transcripts, results and patches of a tainted agent bring its taint, also if
-// its report did not, and that a resumed agent keeps its own.
+// TestWhatAnAgentReadsOfAnother shows that transcripts, results and patches of a tainted agent
+// bring its taint, also if its report did not, and that a resumed agent keeps its own.
 func TestWhatAnAgentReadsOfAnother(t *testing.T) {
 	ctx := t.Context()
 	want := agent.Taint{{Kind: agent.SourceAgent, Name: kid.Agent}, {Kind: agent.SourceWeb, Name: "example.com"}}

@@ -29,7 +29,8 @@ func TestSubmissionsReadWell(t *testing.T) {
 	}
 }
 
-// TestSideTurnsLeaveOpenCallsOut checks a side turn's transcript against what a provider takes: no call without its result.
+// TestSideTurnsLeaveOpenCallsOut checks a side turn's transcript against what a provider takes: no
+// call without its result.
 func TestSideTurnsLeaveOpenCallsOut(t *testing.T) {
 	say := func(speaker chat.Speaker, parts ...chat.Part) chat.Message {
 		return chat.Message{ID: "x", Speaker: speaker, Parts: parts}

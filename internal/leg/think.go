@@ -51,8 +51,8 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 	return e, nil
 }
 
-// offeredTokens estimates what the descriptions of an agent's tools take of its context. They are sent with every call, and
-// often are most of the first one.
+// offeredTokens estimates what the descriptions of an agent's tools take of its context. They are
+// sent with every call, and often are most of the first one.
 func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) {
 	names := agent.Offer(agent.State{Brief: brief}, agent.TurnNormal)
 	offered, err := l.offer(ctx, brief, names)
@@ -136,8 +136,9 @@ func (l *leg) end(effect agent.Effect, event agent.Event) func() {
 	}
 }
 
-// callName names a model call. One that an earlier leg may have made gets another name: nobody knows what that call used. The earlier
-// leg recorded the request before it sent it, so a call without a row was never made.
+// callName names a model call. One that an earlier leg may have made gets another name: nobody
+// knows what that call used. The earlier leg recorded the request before it sent it, so a call
+// without a row was never made.
 func (l *leg) callName(ctx context.Context, e agent.CallModel) (string, error) {
 	first := callOf(e)
 	if !l.doubtful[e.Key()] {

@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestAWorkerKnowsItsTenants gives a worker work that its queues would never bring: in a workspace of that name, for
-// another tenant. It must be refused before anything is read.
+// TestAWorkerKnowsItsTenants gives a worker work that its queues would never bring: in a workspace
+// of that name, for another tenant. It must be refused before anything is read.
 //
 // Covers: P22.
 func TestAWorkerKnowsItsTenants(t *testing.T) {

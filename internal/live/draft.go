@@ -1,6 +1,6 @@
 package live
 
-// Draft is what a reader knows of one message before its row is there.
+// Draft is the text that a reader has of one message before its row is written.
 type Draft struct {
 	began int64
 	parts map[int]string
@@ -15,7 +15,7 @@ const (
 	FitNext Fit = "next"
 	// FitRestart replaced everything: the message was begun again.
 	FitRestart Fit = "restart"
-	// FitKnown was dropped: it was there before, or belongs to an earlier beginning.
+	// FitKnown was dropped: the draft had it already, or it belongs to an earlier beginning.
 	FitKnown Fit = "known"
 	// FitGap was dropped: something before it is missing. The part stays as it is until its row
 	// comes or the message is begun again.

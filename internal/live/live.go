@@ -1,13 +1,13 @@
 // Package live carries what is on its way to a reader: deltas of replies that are still being made,
-// and pokes that say that rows are there to be read. It imports chat; the in-process bus lives
+// and notices that say that new rows can be read. It imports chat; the in-process bus lives
 // here, the bus on NATS in an adapter below.
 //
 // Everything here is lossy by promise. A publisher is never held up and never told of a failure; a
 // reader may miss anything, and the journal has all that counts. The promises:
 //
 //   - The notices of one publisher reach a reader in the order they were published.
-//   - A reader sees its own conversation of its own tenant, whatever the ids are made of. A reader of
-//     a whole tenant sees the pokes of its conversations, and no deltas.
+//   - A reader sees its own conversation of its own tenant, whatever the ids are made of. A reader
+//     of a whole tenant sees the announcements of its conversations, and no deltas.
 //   - A reader that is too slow is cut off with ErrSlow. Nobody else notices.
 //   - A reader that may have missed something is told, by Resync or by ErrSlow, whenever the bus
 //     itself can know. A full queue on the publisher's side is the one loss it cannot: there a
@@ -29,7 +29,8 @@ type Bus interface {
 	Publish(Delta)
 	// Announce tells the readers of a conversation how far its rows go. It never blocks.
 	Announce(Appended)
-	// Subscribe starts reading a conversation. Notices published after it returned are delivered; earlier ones are not.
+	// Subscribe starts reading a conversation. Notices published after it returned are delivered;
+	// earlier ones are not.
 	Subscribe(context.Context, Topic) (*Reader, error)
 	// Counts says what became of the notices so far.
 	Counts() Counts
@@ -38,7 +39,7 @@ type Bus interface {
 }
 
 // Topic is what readers subscribe to: one conversation of one tenant, or without a conversation the
-// pokes of all conversations of the tenant.
+// announcements of all conversations of the tenant.
 type Topic struct {
 	Tenant       string
 	Conversation string

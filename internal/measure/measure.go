@@ -1,8 +1,8 @@
 // Package measure checks figures against their bounds, where that is asked for.
 //
-// A slow machine must not decide if a change is right. Tests therefore write down what they measured, and
-// only where TEST_RETINUE_MEASURE is 1, as make prove sets it, does a figure over its bound fail. Every line
-// starts with "proof: ", by which make prove finds it.
+// A slow machine must not decide if a change is right. Tests therefore write down what they
+// measured, and only where TEST_RETINUE_MEASURE is 1, as make prove sets it, does a figure over its
+// bound fail. Every line starts with "proof: ", by which make prove finds it.
 //
 // It is test support, and imports the standard library only.
 package measure
@@ -22,8 +22,9 @@ const Variable = "TEST_RETINUE_MEASURE"
 // On reports whether figures are checked against their bounds.
 func On() bool { return os.Getenv(Variable) == "1" }
 
-// Seed is the seed of a test that draws: the one that its caller gives, if that is not zero. Otherwise make prove draws
-// another one each time, and everybody else gets the same, so that a change is never refused for what it did not do.
+// Seed is the seed of a test that draws: the one that its caller gives, if that is not zero.
+// Otherwise make prove draws another one each time, and everybody else gets the same, so that a
+// change is never refused for what it did not do.
 func Seed(t testing.TB, given uint64) uint64 {
 	t.Helper()
 	if given == 0 {
@@ -36,7 +37,8 @@ func Seed(t testing.TB, given uint64) uint64 {
 	return given
 }
 
-// Most writes down a figure and the most it may be. Over it, the test fails where figures are checked.
+// Most writes down a figure and the most it may be. Over it, the test fails where figures are
+// checked.
 func Most[T cmp.Ordered](t testing.TB, what string, got, most T) {
 	t.Helper()
 	line := fmt.Sprintf("proof: %s: %s, at most %s", what, text(got), text(most))
@@ -46,12 +48,12 @@ func Most[T cmp.Ordered](t testing.TB, what string, got, most T) {
 	case On():
 		t.Errorf("%s: missed", line)
 	default:
-		t.Logf("%s: missed, and not held against it here", line)
+		t.Logf("%s: missed, and not counted here", line)
 	}
 }
 
-// Least writes down a figure and the least it must be. Under it, the test fails wherever it runs: waiting
-// longer is all that a slow machine can do.
+// Least writes down a figure and the least it must be. Under it, the test fails wherever it runs:
+// waiting longer is all that a slow machine can do.
 func Least[T cmp.Ordered](t testing.TB, what string, got, least T) {
 	t.Helper()
 	line := fmt.Sprintf("proof: %s: %s, at least %s", what, text(got), text(least))
@@ -62,8 +64,9 @@ func Least[T cmp.Ordered](t testing.TB, what string, got, least T) {
 	t.Errorf("%s: missed", line)
 }
 
-// Met writes down whether a test met what it is there for. Chance decides that where faults come at random: on a slow machine they all come
-// to the same moment. So only where figures are checked does a test fail that met nothing.
+// Met writes down whether a test met its purpose. Chance decides that where faults come at random:
+// on a slow machine they all come to the same moment. So only where figures are checked does a test
+// fail that met nothing.
 func Met(t testing.TB, ok bool, what string) {
 	t.Helper()
 	switch {
@@ -71,7 +74,7 @@ func Met(t testing.TB, ok bool, what string) {
 	case On():
 		t.Errorf("proof: %s: not met, so this run shows nothing of it", what)
 	default:
-		t.Logf("proof: %s: not met, and not held against it here", what)
+		t.Logf("proof: %s: not met, and not counted here", what)
 	}
 }
 

@@ -40,12 +40,12 @@ func TestFigures(t *testing.T) {
 		},
 		"a bound missed": {
 			do:  func(t testing.TB) { measure.Most(t, "it took", 3*time.Second, 2*time.Second) },
-			off: "log: proof: it took: 3s, at most 2s: missed, and not held against it here",
+			off: "log: proof: it took: 3s, at most 2s: missed, and not counted here",
 			on:  "error: proof: it took: 3s, at most 2s: missed",
 		},
 		"a ratio missed": {
 			do:  func(t testing.TB) { measure.Most(t, "ratio", 5.0/3, 1.5) },
-			off: "log: proof: ratio: 1.667, at most 1.5: missed, and not held against it here",
+			off: "log: proof: ratio: 1.667, at most 1.5: missed, and not counted here",
 			on:  "error: proof: ratio: 1.667, at most 1.5: missed",
 		},
 		"digits": {
@@ -73,7 +73,7 @@ func TestFigures(t *testing.T) {
 		},
 		"nothing met": {
 			do:  func(t testing.TB) { measure.Met(t, false, "a lost task") },
-			off: "log: proof: a lost task: not met, and not held against it here",
+			off: "log: proof: a lost task: not met, and not counted here",
 			on:  "error: proof: a lost task: not met, so this run shows nothing of it",
 		},
 		"a closing line": {

@@ -9,7 +9,8 @@ type Wall struct {
 	attempts, succeeded int
 }
 
-// NewWall begins to count. When the test has ended, the counts are a figure, by which make walls finds them.
+// NewWall begins to count. When the test has ended, the counts are a figure, by which make walls
+// finds them.
 func NewWall(t testing.TB, item string) *Wall {
 	t.Helper()
 	w := &Wall{t: t, item: item}
@@ -17,7 +18,8 @@ func NewWall(t testing.TB, item string) *Wall {
 	return w
 }
 
-// Try counts one attack that was made, and fails the test if it succeeded. It is for the goroutine of the test.
+// Try counts one attack that was made, and fails the test if it succeeded. It is for the goroutine
+// of the test.
 func (w *Wall) Try(succeeded bool, format string, args ...any) {
 	w.t.Helper()
 	w.attempts++

@@ -8,16 +8,18 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Budget pays for the sendings of one call, so that all of them together cost no more than they may.
+// Budget pays for the sendings of one call, so that all of them together cost no more than they
+// may.
 type Budget interface {
-	// Take sets aside what one sending may cost at most, in millionths of a US dollar, zero if nobody knows. It
-	// returns the end of a call that must not be sent.
+	// Take sets aside what one sending may cost at most, in millionths of a US dollar, zero if nobody
+	// knows. It returns the end of a call that must not be sent.
 	Take(ctx context.Context, most int64) *Error
 	// Return gives back what a sending did not cost.
 	Return(rest int64)
 }
 
-// Counted is what a provider counted of the beginning of a conversation, for a request that goes on from there.
+// Counted is what a provider counted of the beginning of a conversation, for a request that goes on
+// from there.
 type Counted struct {
 	// Name is the provider and the model that counted: another one may cut texts into more tokens.
 	Name string
@@ -28,15 +30,16 @@ type Counted struct {
 	sum      uint64
 }
 
-// The tokens that a request is reckoned to have beside its texts. Providers do not say; these are several times what is known of them.
+// The tokens that a request is reckoned to have beside its texts. Providers do not say; these are
+// several times what is known of them.
 const (
 	requestExtra = 1_024
 	toolExtra    = 64
 	partExtra    = 64
 )
 
-// Images are charged by their size in pixels, each provider by a formula of its own. These are the most that the
-// formulas give, for Claude and for all others.
+// Images are charged by their size in pixels, each provider by a formula of its own. These are the
+// most that the formulas give, for Claude and for all others.
 const (
 	claudeImage = 5_000
 	anyImage    = 50_000
@@ -55,8 +58,9 @@ func (r Request) Counted(reply Reply) *Counted {
 	}
 }
 
-// Most is how many tokens the request has at most before a model, provider/model. A token stands for at least one byte of
-// text, so there are no more of them than bytes. A beginning that the same model has counted before is taken as it was counted.
+// Most is how many tokens the request has at most before a model, provider/model. A token stands
+// for at least one byte of text, so there are no more of them than bytes. A beginning that the same
+// model has counted before is taken as it was counted.
 func (r Request) Most(name string) int64 {
 	c, from := r.Before, 0
 	var sum int64

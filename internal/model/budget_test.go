@@ -66,7 +66,8 @@ func TestABudgetPaysForEachSending(t *testing.T) {
 	}
 }
 
-// TestMostIsNoLessThanBytes: of each text in a request at least its bytes are counted, and of pictures what they may cost.
+// TestMostIsNoLessThanBytes: of each text in a request at least its bytes are counted, and of
+// pictures what they may cost.
 func TestMostIsNoLessThanBytes(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	var plain model.Request
@@ -84,7 +85,8 @@ func TestMostIsNoLessThanBytes(t *testing.T) {
 	}
 }
 
-// TestWhatIsCountedNeedNoBound: a request that goes on where the same model has counted starts from its count.
+// TestWhatIsCountedNeedNoBound: a request that goes on where the same model has counted starts from
+// its count.
 func TestWhatIsCountedNeedNoBound(t *testing.T) {
 	say := func(text string) chat.Message {
 		return chat.Message{Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: text}}}

@@ -29,8 +29,8 @@ func finish(t *testing.T, w wire, stream string) int {
 	return at + strings.Index(stream[at:], "\n\n") + 2
 }
 
-// TestCut ends a stream after every byte, and cuts the connection after every frame. Before the stop
-// reason that is an error and nothing else; after it the reply is complete.
+// TestCut ends a stream after every byte, and cuts the connection after every frame. Before the
+// stop reason that is an error and nothing else; after it the reply is complete.
 //
 // Covers: L11, L12, L13.
 func TestCut(t *testing.T) {
@@ -74,8 +74,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestShuffled repeats, drops and swaps every frame of a stream. A call that may be run is still one
-// that the model has asked for in full.
+// TestShuffled repeats, drops and swaps every frame of a stream. A call that may be run is still
+// one that the model has asked for in full.
 //
 // Covers: L14, L15.
 func TestShuffled(t *testing.T) {

@@ -269,8 +269,8 @@ func TestFaultyUsage(t *testing.T) {
 	})
 }
 
-// try sends each fault over both wires. A fault without a wanted end must be an error that says that
-// the reply is of no use.
+// try sends each fault over both wires. A fault without a wanted end must be an error that says
+// that the reply is of no use.
 func try(t *testing.T, faults []fault) {
 	t.Helper()
 	for _, w := range wires {

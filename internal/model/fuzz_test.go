@@ -49,8 +49,8 @@ func fuzzStream(f *testing.F, w wire) {
 	f.Fuzz(func(t *testing.T, stream string) { _ = swallow(t, w, stream) })
 }
 
-// swallow takes any bytes as a response: there is one clear end, in time, and a reply can be used. It
-// reports whether there was one.
+// swallow takes any bytes as a response: there is one clear end, in time, and a reply can be used.
+// It reports whether there was one.
 func swallow(t *testing.T, w wire, stream string) bool {
 	t.Helper()
 	client := w.through(t, &http.Client{Transport: bodies(stream)})

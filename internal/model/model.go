@@ -5,8 +5,8 @@
 // provider said that it is complete is an error, never a short reply. Adapters send a request once:
 // the code that decides to send it again sits above them.
 //
-// An Exchange keeps what all wires have in common: adapters check a request, begin an exchange, send
-// through it, tell it what the stream says, and return what it ends with.
+// An Exchange keeps what all wires have in common: adapters check a request, begin an exchange,
+// send through it, tell it what the stream says, and return what it ends with.
 package model
 
 import (
@@ -48,8 +48,8 @@ type Request struct {
 	Idle time.Duration
 	// Caller is on whose behalf the request is made. Providers are not told.
 	Caller Caller
-	// Before is what a provider counted of its beginning, nil if nobody did, and Budget pays for it, nil if it may cost
-	// anything. Neither is sent.
+	// Before is what a provider counted of its beginning, nil if nobody did, and Budget pays for it,
+	// nil if it may cost anything. Neither is sent.
 	Before *Counted
 	Budget Budget
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// RateLimiter stands between callers and the one client of a key, and is a Client itself. It keeps the
-// key's limits: how many requests at once, how many a second, and when the provider asked for
+// RateLimiter stands between callers and the one client of a key, and is a Client itself. It keeps
+// the key's limits: how many requests at once, how many a second, and when the provider asked for
 // quiet. A call that must wait stands in a queue that can be looked at.
 //
-// Retries: the rate limiter absorbs rate_limit and nothing else. Being told to slow down is about the
-// key, not about the request; all callers of the key must hear of it at once, and only the rate limiter
-// knows them all. So the request goes back to its place in the queue, and the agent's clock does not
-// count the time (Reply.Waited). Every other failure is about a request or about the provider's health,
-// and goes to the core, which has the retry limit, the budget and a durable timer. A wait that would
-// outlast Patience goes to the core as well, with the time to wait, since a timer there survives a
-// restart and a queue here does not.
+// Retries: the rate limiter absorbs rate_limit and nothing else. Being told to slow down is about
+// the key, not about the request; all callers of the key must hear of it at once, and only the rate
+// limiter knows them all. So the request goes back to its place in the queue, and the agent's clock
+// does not count the time (Reply.Waited). Every other failure is about a request or about the
+// provider's health, and goes to the core, which has the retry limit, the budget and a durable
+// timer. A wait that would outlast Patience goes to the core as well, with the time to wait, since
+// a timer there survives a restart and a queue here does not.
 //
-// The rate limiter does for the core's own retries what they cannot, being without chance: after server errors it lets
-// requests out one by one, at random distances, and after several in a row only one at a time until one succeeds.
+// The rate limiter does for the core's own retries what they cannot, being without chance: after
+// server errors it lets requests out one by one, at random distances, and after several in a row
+// only one at a time until one succeeds.
 type RateLimiter struct {
 	client  Client
 	options RateLimiterOptions
@@ -41,8 +42,8 @@ type RateLimiter struct {
 type RateLimiterOptions struct {
 	// Concurrency is how many requests may be under way at once; zero means 16.
 	Concurrency int
-	// Shared says that several tenants use the key. Then one of them may have three quarters of the Concurrency under way,
-	// so that somebody else's request need not wait for a long reply to end.
+	// Shared says that several tenants use the key. Then one of them may have three quarters of the
+	// Concurrency under way, so that somebody else's request need not wait for a long reply to end.
 	Shared bool
 	// Rate is how many requests a second the key allows; zero means that nobody knows. It is learned
 	// in either case: halved when the provider says rate_limit, raised again little by little.

@@ -45,8 +45,8 @@ type pace struct {
 	cause   chat.ErrorKind
 	// errors counts server errors in a row, of which limit are one too many.
 	errors, limit int
-	// epoch rises with each slowing. A request that went before it says nothing about the time after it,
-	// so a burst that fails as one counts as one failure.
+	// epoch rises with each slowing. A request that went before it says nothing about the time after
+	// it, so a burst that fails as one counts as one failure.
 	epoch int
 }
 
@@ -149,8 +149,9 @@ func (p *pace) failed(now time.Time, epoch int, ask time.Duration) {
 	}
 }
 
-// slow lets nobody go for a while, and then one at a time. The pause that the provider asked for is a
-// lower bound; chance comes on top, because other processes with the same key were asked the same.
+// slow lets nobody go for a while, and then one at a time. The pause that the provider asked for is
+// a lower bound; chance comes on top, because other processes with the same key were asked the
+// same.
 func (p *pace) slow(now time.Time, epoch int, ask time.Duration, cause chat.ErrorKind) {
 	if epoch == p.epoch {
 		p.epoch++

@@ -165,7 +165,8 @@ func TestRandomDistancesAfterServerErrors(t *testing.T) {
 	}
 }
 
-// A waiter that gives up in the moment of being let out gives the place back, and a queue that has emptied remembers nobody.
+// A waiter that gives up in the moment of being let out gives the place back, and a queue that has
+// emptied remembers nobody.
 func TestLeavingNothingBehind(t *testing.T) {
 	g := NewRateLimiter(nil, RateLimiterOptions{Concurrency: 1})
 	out, in := &waiter{}, &waiter{}

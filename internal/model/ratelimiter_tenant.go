@@ -1,7 +1,8 @@
 package model
 
-// tenants lets the tenants of a key take turns, and bounds how many requests one of them may have under way. So neither
-// the backlog nor the long replies of one tenant keep the others waiting. Whose turn it is within a tenant, rank says.
+// tenants lets the tenants of a key take turns, and bounds how many requests one of them may have
+// under way. So neither the backlog nor the long replies of one tenant keep the others waiting.
+// Whose turn it is within a tenant, rank says.
 type tenants struct {
 	// most is how many requests of one tenant may be under way; zero means any number.
 	most  int
@@ -15,7 +16,8 @@ type tenant struct {
 	turn          int64
 }
 
-// first finds the request that goes next: of the tenants below their bound, the one whose last turn is longest ago. It is
+// first finds the request that goes next: of the tenants below their bound, the one whose last turn
+// is longest ago. It is
 // -1 if all who wait are of tenants at their bound. The queue is in the order of ranks.
 func (t *tenants) first(queue []*waiter) int {
 	found, oldest := -1, int64(0)
@@ -40,7 +42,8 @@ func (t *tenants) first(queue []*waiter) int {
 	return found
 }
 
-// count adds to what a tenant has waiting and under way. One that has neither any more is forgotten.
+// count adds to what a tenant has waiting and under way. One that has neither any more is
+// forgotten.
 func (t *tenants) count(name string, waiting, busy int) {
 	of := t.known[name]
 	of.waiting += waiting

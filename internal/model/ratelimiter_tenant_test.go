@@ -19,7 +19,8 @@ func by(tenant string, i int) model.Request {
 	return req
 }
 
-// A tenant with a hundred replies that never end leaves places for others, and none for itself beyond its share.
+// A tenant with a hundred replies that never end leaves places for others, and none for itself
+// beyond its share.
 func TestATenantLeavesPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(t, ok)

@@ -18,8 +18,8 @@ type Redactor interface {
 	Held(text string) int
 }
 
-// Redacted is a Client whose replies, deltas and errors are redacted. It sits above all others, so that
-// what the host decides by, records and publishes is the same text.
+// Redacted is a Client whose replies, deltas and errors are redacted. It sits above all others, so
+// that what the host decides by, records and publishes is the same text.
 type Redacted struct {
 	client Client
 	by     Redactor
@@ -53,8 +53,8 @@ func (r *Redacted) Generate(ctx context.Context, req Request, told func(Delta)) 
 	return reply, nil
 }
 
-// redact redacts a part. Thinking is sealed, and no longer fits its seal once it is changed: without a
-// seal the provider is not sent it again.
+// redact redacts a part. Thinking is sealed, and no longer fits its seal once it is changed:
+// without a seal the provider is not sent it again.
 func (r *Redacted) redact(p *chat.Part) {
 	text := r.by.Redact(p.Text)
 	if text != p.Text {
@@ -63,8 +63,8 @@ func (r *Redacted) redact(p *chat.Part) {
 	p.Tool, p.Args = r.by.Redact(p.Tool), r.by.RedactJSON(p.Args)
 }
 
-// redactedStream redacts deltas. A secret may come in several, so what may be the beginning of one is
-// held back, for each part by itself, until it is clear or the reply ends.
+// redactedStream redacts deltas. A secret may come in several, so what may be the beginning of one
+// is held back, for each part by itself, until it is clear or the reply ends.
 type redactedStream struct {
 	by    Redactor
 	told  func(Delta)

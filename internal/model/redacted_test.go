@@ -70,8 +70,8 @@ func TestRedactedError(t *testing.T) {
 	}
 }
 
-// TestRedactedDeltas has a value come in pieces, between those of another part and across a beginning
-// that counts for nothing.
+// TestRedactedDeltas has a value come in pieces, between those of another part and across a
+// beginning that counts for nothing.
 func TestRedactedDeltas(t *testing.T) {
 	text := func(part int, text string) model.Delta {
 		return model.Delta{Part: part, Kind: chat.PartText, Text: text}

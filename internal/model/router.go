@@ -37,7 +37,8 @@ type Route struct {
 	Model    string
 }
 
-// ParseRoute reads provider/model. The part after the first slash is the provider's own name of the model, slashes included.
+// ParseRoute reads provider/model. The part after the first slash is the provider's own name of the
+// model, slashes included.
 func ParseRoute(name string) (Route, error) {
 	provider, model, found := strings.Cut(name, "/")
 	if !found || provider == "" || model == "" {
@@ -67,10 +68,10 @@ type RouterOptions struct {
 
 // Router is a Client whose requests name a tier or provider/model, and go to the provider that has
 // it. Where there are fallbacks it asks the next one after an error that says nothing about the
-// request: rate_limit, once the rate limiter has given up, server_error and network. Other errors would
-// be the same elsewhere, or must be seen: with a key that is refused, asking somebody else would
-// hide the fault and bill another account. When context_exhausted the core makes the transcript
-// shorter.
+// request: rate_limit, once the rate limiter has given up, server_error and network. Other errors
+// would be the same elsewhere, or must be seen: with a key that is refused, asking somebody else
+// would hide the fault and bill another account. When context_exhausted the core makes the
+// transcript shorter.
 //
 // A fallback may begin after a part of a reply was told. Its deltas then have a higher Attempt.
 // Reply.Name says who answered, Reply.Tries who did not.
@@ -209,7 +210,8 @@ func (f failures) before(reply Reply, route Route) Reply {
 
 // end is the error of a call that nobody answered. It is the first one's, since a retry begins
 // there again: a fallback with a bad key does not end a run whose own model was only busy. The wait
-// is the shortest after which anybody may answer. A caller that gave up on the way is told just that.
+// is the shortest after which anybody may answer. A caller that gave up on the way is told just
+// that.
 func (f failures) end() *Error {
 	end := *f[0].failure
 	end.Message = f[0].route.String() + ": " + end.Message

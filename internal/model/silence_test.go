@@ -18,9 +18,10 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// brief is an idle time that a test can wait for, and in which a busy machine can send a request; it is less
-// than the two seconds that a reply is waited for after it said why it stopped. A request that has to be
-// answered within the idle time, by a server that has to get a core first, has longer.
+// brief is an idle time that a test can wait for, and in which a busy machine can send a request;
+// it is less than the two seconds that a reply is waited for after it said why it stopped. A
+// request that has to be answered within the idle time, by a server that has to get a core first,
+// has longer.
 const brief, longer = 1500 * time.Millisecond, 5 * time.Second
 
 // TestSilence gives up on providers that send nothing, or nothing of use.

@@ -13,7 +13,8 @@ import (
 // http2 is the protocol that the engine speaks over TLS.
 var http2 = []string{"h2"}
 
-// ServerConfig is for a server that accepts only callers whose certificate comes from its authority.
+// ServerConfig is for a server that accepts only callers whose certificate comes from its
+// authority.
 func (f Files) ServerConfig() (*tls.Config, error) {
 	l, err := newLoader(f)
 	if err != nil {
@@ -48,8 +49,8 @@ func (f Files) ClientConfig(host string) (*tls.Config, error) {
 		}
 	}
 	if f.CA != "" {
-		// A client's authorities cannot change while it runs, so the library's check is replaced by the same check
-		// against those that the file names now.
+		// A client's authorities cannot change while it runs, so the library's check is replaced by the
+		// same check against those that the file names now.
 		c.InsecureSkipVerify = true
 		c.VerifyConnection = func(s tls.ConnectionState) error { return verify(s, host, l.load().roots) }
 	}

@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// The files of a folder. Each certificate lies in one file with its key, so that a reader never finds a new one with an
-// old key. trustFile has the certificates of the authorities alone: a client on another machine needs that and
-// clientFile.
+// The files of a folder. Each certificate lies in one file with its key, so that a reader never
+// finds a new one with an old key. trustFile has the certificates of the authorities alone: a
+// client on another machine needs that and clientFile.
 const (
 	authorityFile = "authority.pem"
 	trustFile     = "ca.pem"
@@ -31,8 +31,8 @@ const (
 )
 
 const (
-	// authorityLife and leafLife are how long certificates hold. Each is replaced when a third of it is over, so a
-	// machine can sleep for weeks and wake up with a certificate that still holds.
+	// authorityLife and leafLife are how long certificates hold. Each is replaced when a third of it is
+	// over, so a machine can sleep for weeks and wake up with a certificate that still holds.
 	authorityLife = 2 * 365 * 24 * time.Hour
 	leafLife      = 90 * 24 * time.Hour
 	// skew is how far the clock of another machine may be behind.
@@ -41,7 +41,8 @@ const (
 
 // Files name a certificate, its key and whom it trusts.
 type Files struct {
-	// CA has the authorities that the other side's certificate must come from. Empty means those that the machine trusts.
+	// CA has the authorities that the other side's certificate must come from. Empty means those that
+	// the machine trusts.
 	CA string
 	// Cert is what this side shows. Empty means nothing.
 	Cert string
@@ -61,8 +62,8 @@ func of(dir, leaf string) Files {
 	return Files{CA: filepath.Join(dir, trustFile), Cert: filepath.Join(dir, leaf)}
 }
 
-// Ensure makes the certificates of a folder that are missing, and replaces those that have grown old. Servers and
-// clients that run take up the new ones at their next connection.
+// Ensure makes the certificates of a folder that are missing, and replaces those that have grown
+// old. Servers and clients that run take up the new ones at their next connection.
 func Ensure(dir string, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of certificates: %w", err)
@@ -90,7 +91,8 @@ func Ensure(dir string, now time.Time) error {
 	return nil
 }
 
-// ensureAuthority is the one that signs. A new one is trusted, beside the one before, before it signs anything.
+// ensureAuthority is the one that signs. A new one is trusted, beside the one before, before it
+// signs anything.
 func ensureAuthority(dir string, now time.Time) (tls.Certificate, error) {
 	before, err := read(dir, authorityFile)
 	if err == nil && young(before.Leaf, now) {

@@ -33,9 +33,9 @@ type Holder struct {
 	Deleting bool
 }
 
-// Credentials finds out whose a credential is. One that is unknown, expired or revoked, or whose holder is
-// no member any more, is not_found. Nothing is remembered between two requests: what is changed
-// counts for the next one.
+// Credentials finds out whose a credential is. One that is unknown, expired or revoked, or whose
+// holder is no member any more, is not_found. Nothing is remembered between two requests: what is
+// changed counts for the next one.
 type Credentials interface {
 	Session(ctx context.Context, c Credential, at time.Time) (Holder, error)
 	Key(ctx context.Context, c Credential, at time.Time) (Holder, error)
@@ -73,7 +73,8 @@ type Logins interface {
 	// TakeLogin returns a login that was begun, once.
 	TakeLogin(ctx context.Context, state []byte, at time.Time) (Login, error)
 	// Arrive notes that a person has logged in: it makes their own tenant, takes up invitations, and
-	// returns all their tenants, their own last. Each invitation is taken up by the person who is asked to.
+	// returns all their tenants, their own last. Each invitation is taken up by the person who is asked
+	// to.
 	Arrive(ctx context.Context, p Person, at time.Time, taking Taking) ([]Tenant, error)
 	StartSession(ctx context.Context, s Session) error
 	// EndSession ends a session; one that is unknown has ended.
@@ -93,9 +94,11 @@ type Tenant struct {
 
 // Policy is what a tenant demands of its members.
 type Policy struct {
-	// SecondPair means that nobody allows a call in a conversation in which they have said something themselves.
+	// SecondPair means that nobody allows a call in a conversation in which they have said something
+	// themselves.
 	SecondPair bool
-	// RetentionDays is after how many days conversations that nobody touches are deleted; zero keeps them.
+	// RetentionDays is after how many days conversations that nobody touches are deleted; zero keeps
+	// them.
 	RetentionDays int
 }
 
@@ -176,13 +179,15 @@ type Deletion struct {
 type Deletions interface {
 	// NameOf is what a tenant is called: who deletes one has to say it.
 	NameOf(ctx context.Context, tenant string) (string, error)
-	// BeginDeletion closes a tenant for good. Doing so twice is the same as once: the first deletion is returned.
+	// BeginDeletion closes a tenant for good. Doing so twice is the same as once: the first deletion is
+	// returned.
 	BeginDeletion(ctx context.Context, d Deletion) (Deletion, error)
 	// Deletion is that of a tenant; not_found if it is not being deleted.
 	Deletion(ctx context.Context, tenant string) (Deletion, error)
 	// Deletions lists those of all tenants, the oldest first.
 	Deletions(ctx context.Context) ([]Deletion, error)
-	// EndDeletion removes all that is kept of a tenant's people, and the deletion. Ending it again is no error.
+	// EndDeletion removes all that is kept of a tenant's people, and the deletion. Ending it again is
+	// no error.
 	EndDeletion(ctx context.Context, tenant string) error
 }
 

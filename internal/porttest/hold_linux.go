@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// hold binds a socket that does not listen: on Linux it keeps the port from everybody who asks for a free
-// one, and gives way to a listener that names it and, as is usual, may use an address again.
+// hold binds a socket that does not listen: on Linux it keeps the port from everybody who asks for
+// a free one, and gives way to a listener that names it and, as is usual, may use an address again.
 func hold() (port int, free func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// hold finds a free port. Other systems than Linux have no way to keep it from others and let somebody
-// listen there.
+// hold finds a free port. Other systems than Linux have no way to keep it from others and let
+// somebody listen there.
 func hold() (port int, free func(), err error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

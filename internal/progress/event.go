@@ -11,14 +11,15 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// Event is one thing that happened, for those who watch. Its names are a promise to programs.
+// Event is one thing that happened, in the words of the tree. Its names are a promise to programs.
 type Event struct {
-	Type         EventType `json:"type"`
-	Seq          int64     `json:"seq"`
-	At           time.Time `json:"ts"`
-	Conversation string    `json:"conversation"`
+	Type         wire.EventType `json:"type"`
+	Seq          int64          `json:"seq"`
+	At           time.Time      `json:"ts"`
+	Conversation string         `json:"conversation"`
 	// Agent is the agent's path from the orchestrator down. ParentCall names the call, as agent#call,
 	// that a sub-agent was made by.
 	Agent      string          `json:"agent_path,omitempty"`
@@ -43,34 +44,8 @@ type Event struct {
 	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 
-// EventType names a kind of event.
-type EventType string
-
-// The types of events.
-const (
-	MessageReceived   EventType = "message.received"
-	MessageCompleted  EventType = "message.completed"
-	AgentSpawned      EventType = "agent.spawned"
-	AgentStarted      EventType = "agent.started"
-	AgentWaiting      EventType = "agent.waiting"
-	AgentResumed      EventType = "agent.resumed"
-	AgentCompleted    EventType = "agent.completed"
-	AgentFailed       EventType = "agent.failed"
-	AgentCancelled    EventType = "agent.cancelled"
-	ToolCalled        EventType = "tool.called"
-	ToolReturned      EventType = "tool.returned"
-	ToolDenied        EventType = "tool.denied"
-	AttemptFailed     EventType = "attempt.failed"
-	ApprovalRequested EventType = "approval.requested"
-	ApprovalResolved  EventType = "approval.resolved"
-	ApprovalExpired   EventType = "approval.expired"
-	QuestionAsked     EventType = "question.asked"
-	QuestionRelayed   EventType = "question.relayed"
-	QuestionAnswered  EventType = "question.answered"
-	TurnCompleted     EventType = "turn.completed"
-	TurnFailed        EventType = "turn.failed"
-	TurnCancelled     EventType = "turn.cancelled"
-)
+// ToolCalled is the type of a call in an agent's message. All others are those of the wire.
+const ToolCalled wire.EventType = "tool.called"
 
 // Usage is what model calls used, in tokens.
 type Usage struct {
@@ -130,7 +105,8 @@ func Short(text string, width int) string {
 	return strings.TrimRight(string([]rune(text)[:width-1]), " ") + "…"
 }
 
-// Exact is JSON as it is, in one line: what a terminal would act on, or not show, is written as JSON escapes it.
+// Exact is JSON as it is, in one line: what a terminal would act on, or not show, is written as
+// JSON escapes it.
 func Exact(text string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -156,4 +132,4 @@ func printable(r rune) rune {
 	return r
 }
 
-func parentOf(id string) string { return id[:max(0, strings.LastIndexByte(id, '/'))] }
+func parentOf(id string) string { return string(chat.AgentPath(id).Parent()) }

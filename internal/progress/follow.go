@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 const (
@@ -17,7 +19,10 @@ const (
 
 // Update is news of a conversation.
 type Update struct {
-	Entries []journal.Entry
+	Events []wire.Event
+	// Seq is how far they go: entries after the last event are of no concern to those who watch. It is
+	// zero in an update without entries.
+	Seq int64
 	// Draft is what the orchestrator has written of its next message so far, Message that message's id.
 	Draft   string
 	Message string
@@ -25,14 +30,15 @@ type Update struct {
 	Err error
 }
 
-// Follow sends what is recorded in a conversation after a sequence number until ctx ends, and drafts
-// of the orchestrator's replies where the bus brings them. The journal is the truth; notices only
-// say when to look.
+// Follow sends what is recorded in a conversation after a sequence number until ctx ends, and
+// drafts of the orchestrator's replies where the bus brings them. The journal is the truth; notices
+// only say when to look.
 func Follow(ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64) <-chan Update {
 	return FollowEvery(ctx, log, bus, ref, after, pollEvery)
 }
 
-// FollowEvery is Follow for a reader that is notified of every append and need not look often by itself.
+// FollowEvery is Follow for a reader that is notified of every append and need not look often by
+// itself.
 func FollowEvery(
 	ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64, poll time.Duration,
 ) <-chan Update {
@@ -123,7 +129,13 @@ func (f *follower) catchUp(ctx context.Context) {
 			return
 		}
 		f.after = entries[len(entries)-1].Seq
-		f.send(ctx, Update{Entries: entries})
+		u := Update{Seq: f.after}
+		for _, entry := range entries {
+			if e, ok := events.Of(f.ref.Conversation, entry); ok {
+				u.Events = append(u.Events, e)
+			}
+		}
+		f.send(ctx, u)
 	}
 }
 

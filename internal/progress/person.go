@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent"
-	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
-// Because is why a person is asked about a call whatever the rules say, in a sentence; empty if that is not so.
-func Because(sources []journal.Source) string {
+// Because is why a person is asked about a call whatever the rules say, in a sentence; empty if
+// that is not so.
+func Because(sources []wire.Source) string {
 	var read []string
 	for _, s := range sources {
 		name := Short(s.Name, 200)
@@ -32,59 +33,57 @@ func Because(sources []journal.Source) string {
 }
 
 // person folds what is asked of a person, and its end.
-func (t *Tree) person(row journal.Row) []Event {
-	switch r := row.(type) {
-	case journal.QuestionAsked:
-		a := t.agent(r.Agent)
-		a.Doing = "asks: " + r.Text
-		t.asked[r.Question] = Pending{
-			Question: r.Question, Agent: r.Agent, Task: r.Task, Role: a.Role, Text: r.Text, Options: r.Options,
-		}
-		return []Event{{
-			Type: QuestionAsked, Agent: r.Agent, Role: a.Role, Question: r.Question, Text: r.Text, Options: r.Options,
-		}}
-	case journal.QuestionRelayed:
-		asked := t.asked[r.Question]
-		asked.Question = r.Question
+func (t *Tree) person(e wire.Event) []Event {
+	switch d := e.Data.(type) {
+	case wire.Question:
+		a := t.agent(e.Agent)
+		a.Doing = "asks: " + d.Text
+		t.asked[d.ID] = Pending{Question: d.ID, Agent: e.Agent, Task: e.Task, Role: a.Role, Text: d.Text, Options: d.Options}
+		return []Event{{Type: e.Type, Agent: e.Agent, Role: a.Role, Question: d.ID, Text: d.Text, Options: d.Options}}
+	case wire.Relayed:
+		asked := t.asked[d.Question]
+		asked.Question = d.Question
 		t.pending = append(t.pending, asked)
 		return []Event{{
-			Type: QuestionRelayed, Agent: asked.Agent, Role: asked.Role, Question: r.Question, Text: asked.Text,
-			Options: asked.Options,
+			Type: e.Type, Agent: asked.Agent, Role: asked.Role, Question: d.Question, Text: asked.Text, Options: asked.Options,
 		}}
-	case journal.QuestionAnswered:
-		asked := t.asked[r.Question]
-		delete(t.asked, r.Question)
-		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool { return p.Question == r.Question })
-		if t.number > 0 && r.Number == t.number {
-			t.heard = true // the message was the answer, so no turn takes it up but the one that waits
-		}
-		if agent.AnswerBy(r.By) == agent.ByNobody {
-			t.unattended++
-		}
-		return []Event{{
-			Type: QuestionAnswered, Agent: asked.Agent, Role: asked.Role, Question: r.Question, Text: r.Text, By: r.By,
-		}}
-	case journal.ApprovalRequested:
-		a := t.agent(r.Agent)
-		show := Literal(r.Show)
-		a.Doing = "wants approval of " + Brief(r.Tool, show)
+	case wire.Answered:
+		return t.answered(e, d)
+	case wire.Approval:
+		a := t.agent(e.Agent)
+		show := Literal(d.Show)
+		a.Doing = "wants approval of " + Brief(d.Tool, show)
 		t.pending = append(t.pending, Pending{
-			Call: r.Call, Hash: r.Hash, Agent: r.Agent, Task: r.Task, Role: a.Role, Tool: r.Tool, Text: show,
-			Pattern: r.Pattern, Sources: r.Sources,
+			Call: d.Call, Hash: d.Hash, Agent: e.Agent, Task: e.Task, Role: a.Role, Tool: d.Tool, Text: show,
+			Pattern: d.Pattern, Sources: d.Sources,
 		})
-		return []Event{{Type: ApprovalRequested, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: r.Tool, Args: json.RawMessage(show)}}
-	case journal.ApprovalClosed:
-		a := t.agent(r.Agent)
+		return []Event{{Type: e.Type, Agent: e.Agent, Role: a.Role, Call: d.Call, Tool: d.Tool, Args: json.RawMessage(show)}}
+	case wire.Closed:
+		a := t.agent(e.Agent)
+		_, call, _ := strings.Cut(d.Approval, ":")
 		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool {
-			return p.Question == "" && p.Agent == r.Agent && p.Call == r.Call
+			return p.Question == "" && p.Agent == e.Agent && p.Call == call
 		})
-		kind := ApprovalResolved
-		if agent.ApprovalStatus(r.Status) == agent.ApprovalExpired {
-			kind = ApprovalExpired
+		if e.Type == wire.ApprovalExpired {
 			t.unattended++
 		}
-		return []Event{{Type: kind, Agent: r.Agent, Role: a.Role, Call: r.Call, Reason: r.Status, By: r.By}}
-	default:
-		return nil
+		return []Event{{Type: e.Type, Agent: e.Agent, Role: a.Role, Call: call, Reason: d.Status, By: d.By}}
 	}
+	return nil
+}
+
+// answered folds the end of a question.
+func (t *Tree) answered(e wire.Event, d wire.Answered) []Event {
+	asked := t.asked[d.Question]
+	delete(t.asked, d.Question)
+	t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool { return p.Question == d.Question })
+	if t.number > 0 && d.Number == t.number {
+		t.heard = true // the message was the answer, so no turn takes it up but the one that waits
+	}
+	if agent.AnswerBy(d.By) == agent.ByNobody {
+		t.unattended++
+	}
+	return []Event{{
+		Type: e.Type, Agent: asked.Agent, Role: asked.Role, Question: d.Question, Text: d.Text, By: d.By,
+	}}
 }

@@ -1,8 +1,9 @@
 // Package progress is what a person is shown of a conversation while it goes on: the agents as a
 // tree, and what happened as events with names that other programs can rely on. Both are folds of
-// the journal's entries. A follower reads those as they come, and deltas on their way.
+// the events of the HTTP API, whoever they come from. A follower makes them of a journal's entries
+// as those come, and of deltas on their way.
 //
-// It imports chat, agent and the ports journal and live, and decides nothing.
+// It imports wire, chat, agent, the ports journal and live, and events, and decides nothing.
 package progress
 
 import (
@@ -15,6 +16,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Agent is one line of the tree.
@@ -57,7 +59,7 @@ type Pending struct {
 	// Pattern is what an approval may cover beside this one call; empty if it may not.
 	Pattern string
 	// Sources is what the agent has read, if that is why the person is asked whatever the rules say.
-	Sources []journal.Source
+	Sources []wire.Source
 }
 
 // End is how a turn ended.
@@ -72,13 +74,13 @@ type End struct {
 	Cut    bool
 }
 
-// Tree is the fold of a conversation's entries since a message. The zero value is not ready; New
+// Tree is the fold of a conversation's events since a message. The zero value is not ready; New
 // makes one.
 type Tree struct {
 	conversation string
 	// message is the id of what was said: the turn that takes it up is the one that counts.
 	message string
-	parts   []chat.Part
+	parts   []wire.Part
 	number  int64
 	agents  []*Agent
 	at      map[string]*Agent
@@ -104,7 +106,8 @@ func New(conversation, message string) *Tree {
 	}
 }
 
-// Agents lists the orchestrator and everyone below it, each after its parent and its elder siblings.
+// Agents lists the orchestrator and everyone below it, each after its parent and its elder
+// siblings.
 func (t *Tree) Agents() []Agent {
 	var out []Agent
 	var below func(parent string)
@@ -164,51 +167,44 @@ func (t *Tree) Ended(now time.Time) (End, bool) {
 	return *t.end, true
 }
 
-// Apply folds one entry and says what it means for those who watch. Entries come in order.
-func (t *Tree) Apply(e journal.Entry) []Event {
-	events := t.fold(e)
-	for i := range events {
-		events[i].Seq, events[i].At, events[i].Conversation = e.Seq, e.At, t.conversation
+// Apply folds one event and says what it means for those who watch. Events come in order.
+func (t *Tree) Apply(e wire.Event) []Event {
+	out := t.fold(e)
+	for i := range out {
+		out[i].Seq, out[i].At, out[i].Conversation = e.Seq, e.At, t.conversation
 	}
-	return events
+	return out
 }
 
-func (t *Tree) fold(e journal.Entry) []Event {
-	switch r := e.Row.(type) {
-	case journal.MessageReceived:
-		if r.ID == t.message {
-			t.parts, t.number = r.Parts, e.Number
+func (t *Tree) fold(e wire.Event) []Event {
+	switch d := e.Data.(type) {
+	case wire.Received:
+		if d.ID == t.message {
+			t.parts, t.number = d.Parts, d.Number
 		}
-		return []Event{{Type: MessageReceived, Text: journal.Words(r.Parts), By: r.By, Question: r.InReplyTo}}
-	case journal.TaskAssigned:
-		return t.assigned(e.At, r)
-	case journal.StatusChanged:
-		return t.moved(e.At, r)
-	case journal.TaskEnded:
-		return t.finished(e.At, r)
-	case journal.TurnEnded:
-		return t.turnEnded(e.At, r)
-	case journal.MessageAdded:
-		return t.spoke(r)
-	case journal.ModelCalled:
-		t.stirred = true // a reader over HTTP is not told of steps
-		if a := t.agent(r.Agent); a.Depth > 0 || r.Type == journal.RequestPrompt || r.Type == journal.RequestContinuation {
+		return []Event{{Type: e.Type, Text: Words(d.Parts), By: d.By, Question: d.InReplyTo}}
+	case wire.Spawned:
+		return t.assigned(e, d)
+	case wire.Moved:
+		return t.moved(e, d)
+	case wire.Finished:
+		return t.finished(e, d)
+	case wire.TurnEnd:
+		return t.turnEnded(e, d)
+	case wire.Message:
+		return t.spoke(e, d)
+	case wire.Attempt:
+		t.stirred = true
+		kind := journal.RequestType(d.Type)
+		if a := t.agent(e.Agent); a.Depth > 0 || kind == journal.RequestPrompt || kind == journal.RequestContinuation {
 			a.Doing = "thinking"
 		}
-		return nil
-	case journal.ModelReplied:
-		return t.responded(r)
-	case journal.ToolReturned:
-		return t.resulted(r)
-	case journal.QuestionAsked, journal.QuestionRelayed, journal.QuestionAnswered, journal.ApprovalRequested, journal.ApprovalClosed:
-		return t.person(r)
-	case journal.Stepped:
-		t.stirred = true
-		return nil
-	case journal.Opened, journal.Shared, journal.Titled, journal.Archived, journal.MailPosted, journal.MailDelivered, journal.NoteAdded,
-		journal.ReplyVoided, journal.ToolStarted, journal.ApprovalDecided, journal.Granted, journal.PatchKept,
-		journal.EditProposed, journal.HostReached, journal.Tainted, journal.Newer:
-		return nil
+	case wire.AttemptEnd:
+		return t.responded(e, d)
+	case wire.ToolResult:
+		return t.resulted(e, d)
+	default:
+		return t.person(e)
 	}
 	return nil
 }
@@ -217,181 +213,177 @@ func (t *Tree) fold(e journal.Entry) []Event {
 func (t *Tree) agent(id string) *Agent {
 	a, ok := t.at[id]
 	if !ok {
-		a = &Agent{ID: id, Parent: parentOf(id), Depth: journal.Depth(id), Role: id, Status: chat.StatusPending}
+		a = &Agent{ID: id, Parent: parentOf(id), Depth: chat.AgentPath(id).Depth(), Role: id, Status: chat.StatusPending}
 		t.at[id] = a
 		t.agents = append(t.agents, a)
 	}
 	return a
 }
 
-func (t *Tree) assigned(at time.Time, r journal.TaskAssigned) []Event {
-	a := t.agent(r.Agent)
-	a.Role, a.Task, a.Background, a.Began = r.Role, r.Instruction, r.Background, at
+func (t *Tree) assigned(e wire.Event, d wire.Spawned) []Event {
+	a := t.agent(e.Agent)
+	a.Role, a.Task, a.Background, a.Began = d.Role, d.Instruction, d.Background, e.At
 	a.Status, a.Kind, a.Ended, a.Result, a.Message = chat.StatusPending, "", time.Time{}, "", ""
 	a.Receipt = nil
 	if a.Depth == 0 {
 		return nil
 	}
-	if r.Background {
+	if d.Background {
 		t.background++
 	}
 	return []Event{{
-		Type: AgentSpawned, Agent: r.Agent, ParentCall: r.Parent + "#" + r.Call, Role: r.Role, Text: r.Instruction,
-		Background: r.Background,
+		Type: e.Type, Agent: e.Agent, ParentCall: chat.RefOf(d.Parent, d.Call).String(), Role: d.Role, Text: d.Instruction,
+		Background: d.Background,
 	}}
 }
 
-func (t *Tree) moved(at time.Time, r journal.StatusChanged) []Event {
-	a := t.agent(r.Agent)
-	if a.Depth == 0 && r.Status.Terminal() {
-		return nil // it is idle; how its turn ended is a row of its own
+func (t *Tree) moved(e wire.Event, d wire.Moved) []Event {
+	a, status := t.agent(e.Agent), chat.Status(d.Status)
+	if a.Depth == 0 && status.Terminal() {
+		return nil // it is idle; how its turn ended is an event of its own
 	}
 	was := a.Status
-	a.Status, a.Reason = r.Status, r.Reason
-	if a.Depth == 0 && r.Status == chat.StatusRunning && was != chat.StatusWaiting {
+	a.Status, a.Reason = status, chat.WaitReason(d.Reason)
+	if a.Depth == 0 && status == chat.StatusRunning && was != chat.StatusWaiting {
 		if t.end == nil {
-			a.Began = at
+			a.Began = e.At
 		}
 		// A turn that begins after the end of one reports what ran in the background.
 		a.Ended, t.notice, t.end = time.Time{}, time.Time{}, nil
 	}
 	switch {
-	case r.Status == chat.StatusWaiting:
-		return []Event{{Type: AgentWaiting, Agent: r.Agent, Role: a.Role, Reason: string(r.Reason)}}
-	case r.Status == chat.StatusRunning && was == chat.StatusWaiting:
-		return []Event{{Type: AgentResumed, Agent: r.Agent, Role: a.Role}}
-	case r.Status == chat.StatusRunning:
-		return []Event{{Type: AgentStarted, Agent: r.Agent, Role: a.Role}}
+	case status == chat.StatusWaiting:
+		return []Event{{Type: wire.AgentWaiting, Agent: e.Agent, Role: a.Role, Reason: d.Reason}}
+	case status == chat.StatusRunning && was == chat.StatusWaiting:
+		return []Event{{Type: wire.AgentResumed, Agent: e.Agent, Role: a.Role}}
+	case status == chat.StatusRunning:
+		return []Event{{Type: wire.AgentStarted, Agent: e.Agent, Role: a.Role}}
 	}
 	return nil
 }
 
-func (t *Tree) finished(at time.Time, r journal.TaskEnded) []Event {
-	a := t.agent(r.Agent)
-	a.Status, a.Reason, a.Kind, a.Ended = r.Status, "", r.ErrorKind, at
-	a.Result, a.Message, a.Doing = r.Summary, r.Message, ""
-	a.Receipt = receiptOf(r)
+func (t *Tree) finished(e wire.Event, d wire.Finished) []Event {
+	a := t.agent(e.Agent)
+	a.Status, a.Reason, a.Kind, a.Ended = chat.Status(d.Status), "", chat.ErrorKind(d.Kind), e.At
+	a.Result, a.Message, a.Doing = d.Summary, d.Message, ""
+	a.Receipt = receiptOf(d)
 	if a.Background {
 		t.background--
-		t.notice = at
-	}
-	kind := AgentFailed
-	switch r.Status {
-	case chat.StatusCompleted:
-		kind = AgentCompleted
-	case chat.StatusCancelled:
-		kind = AgentCancelled
-	case chat.StatusFailed, chat.StatusTimedOut, chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting:
+		t.notice = e.At
 	}
 	usage := usageOf(a.Usage)
 	return []Event{{
-		Type: kind, Agent: r.Agent, Role: a.Role, Status: r.Status, Kind: r.ErrorKind, Reason: r.Reason,
-		Text: r.Summary, Message: r.Message, Usage: &usage, Receipt: a.Receipt,
+		Type: e.Type, Agent: e.Agent, Role: a.Role, Status: a.Status, Kind: a.Kind, Reason: d.Reason,
+		Text: d.Summary, Message: d.Message, Usage: &usage, Receipt: a.Receipt,
 	}}
 }
 
 // receiptOf is nil for a task that ended before receipts were written.
-func receiptOf(row journal.TaskEnded) *receipt.Receipt {
+func receiptOf(d wire.Finished) *receipt.Receipt {
 	var r receipt.Receipt
-	if len(row.Receipt) == 0 || json.Unmarshal(row.Receipt, &r) != nil {
+	if len(d.Receipt) == 0 || json.Unmarshal(d.Receipt, &r) != nil {
 		return nil
 	}
 	return &r
 }
 
-func (t *Tree) turnEnded(at time.Time, r journal.TurnEnded) []Event {
-	a := t.agent(r.Agent)
-	a.Status, a.Kind, a.Doing, a.Ended = r.Status, r.ErrorKind, "", at
-	kind := TurnFailed
-	switch r.Status {
-	case chat.StatusCompleted:
-		kind = TurnCompleted
-	case chat.StatusCancelled:
-		kind = TurnCancelled
-	case chat.StatusFailed, chat.StatusTimedOut, chat.StatusQueued, chat.StatusPending, chat.StatusRunning, chat.StatusWaiting:
-	}
-	end := End{Status: r.Status, Kind: r.ErrorKind, Reason: r.Reason, Answer: t.answer, Cut: r.Cut}
-	if r.Status != chat.StatusCompleted {
+func (t *Tree) turnEnded(e wire.Event, d wire.TurnEnd) []Event {
+	a := t.agent(e.Agent)
+	a.Status, a.Kind, a.Doing, a.Ended = chat.Status(d.Status), chat.ErrorKind(d.Kind), "", e.At
+	end := End{Status: a.Status, Kind: a.Kind, Reason: d.Reason, Answer: t.answer, Cut: d.Cut}
+	if a.Status != chat.StatusCompleted {
 		end.Message = t.failure
 	}
 	if t.heard {
 		t.end = &end
 	}
-	return []Event{{Type: kind, Agent: r.Agent, Role: a.Role, Status: r.Status, Kind: r.ErrorKind, Reason: r.Reason, By: r.By}}
+	return []Event{{Type: e.Type, Agent: e.Agent, Role: a.Role, Status: a.Status, Kind: a.Kind, Reason: d.Reason, By: d.By}}
 }
 
-func (t *Tree) spoke(r journal.MessageAdded) []Event {
-	a := t.agent(r.Agent)
-	if r.Message.Speaker == chat.User {
-		if a.Depth == 0 && t.parts != nil && holds(r.Message.Parts, t.parts) {
+func (t *Tree) spoke(e wire.Event, d wire.Message) []Event {
+	a := t.agent(e.Agent)
+	if d.Speaker == string(chat.User) {
+		if a.Depth == 0 && t.parts != nil && holds(d.Parts, t.parts) {
 			t.heard = true
 		}
 		return nil
 	}
-	var events []Event
-	if words := journal.Words(r.Message.Parts); words != "" {
-		a.Doing = words
+	var out []Event
+	if text := Words(d.Parts); text != "" {
+		a.Doing = text
 		if a.Depth == 0 {
-			t.answer = words
+			t.answer = text
 		}
-		events = append(events, Event{Type: MessageCompleted, Agent: r.Agent, Role: a.Role, Text: words})
+		out = append(out, Event{Type: e.Type, Agent: e.Agent, Role: a.Role, Text: text})
 	}
-	for _, p := range r.Message.Parts {
-		if p.Kind != chat.PartToolUse {
+	for _, p := range d.Parts {
+		if p.Kind != string(chat.PartToolUse) {
 			continue
 		}
-		t.tools[r.Agent+"#"+p.Call] = p.Tool
+		t.tools[e.Agent+"#"+p.Call] = p.Tool
 		a.Doing = Brief(p.Tool, p.Args)
-		events = append(events, Event{
-			Type: ToolCalled, Agent: r.Agent, Role: a.Role, Call: p.Call, Tool: p.Tool, Args: asJSON(p.Args),
+		out = append(out, Event{
+			Type: ToolCalled, Agent: e.Agent, Role: a.Role, Call: p.Call, Tool: p.Tool, Args: asJSON(p.Args),
 		})
 	}
-	return events
+	return out
 }
 
-func (t *Tree) responded(r journal.ModelReplied) []Event {
-	a := t.agent(r.Agent)
-	a.Usage = a.Usage.Plus(r.Usage)
-	if r.Status == chat.StatusCompleted {
+func (t *Tree) responded(e wire.Event, d wire.AttemptEnd) []Event {
+	a := t.agent(e.Agent)
+	a.Usage = a.Usage.Plus(chat.Usage{
+		Input: d.Usage.Input, Output: d.Usage.Output, CacheRead: d.Usage.CacheRead, CacheWrite: d.Usage.CacheWrite,
+		Reasoning: d.Usage.Reasoning, Cost: d.Usage.Cost, Unpriced: d.Usage.Unpriced,
+	})
+	if e.Type == wire.AttemptCompleted {
 		if a.Depth == 0 {
 			t.failure = ""
 		}
 		return nil
 	}
 	if a.Depth == 0 {
-		t.failure = r.Message
+		t.failure = d.Message
 	}
-	a.Doing = "model call failed: " + string(r.ErrorKind)
-	return []Event{{Type: AttemptFailed, Agent: r.Agent, Role: a.Role, Kind: r.ErrorKind, Message: r.Message, Call: r.Call}}
-}
-
-func (t *Tree) resulted(r journal.ToolReturned) []Event {
-	a := t.agent(r.Agent)
-	key := r.Agent + "#" + r.Call
-	tool := t.tools[key]
-	delete(t.tools, key)
-	kind := ToolReturned
-	if r.Status == journal.CallDenied {
-		kind = ToolDenied
-		if agent.DenialReason(r.Reason) == agent.DeniedHeadless {
-			t.unattended++
-		}
-	}
+	a.Doing = "model call failed: " + d.Kind
 	return []Event{{
-		Type: kind, Agent: r.Agent, Role: a.Role, Call: r.Call, Tool: tool, Status: chat.Status(r.Status),
-		Text: r.Text, Reason: r.Reason, Duration: r.Duration,
+		Type: e.Type, Agent: e.Agent, Role: a.Role, Kind: chat.ErrorKind(d.Kind), Message: d.Message, Call: d.Call,
 	}}
 }
 
+func (t *Tree) resulted(e wire.Event, d wire.ToolResult) []Event {
+	a := t.agent(e.Agent)
+	key := e.Agent + "#" + d.Call
+	tool := t.tools[key]
+	delete(t.tools, key)
+	if e.Type == wire.ToolDenied && agent.DenialReason(d.Reason) == agent.DeniedHeadless {
+		t.unattended++
+	}
+	return []Event{{
+		Type: e.Type, Agent: e.Agent, Role: a.Role, Call: d.Call, Tool: tool, Status: chat.Status(d.Status),
+		Text: d.Text, Reason: d.Reason, Duration: d.Duration,
+	}}
+}
+
+// Words are the text of a message, as journal.Words joins it.
+func Words(parts []wire.Part) string {
+	var out []string
+	for _, p := range parts {
+		if p.Kind == string(chat.PartText) && p.Text != "" {
+			out = append(out, p.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 // holds reports whether a message holds all parts of another.
-func holds(parts, wanted []chat.Part) bool {
-	return !slices.ContainsFunc(wanted, func(w chat.Part) bool {
-		return !slices.ContainsFunc(parts, func(p chat.Part) bool { return p.Kind == w.Kind && p.Text == w.Text })
+func holds(parts, wanted []wire.Part) bool {
+	return !slices.ContainsFunc(wanted, func(w wire.Part) bool {
+		return !slices.ContainsFunc(parts, func(p wire.Part) bool { return p.Kind == w.Kind && p.Text == w.Text })
 	})
 }
 
-// Literal is JSON as a person reads it. Encoders write signs of markup as escapes; a backslash that is
-// escaped itself is left alone.
+// Literal is JSON as a person reads it. Encoders write signs of markup as escapes; a backslash that
+// is escaped itself is left alone.
 func Literal(raw json.RawMessage) string { return literal.Replace(string(raw)) }
 
 var literal = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")

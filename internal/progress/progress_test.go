@@ -9,8 +9,10 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 var (
@@ -24,11 +26,14 @@ func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) 
 
 // tell applies rows, a second apart, and returns the events that came of them.
 func tell(t *progress.Tree, from int, rows ...journal.Row) []progress.Event {
-	var events []progress.Event
+	var told []progress.Event
 	for i, row := range rows {
-		events = append(events, t.Apply(journal.Entry{Seq: int64(from + i), At: second(from + i), Row: row})...)
+		e, ok := events.Of("c", journal.Entry{Seq: int64(from + i), At: second(from + i), Row: row})
+		if ok {
+			told = append(told, t.Apply(e)...)
+		}
 	}
-	return events
+	return told
 }
 
 func text(s string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: s}} }
@@ -73,13 +78,13 @@ func TestTreeOfTwo(t *testing.T) {
 	if diff := cmp.Diff(want, tree.Agents()); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	var types []progress.EventType
+	var types []wire.EventType
 	for _, e := range events {
 		types = append(types, e.Type)
 	}
-	wantTypes := []progress.EventType{
-		progress.MessageReceived, progress.AgentStarted, progress.MessageCompleted, progress.ToolCalled,
-		progress.AgentSpawned, progress.AgentStarted, progress.ToolCalled,
+	wantTypes := []wire.EventType{
+		wire.MessageReceived, wire.AgentStarted, wire.MessageCompleted, progress.ToolCalled,
+		wire.AgentSpawned, wire.AgentStarted, progress.ToolCalled,
 	}
 	if diff := cmp.Diff(wantTypes, types); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -205,12 +210,13 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestWhyAPersonIsAsked is what people read of an agent's sources, and of arguments that those may have written.
+// TestWhyAPersonIsAsked is what people read of an agent's sources, and of arguments that those may
+// have written.
 func TestWhyAPersonIsAsked(t *testing.T) {
 	if got := progress.Because(nil); got != "" {
 		t.Errorf("nothing was read: %q", got)
 	}
-	got := progress.Because([]journal.Source{
+	got := progress.Because([]wire.Source{
 		{Kind: "file", Name: "vendor/a.txt"},
 		{Kind: "mcp", Name: "tracker"},
 		{Kind: "web", Name: "example.com"},

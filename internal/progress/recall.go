@@ -1,6 +1,10 @@
 package progress
 
-import "github.com/retinue-dev/retinue/internal/journal"
+import (
+	"github.com/retinue-dev/retinue/internal/events"
+	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
+)
 
 // Open are the keys of what waits for a person in a conversation: of what Recall wants to know.
 func Open(state journal.Snapshot) []string {
@@ -29,12 +33,12 @@ func (t *Tree) Recall(state journal.Snapshot, open []journal.Entry) {
 		a := t.agent(known.ID)
 		a.Role, a.Status, a.Reason = known.Role, tasks[known.Task].Status, tasks[known.Task].Reason
 	}
-	for _, e := range open {
-		if asked, ok := e.Row.(journal.QuestionAsked); ok {
-			t.person(asked)
-			t.person(journal.QuestionRelayed{In: asked.In, Question: asked.Question})
-		} else {
-			t.person(e.Row)
+	for _, entry := range open {
+		e, _ := events.Of(t.conversation, entry)
+		t.person(e)
+		if asked, ok := e.Data.(wire.Question); ok {
+			e.Data = wire.Relayed{Question: asked.ID}
+			t.person(e)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
@@ -17,7 +16,7 @@ type Writing struct {
 
 // Add takes a delta and returns the text so far; false if it is not of the orchestrator's words.
 func (w *Writing) Add(d live.Delta) (Update, bool) {
-	if journal.Depth(d.Agent) > 0 || d.Kind != chat.PartText {
+	if chat.AgentPath(d.Agent).Depth() > 0 || d.Kind != chat.PartText {
 		return Update{}, false
 	}
 	if d.Message != w.message {

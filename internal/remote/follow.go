@@ -1,8 +1,8 @@
-// Package remote reads the conversations of a server over its API, as the entries that its journal has: what
-// is shown of them is then the same fold as for a journal at hand.
+// Package remote follows the conversations of a server over its API. What was missed for so long
+// that the stream does not send it comes out of an export.
 //
-// It imports client, chat, the ports journal and live, and progress. It promises that each entry comes
-// once and in order, whatever happens to connections and servers meanwhile.
+// It imports client, wire, events, chat, the ports journal and live, and progress. It promises that
+// each event comes once and in order, whatever happens to connections and servers meanwhile.
 package remote
 
 import (
@@ -17,14 +17,16 @@ import (
 
 	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Follow sends what is recorded in a conversation after an entry until ctx ends, and drafts of the
-// orchestrator's replies. While the server cannot be reached it says so and tries again. The channel
-// is closed after an error that waiting does not mend.
+// orchestrator's replies. While the server cannot be reached it says so and tries again. The
+// channel is closed after an error that waiting does not mend.
 func Follow(ctx context.Context, c *client.Client, conversation string, after int64) <-chan progress.Update {
 	f := &follower{client: c, conversation: conversation, seen: after, out: make(chan progress.Update)}
 	go f.run(ctx)
@@ -42,7 +44,7 @@ type follower struct {
 func (f *follower) run(ctx context.Context) {
 	defer close(f.out)
 	options := client.FollowOptions{
-		After: f.seen, Deltas: []string{orchestrator}, Lost: func(err error) { f.send(ctx, progress.Update{Err: Cause(err)}) },
+		After: f.seen, Deltas: []string{chat.Root}, Lost: func(err error) { f.send(ctx, progress.Update{Err: Cause(err)}) },
 	}
 	for event, err := range f.client.Follow(ctx, f.conversation, options) {
 		if err == nil {
@@ -57,13 +59,10 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// orchestrator is whose words are wanted while they are made.
-const orchestrator = "main"
-
 // take hands one event on.
-func (f *follower) take(ctx context.Context, e client.Event) error {
+func (f *follower) take(ctx context.Context, e wire.Event) error {
 	switch d := e.Data.(type) {
-	case *client.Delta:
+	case wire.Delta:
 		u, ok := f.writing.Add(live.Delta{
 			Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: chat.PartKind(d.Kind), Tool: d.Tool,
 			Offset: d.Offset, Text: d.Text,
@@ -72,13 +71,11 @@ func (f *follower) take(ctx context.Context, e client.Event) error {
 			f.send(ctx, u)
 		}
 		return nil
-	case *client.Snapshot:
+	case wire.Snapshot:
 		return f.fill(ctx, d.Conversation.Seq)
 	}
 	f.seen = e.Seq
-	if entry, ok := entryOf(e); ok {
-		f.send(ctx, progress.Update{Entries: []journal.Entry{entry}})
-	}
+	f.send(ctx, progress.Update{Events: []wire.Event{e}, Seq: e.Seq})
 	return nil
 }
 
@@ -111,9 +108,12 @@ func (f *follower) fill(ctx context.Context, upTo int64) error {
 			return fmt.Errorf("read what was missed: %w", err)
 		}
 		f.seen = exported.Seq
-		f.send(ctx, progress.Update{Entries: []journal.Entry{
-			{Seq: exported.Seq, Number: exported.Number, At: exported.At, Row: row},
-		}})
+		u := progress.Update{Seq: exported.Seq}
+		e, ok := events.Of(f.conversation, journal.Entry{Seq: exported.Seq, Number: exported.Number, At: exported.At, Row: row})
+		if ok {
+			u.Events = []wire.Event{e}
+		}
+		f.send(ctx, u)
 	}
 	return nil
 }
@@ -128,8 +128,8 @@ func (f *follower) send(ctx context.Context, u progress.Update) {
 // codes are those of problems that are not named alike here.
 var codes = map[string]chat.Code{"unauthorised": chat.CodeDenied, "forbidden": chat.CodeDenied}
 
-// Cause is an error of the client as one with a code that people can act on. That the server could not
-// be reached is one too.
+// Cause is an error of the client as one with a code that people can act on. That the server could
+// not be reached is one too.
 func Cause(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -13,9 +13,11 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/internal/remote"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 var (
@@ -69,7 +71,10 @@ func story(t *testing.T) []journal.Row {
 		journal.QuestionAnswered{In: child, Question: "q1", By: "user", Text: "blue", Number: 2},
 		journal.QuestionAsked{In: child, Question: "q2", Text: "And then?"},
 		journal.QuestionRelayed{In: child, Question: "q2"},
-		journal.ApprovalRequested{In: child, Call: "2.0", Tool: "shell", Hash: "h2", Pattern: "c *", Show: json.RawMessage(`{"command":"c"}`)},
+		journal.ApprovalRequested{
+			In: child, Call: "2.0", Tool: "shell", Hash: "h2", Show: json.RawMessage(`{"command":"c"}`),
+			Sources: []journal.Source{{Kind: "web", Name: "example.com"}},
+		},
 		journal.TaskEnded{In: child, Status: chat.StatusFailed, ErrorKind: chat.KindNoResult, Reason: "none", Message: "nothing", Summary: "half", Receipt: seen},
 		spoke(root, 2, "a2", chat.Assistant, says("It is so.")...),
 		journal.TurnEnded{In: root, Serial: 1, Turn: 2, Status: chat.StatusCompleted, Reason: "done", Cut: true},
@@ -88,9 +93,8 @@ type told struct {
 	Stirred    bool
 }
 
-func (k *told) hear(tree *progress.Tree, entries []journal.Entry) {
-	for _, e := range entries {
-		e.At = e.At.UTC()
+func (k *told) hear(tree *progress.Tree, list []wire.Event) {
+	for _, e := range list {
 		k.Events = append(k.Events, tree.Apply(e)...)
 	}
 	k.Agents, k.Pending, k.Usage = tree.Agents(), tree.Pending(), tree.Usage()
@@ -107,7 +111,7 @@ func follow(t *testing.T, s *apitest.Server, after int64) told {
 		if u.Err != nil {
 			t.Fatal(u.Err)
 		}
-		if got.hear(tree, u.Entries); got.Ended {
+		if got.hear(tree, u.Events); got.Ended {
 			return got
 		}
 	}
@@ -128,7 +132,13 @@ func read(t *testing.T, s *apitest.Server, after int64) told {
 		if len(entries) == 0 {
 			return want
 		}
-		want.hear(tree, entries)
+		var list []wire.Event
+		for _, entry := range entries {
+			if e, ok := events.Of(ref.Conversation, entry); ok {
+				list = append(list, e)
+			}
+		}
+		want.hear(tree, list)
 		after = entries[len(entries)-1].Seq
 	}
 }
@@ -152,7 +162,7 @@ func TestWhatIsShownIsTheSame(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after %d, the journal (-) and the server (+):\n%s", after, diff)
 		}
-		if after == 0 && (len(got.Events) < 20 || len(got.Pending) != 2 || got.Unattended != 2) {
+		if after == 0 && (len(got.Events) < 20 || len(got.Pending) != 2 || len(got.Pending[1].Sources) != 1 || got.Unattended != 2) {
 			t.Errorf("the story is too short: %d events, pending %v", len(got.Events), got.Pending)
 		}
 	}

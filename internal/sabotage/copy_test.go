@@ -27,11 +27,12 @@ const (
 // tools are what make has built, which a copy need not build again.
 var tools = []string{"golangci-lint", "sqlc", "workflowcheck", "actionlint", "retinue", "retinue-full"}
 
-// installed are folders that a copy shares, if they are there: nobody writes to them but a package manager.
+// installed are folders that a copy shares, if they exist: nobody writes to them but a package
+// manager.
 var installed = []string{"web/node_modules", "web/generate/node_modules"}
 
-// replica is a copy of the repository. It has the same place whenever it is made, since the linters keep what
-// they found by place.
+// replica is a copy of the repository. It has the same place whenever it is made, since the linters
+// keep what they found by place.
 type replica struct{ root, dir string }
 
 // repository is the root of this repository.
@@ -44,7 +45,8 @@ func repository(t *testing.T) string {
 	return root
 }
 
-// newReplica is the place of a copy, which is this test's alone until it ends. Copies that are used at the same time have numbers.
+// newReplica is the place of a copy, which is this test's alone until it ends. Copies that are used
+// at the same time have numbers.
 func newReplica(t *testing.T, number int) replica {
 	t.Helper()
 	c := replica{root: repository(t), dir: filepath.Join(os.TempDir(), fmt.Sprintf("retinue-sabotage-%d", number))}
@@ -58,8 +60,8 @@ func newReplica(t *testing.T, number int) replica {
 	return c
 }
 
-// fill makes the copy anew: all files that git knows or would add, the built pages, and the tools. Others
-// can read it, since some suites run programs as a user without rights.
+// fill makes the copy anew: all files that git knows or would add, the built pages, and the tools.
+// Others can read it, since some suites run programs as a user without rights.
 func (c replica) fill(t *testing.T) {
 	t.Helper()
 	must(t, os.RemoveAll(c.dir))
@@ -138,7 +140,7 @@ func (c replica) edit(t *testing.T, e Edit) {
 	if n := strings.Count(string(source), e.Old); n != 1 {
 		t.Fatalf("the place of the break occurs %d times in %s", n, e.File)
 	}
-	must(t, os.WriteFile(path, []byte(strings.Replace(string(source), e.Old, e.New, 1)), 0o600)) // it is there, and keeps its mode
+	must(t, os.WriteFile(path, []byte(strings.Replace(string(source), e.Old, e.New, 1)), 0o600)) // it exists, and keeps its mode
 }
 
 // build makes the programs anew. A break that does not build proves nothing.
@@ -162,7 +164,8 @@ func (c replica) suite(t *testing.T, name string) (string, bool) {
 	return c.run(t, args...)
 }
 
-// run has make carry something out in the copy. If it takes too long, all that it started is killed with it.
+// run has make carry something out in the copy. If it takes too long, all that it started is killed
+// with it.
 func (c replica) run(t *testing.T, args ...string) (string, bool) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), suiteTime)

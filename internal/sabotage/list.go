@@ -16,7 +16,8 @@ type Break struct {
 	Says string
 }
 
-// Edit is a change: in File, by its path from the root, Old stands exactly once and is replaced with New.
+// Edit is a change: in File, by its path from the root, Old stands exactly once and is replaced
+// with New.
 type Edit struct {
 	File, Old, New string
 }

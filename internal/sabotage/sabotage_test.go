@@ -85,7 +85,8 @@ func TestSabotage(t *testing.T) {
 	t.Logf("proof: %d caught / %d seeded", caught.Load(), len(breaks))
 }
 
-// TestUnbroken runs the suites on a copy without a break. One that fails there would notice anything.
+// TestUnbroken runs the suites on a copy without a break. One that fails there would notice
+// anything.
 func TestUnbroken(t *testing.T) {
 	if !*unbroken {
 		t.Skip("run with -unbroken")

@@ -4,7 +4,7 @@ package sabotage
 var surfaces = []Break{
 	{
 		Name: "a field of the API has another name", Area: "API contract",
-		Edits: []Edit{{"internal/api/task.go", `json:"changed_count,omitempty"`, `json:"changes,omitempty"`}},
+		Edits: []Edit{{"wire/task.go", `json:"changed_count,omitempty"`, `json:"changes,omitempty"`}},
 		Suite: "web/check", Says: `stale: run 'make generate/web'`,
 	},
 	{

@@ -27,7 +27,8 @@ var bombs = []struct {
 }{
 	{
 		name: "processes", script: `bash -c ':(){ :|:& };:; sleep 100'`, limits: Limits{Processes: 64, Wall: 3 * time.Second},
-		// The sandbox's own first process counts too: now and then it is the one that gets no thread, and all ends sooner.
+		// The sandbox's own first process counts too: now and then it is the one that gets no thread, and
+		// all ends sooner.
 		check: func(o Outcome) bool { return o.Ending == EndTimedOut || o.Ending == EndLimit },
 	},
 	{name: "processes in loops", script: `while :; do sleep 100 & done`, limits: Limits{Processes: 64, Wall: 3 * time.Second}},

@@ -23,8 +23,8 @@ type Box struct {
 
 const probeTime = 10 * time.Second
 
-// Check reports what keeps a box from being opened, as far as that can be told without opening it, and
-// what to do.
+// Check reports what keeps a box from being opened, as far as that can be told without opening it,
+// and what to do.
 func Check(options Options) error {
 	if os.Geteuid() == 0 && !options.AllowRoot && options.Tier != TierNone {
 		return &chat.Error{Code: chat.CodeDenied, Message: "a sandbox started by root still reads root's files: " +

@@ -127,8 +127,8 @@ func (k *confined) listen() {
 }
 
 // kill leaves a sandbox that is still being built to notice by itself: bubblewrap, killed halfway,
-// would leave a child behind that waits for it for ever. Asked again, it kills bubblewrap too if it has
-// the first process, and after buildGrace it does not care.
+// would leave a child behind that waits for it for ever. Asked again, it kills bubblewrap too if it
+// has the first process, and after buildGrace it does not care.
 func (k *confined) kill() {
 	k.hold()
 	k.mu.Lock()

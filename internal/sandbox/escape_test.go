@@ -80,8 +80,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// sharedMemory makes some of the machine's, under a key that was nobody's: a database takes its own from the
-// numbers of files, which are as large as those of processes.
+// sharedMemory makes some of the machine's, under a key that was nobody's: a database takes its own
+// from the numbers of files, which are as large as those of processes.
 func sharedMemory(t *testing.T) (key int) {
 	t.Helper()
 	for {

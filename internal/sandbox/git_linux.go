@@ -21,7 +21,8 @@ import (
 const (
 	// gitTime is how long git may take to say what it would do: a moment, or seconds on a busy machine.
 	gitTime = 10 * time.Second
-	// nestedTime is the same for a repository below, which the program before may have made to keep git waiting.
+	// nestedTime is the same for a repository below, which the program before may have made to keep git
+	// waiting.
 	nestedTime = 3 * time.Second
 	// gitBytes bounds what it may say of settings.
 	gitBytes = mebibyte
@@ -47,8 +48,8 @@ type gitSights struct {
 	index     syscall.Stat_t
 }
 
-// lookAtGit resolves git's settings for a workspace and what they name in it. Where git is not installed
-// only what is always guarded is.
+// lookAtGit resolves git's settings for a workspace and what they name in it. Where git is not
+// installed only what is always guarded is.
 func lookAtGit(work string) (*gitSights, error) {
 	g := &gitSights{work: work, seen: map[string]bool{}}
 	program, err := exec.LookPath("git")
@@ -88,9 +89,9 @@ func lookAtGit(work string) (*gitSights, error) {
 	return g, nil
 }
 
-// run asks git something about the repository of a folder. Nothing of our environment but the person's
-// own settings counts; the repository is named, so that it may belong to somebody else; and what could
-// run a program is switched off.
+// run asks git something about the repository of a folder. Nothing of our environment but the
+// person's own settings counts; the repository is named, so that it may belong to somebody else;
+// and what could run a program is switched off.
 func (g *gitSights) run(base string, use func(io.Reader) error, args ...string) error {
 	patience := gitTime
 	if _, below := within(g.work, base); below {
@@ -215,8 +216,8 @@ func (g *gitSights) nested() []string {
 	return found
 }
 
-// guardNested guards a repository in a folder of the workspace like the one at its top. One that git
-// cannot read, or not in time, is guarded as a whole.
+// guardNested guards a repository in a folder of the workspace like the one at its top. One that
+// git cannot read, or not in time, is guarded as a whole.
 func (g *gitSights) guardNested(sub string) {
 	base := filepath.Join(g.work, sub)
 	at := filepath.Join(base, ".git")
@@ -258,8 +259,9 @@ func regular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// gitlinks are the folders in the workspace that the repository holds for others: when somebody asks for
-// its state, git looks into each of them that has a .git, and does what the settings there say.
+// gitlinks are the folders in the workspace that the repository holds for others: when somebody
+// asks for its state, git looks into each of them that has a .git, and does what the settings there
+// say.
 func (g *gitSights) gitlinks() []string {
 	var found []string
 	err := g.run(g.base, func(from io.Reader) error {

@@ -13,12 +13,13 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// tomorrow is code planted in a workspace that runs outside of the sandbox later, when a person uses git.
+// tomorrow is code planted in a workspace that runs outside of the sandbox later, when a person
+// uses git.
 type tomorrow struct {
 	name string
 	// before is what the person set up, attack what the program does in the sandbox, and after what the
-	// person does the next day. All run in the workspace, W; O is a folder outside, and $EVIL in the attack
-	// a command line that leaves a mark there.
+	// person does the next day. All run in the workspace, W; O is a folder outside, and $EVIL in the
+	// attack a command line that leaves a mark there.
 	before, attack, after string
 }
 
@@ -152,8 +153,8 @@ var tomorrows = []tomorrow{
 		git update-index --add --cacheinfo 160000,$(git -C new rev-parse HEAD),new`, `git status`},
 }
 
-// TestNothingPlantedRunsTomorrow has a program in the sandbox plant code in a workspace, and a real git
-// run in there afterwards without the sandbox. Without the sandbox, every attack succeeds.
+// TestNothingPlantedRunsTomorrow has a program in the sandbox plant code in a workspace, and a real
+// git run in there afterwards without the sandbox. Without the sandbox, every attack succeeds.
 func TestNothingPlantedRunsTomorrow(t *testing.T) {
 	wall := measure.NewWall(t, "1.6")
 	box, bare := openBox(t, TierBubblewrap), openBox(t, TierNone)

@@ -15,7 +15,8 @@ var harmless = []string{
 	"gpg.ssh.revocationfile", "format.signaturefile", "user.name", "user.email", "author.name", "committer.name",
 }
 
-// hookNames are the hooks that git has, for a repository whose folder of hooks is the workspace itself.
+// hookNames are the hooks that git has, for a repository whose folder of hooks is the workspace
+// itself.
 var hookNames = []string{
 	"applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit",
 	"post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update", "pre-applypatch",
@@ -24,8 +25,9 @@ var hookNames = []string{
 }
 
 // guardSettings guards the files that settings stand in, those that they include, now or once a
-// condition holds, the folder of hooks, and the programs. Of the repository that the workspace belongs to
-// none of these but the programs may be a symbolic link, which could be swapped while a program runs.
+// condition holds, the folder of hooks, and the programs. Of the repository that the workspace
+// belongs to none of these but the programs may be a symbolic link, which could be swapped while a
+// program runs.
 func (g *gitSights) guardSettings(base string, list []setting) {
 	_, below := within(g.work, base)
 	like := guarded{linked: below}
@@ -102,8 +104,9 @@ func (g *gitSights) guardLinks(dir string) {
 	}
 }
 
-// guardPrograms guards what a value names in the workspace: what is there, and what is not there yet
-// if it is named as a path. Its first word, without a slash, is looked for on the search path only.
+// guardPrograms guards what a value names in the workspace: what is there, and what is not there
+// yet if it is named as a path. Its first word, without a slash, is looked for on the search path
+// only.
 func (g *gitSights) guardPrograms(base, value string) {
 	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>()=$!\\", r) })
 	for i, word := range words {

@@ -59,8 +59,8 @@ type report struct {
 
 // Init is what the program does as the first process of a sandbox, under InitCommand with the
 // arguments after it: it starts the real program, forwards its requests to the egress proxy, and
-// takes everything down when the process that asked for it is gone, which its own end does. It returns the
-// exit code.
+// takes everything down when the process that asked for it is gone, which its own end does. It
+// returns the exit code.
 func Init(args []string) int {
 	if len(args) > 0 && args[0] == probeArgument {
 		return probe(os.Stdout)

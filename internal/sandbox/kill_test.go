@@ -65,8 +65,8 @@ func tagged(mark string) []string {
 	return found
 }
 
-// firstProcesses lists the processes that make up sandboxes, without those of other programs that run
-// at the same time.
+// firstProcesses lists the processes that make up sandboxes, without those of other programs that
+// run at the same time.
 func firstProcesses() []string {
 	var found []string
 	processes, err := filepath.Glob("/proc/[0-9]*")
@@ -86,9 +86,9 @@ func isSandbox(pid int) bool {
 	return err == nil && bytes.Contains(line, []byte("\x00"+InitCommand+"\x00"))
 }
 
-// isOurs reports whether this test is above a sandbox, or the process that takes care of what this test's children
-// leave behind: the first process, or another above this one. One that has another program above it is that
-// program's, and one that has ended meanwhile is nobody's.
+// isOurs reports whether this test is above a sandbox, or the process that takes care of what this
+// test's children leave behind: the first process, or another above this one. One that has another
+// program above it is that program's, and one that has ended meanwhile is nobody's.
 func isOurs(pid int) bool {
 	above := pid
 	for isSandbox(above) {
@@ -315,8 +315,8 @@ func awaitLeaver(t *testing.T, mark string) {
 	}
 }
 
-// TestASandboxThatIsBuiltSlowly cancels a run long before bubblewrap has begun: it is not killed halfway,
-// and all goes when it has got there.
+// TestASandboxThatIsBuiltSlowly cancels a run long before bubblewrap has begun: it is not killed
+// halfway, and all goes when it has got there.
 func TestASandboxThatIsBuiltSlowly(t *testing.T) {
 	b := openBox(t, TierBubblewrap)
 	dir := tempDir(t)

@@ -13,10 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/internal/sandbox/links"
 )
 
-// linkAttacks are ways to write a file outside by a name that it has in the workspace W. F is that name, deep in a folder as
-// pnpm makes them, OUT a file outside that can be seen, and OWN the cache of the workspace.
+// linkAttacks are ways to write a file outside by a name that it has in the workspace W. F is that
+// name, deep in a folder as pnpm makes them, OUT a file outside that can be seen, and OWN the cache
+// of the workspace.
 var linkAttacks = []string{
 	`echo bad >> $F`,
 	`: > $F`,
@@ -47,8 +49,9 @@ var linkAttacks = []string{
 	`cp -al $(dirname $F) $W/copy; echo bad >> $W/copy/index.js`,
 }
 
-// TestNoLinkLeadsOut has programs in the sandbox write files of the workspace that have another name outside, as those of
-// pnpm's node_modules have in its store. Without the sandbox, each of them changes what is outside.
+// TestNoLinkLeadsOut has programs in the sandbox write files of the workspace that have another
+// name outside, as those of pnpm's node_modules have in its store. Without the sandbox, each of
+// them changes what is outside.
 func TestNoLinkLeadsOut(t *testing.T) {
 	wall := measure.NewWall(t, "1.13")
 	for _, line := range linkAttacks {
@@ -114,8 +117,9 @@ func attackLink(t *testing.T, tier Tier, line string) (changed, said string) {
 	return "", o.Stdout.String() + o.Stderr.String()
 }
 
-// TestAProgramWorksBesideLinks has a workspace like one of pnpm's, with 20,000 links to a store: programs read them and write
-// everything else, and the result names the folder that cannot be written.
+// TestAProgramWorksBesideLinks has a workspace like one of pnpm's, with 20,000 links to a store:
+// programs read them and write everything else, and the result names the folder that cannot be
+// written.
 func TestAProgramWorksBesideLinks(t *testing.T) {
 	b, err := Open(t.Context(), Options{Tier: TierBubblewrap, Protected: []string{"node_modules/.pnpm/p7@1/node_modules/p7/settings"}})
 	must(t, err)
@@ -157,7 +161,7 @@ func TestAProgramWorksBesideLinks(t *testing.T) {
 	if o, err = b.Run(t.Context(), Command{Argv: shell(`echo fine >> node_modules/.pnpm/p7@1/node_modules/p7/lib/3.js`), Workspace: work}); err != nil || o.Code != 0 || o.Linked != nil {
 		t.Errorf("without names outside: code %d, %v, %v", o.Code, o.Linked, err)
 	}
-	for i := range mostLinkMounts + 1 {
+	for i := range links.MostMounts + 1 {
 		outside := filepath.Join(base, fmt.Sprintf("o%d", i))
 		must(t, os.WriteFile(outside, nil, 0o600))
 		must(t, os.Link(outside, filepath.Join(work, fmt.Sprintf("o%d", i))))

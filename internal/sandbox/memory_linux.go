@@ -9,8 +9,8 @@ import (
 // maxCounted ends the walk over a tree of processes that grows faster than it is read.
 const maxCounted = 4096
 
-// memoryBelow counts the bytes that a process and all below it hold in memory. Memory that they share
-// with each other is counted once for each; files they only map are not counted.
+// memoryBelow counts the bytes that a process and all below it hold in memory. Memory that they
+// share with each other is counted once for each; files they only map are not counted.
 func memoryBelow(pid int) uint64 {
 	var pages uint64
 	todo := []int{pid}

@@ -32,8 +32,8 @@ func (s *shield) watch(at, link string) {
 	}
 }
 
-// follow guards what a link leads to, if that lies in the workspace, and watches the link itself. The
-// rest is the part of the path behind the link.
+// follow guards what a link leads to, if that lies in the workspace, and watches the link itself.
+// The rest is the part of the path behind the link.
 func (s *shield) follow(at, rest string) {
 	work := s.workspace.Name()
 	link, err := os.Readlink(filepath.Join(work, at))
@@ -86,8 +86,8 @@ func (s *shield) putAside() []Planted {
 	return planted
 }
 
-// changed is the part of the path that is not as it was, and whether something is there. A link on the
-// way is new: there was none, or it would be watched itself.
+// changed is the part of the path that is not as it was, and whether something is there. A link on
+// the way is new: there was none, or it would be watched itself.
 func (s *shield) changed(w watch) (at string, there bool) {
 	parts := strings.Split(w.path, "/")
 	for i := range parts {

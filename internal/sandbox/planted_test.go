@@ -16,8 +16,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// TestWhatNothingCanHoldIsSetAside has a program make files that agents and people's programs obey, where
-// a placeholder would be in everybody's way.
+// TestWhatNothingCanHoldIsSetAside has a program make files that agents and people's programs obey,
+// where a placeholder would be in everybody's way.
 func TestWhatNothingCanHoldIsSetAside(t *testing.T) {
 	b, work := openBox(t, TierBubblewrap), tempDir(t)
 	must(t, os.WriteFile(work+"/CLAUDE.md", []byte("mine"), 0o644))
@@ -108,8 +108,9 @@ func TestAskingGitRunsNothing(t *testing.T) {
 	}
 }
 
-// TestSettingsNobodyCanRead has settings that git never comes to the end of, and settings that are too long. The folder .git
-// of a repository below cannot be written then. In the repository of the workspace nothing runs.
+// TestSettingsNobodyCanRead has settings that git never comes to the end of, and settings that are
+// too long. The folder .git of a repository below cannot be written then. In the repository of the
+// workspace nothing runs.
 func TestSettingsNobodyCanRead(t *testing.T) {
 	long := "[core]\n\trepositoryformatversion = 0\n\thooksPath = hooks\n" + strings.Repeat("[a]\n\tb = "+strings.Repeat("c", 1000)+"\n", gitBytes/1000)
 	for name, settings := range map[string]string{"pipe": "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = ../../pipe\n", "long": long} {

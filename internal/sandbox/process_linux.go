@@ -18,10 +18,11 @@ const (
 	// killGrace is how long a program that was killed may take to end before it is killed again, and a
 	// stream to end behind its program.
 	killGrace = time.Second
-	// buildGrace is how long a sandbox that is still being built may take to notice that nobody wants it
-	// any more: on a busy machine seconds.
+	// buildGrace is how long a sandbox that is still being built may take to notice that nobody wants
+	// it any more: on a busy machine seconds.
 	buildGrace = 15 * time.Second
-	// goneGrace is how long what was killed may take to be gone: on a busy machine seconds, if it is many.
+	// goneGrace is how long what was killed may take to be gone: on a busy machine seconds, if it is
+	// many.
 	goneGrace = 5 * time.Second
 )
 

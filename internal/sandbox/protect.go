@@ -20,18 +20,19 @@ type guarded struct {
 	isFile  bool   // its placeholder is a file, because who reads it cannot read a folder
 	content string // of that file
 	// watched means that no placeholder stands where it is missing, because people and their programs
-	// would stumble over that. Anything that a program makes there is set aside when the program has ended.
+	// would stumble over that. Anything that a program makes there is set aside when the program has
+	// ended.
 	watched bool
-	// linked means that it may be a symbolic link. Its target in the workspace is guarded, and a link that
-	// the program changed is put back when the program has ended.
+	// linked means that it may be a symbolic link. Its target in the workspace is guarded, and a link
+	// that the program changed is put back when the program has ended.
 	linked bool
 	// advice is text for agents, which tools may write if a person approves that very call.
 	advice bool
 }
 
-// guardedPaths are the built-in ones, and the only list of them. Paths that git's own settings name are
-// added to them at every run. A .git/commondir would send git to another folder for its hooks and
-// settings; one that says "." changes nothing, and neither does an empty .git/config.worktree.
+// guardedPaths are the built-in ones, and the only list of them. Paths that git's own settings name
+// are added to them at every run. A .git/commondir would send git to another folder for its hooks
+// and settings; one that says "." changes nothing, and neither does an empty .git/config.worktree.
 var guardedPaths = slices.Concat(gitFiles(".git"), []guarded{
 	{path: ".retinue"},
 	{path: ".claude"},
@@ -95,15 +96,17 @@ func Protected() []string {
 	return paths
 }
 
-// IsProtected reports whether a path in a workspace, with slashes, is one that only people change. It
-// is for tools that write by themselves on behalf of an agent. They can be stricter than a sandbox, in
-// which git must work: it holds at any depth, there or not yet, in any case, and for all of .git.
+// IsProtected reports whether a path in a workspace, with slashes, is one that only people change.
+// It is for tools that write by themselves on behalf of an agent. They can be stricter than a
+// sandbox, in which git must work: it holds at any depth, there or not yet, in any case, and for
+// all of .git.
 func IsProtected(name string) bool {
 	return among(name, func(g guarded) bool { return !g.advice })
 }
 
-// IsAdvice reports whether a path in a workspace, with slashes, is text that later agents obey. A tool
-// writes it only if a person approves that very call, whatever rules say. It holds as IsProtected does.
+// IsAdvice reports whether a path in a workspace, with slashes, is text that later agents obey. A
+// tool writes it only if a person approves that very call, whatever rules say. It holds as
+// IsProtected does.
 func IsAdvice(name string) bool {
 	return among(name, func(g guarded) bool { return g.advice })
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/sandbox/links"
 )
 
 // placeholderTime marks what we made, so that it can be told from what a person made even after a
@@ -79,7 +80,7 @@ func openShield(workspace *os.File, more []string, c Command) (*shield, error) {
 		return nil, err
 	}
 	s.guarded = append(s.guarded, s.git.guarded...)
-	if s.linked, err = findLinked(workspace); err != nil {
+	if s.linked, err = links.Find(workspace); err != nil {
 		return nil, err
 	}
 	for _, p := range s.linked {
@@ -127,6 +128,20 @@ func (s *shield) masks() ([]mask, error) {
 		return slices.ContainsFunc(found, func(m mask) bool { return m.path == w.path })
 	})
 	return outermost(found), nil
+}
+
+// outermost leaves out what lies in something that is read-only: a mount in there would be writable
+// again.
+func outermost(masks []mask) []mask {
+	var closed []string
+	for _, m := range masks {
+		if m.readOnly {
+			closed = append(closed, m.path+"/")
+		}
+	}
+	return slices.DeleteFunc(masks, func(m mask) bool {
+		return slices.ContainsFunc(closed, func(p string) bool { return strings.HasPrefix(m.path, p) })
+	})
 }
 
 func (s *shield) missing(at string) bool {
@@ -183,7 +198,8 @@ func explainLink(at string, err error) error {
 
 // place makes a placeholder, marked before it gets its name: another run that finds it must not
 // take it for a person's. Two runs may do so at once; both are content with what is there then. The
-// folder that it lies in is opened without following a link: another program may just swap it for one.
+// folder that it lies in is opened without following a link: another program may just swap it for
+// one.
 func (s *shield) place(at string, like guarded) error {
 	root := int(s.workspace.Fd())
 	parent, err := s.open(path.Dir(at))

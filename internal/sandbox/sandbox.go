@@ -1,8 +1,8 @@
 // Package sandbox runs a program in a workspace and keeps it there.
 //
 // A Box is opened for one tier. It either holds what the tier promises, shown by a test of itself
-// at the start, or it does not open: it never falls back to less. docs/security.md says what each tier
-// promises, and what it does not.
+// at the start, or it does not open: it never falls back to less. docs/security.md says what each
+// tier promises, and what it does not.
 //
 // The package imports the standard library, golang.org/x and a seccomp assembler, and of ours only
 // chat, for errors. It decides nothing about who may run what.
@@ -125,8 +125,8 @@ type Outcome struct {
 	// Replaced are the protected paths that somebody outside put something else in the place of
 	// meanwhile. From then on the program could write them: what is there now deserves a look.
 	Replaced []string
-	// Linked are the files and folders that were read-only because they, or files in them, have names outside of the
-	// workspace as well.
+	// Linked are the files and folders that were read-only because they, or files in them, have names
+	// outside of the workspace as well.
 	Linked []string
 	// Planted are the protected paths that somebody made or changed meanwhile and that were set aside.
 	Planted []Planted

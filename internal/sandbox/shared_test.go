@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// poisons are ways to change what a person's own build reads from a cache. HOME is where the person's is, THEIRS the cache
-// of another workspace, OWN that of this one, and W the workspace.
+// poisons are ways to change what a person's own build reads from a cache. HOME is where the
+// person's is, THEIRS the cache of another workspace, OWN that of this one, and W the workspace.
 var poisons = []string{
 	`echo bad > $PERSON/.cache/go-build/object`,
 	`HOME=$PERSON; cd ~/.cache/go-build && echo bad > object`,
@@ -27,8 +27,9 @@ var poisons = []string{
 	`ln -sfn $THEIRS $OWN/x; echo bad > $OWN/x/object`,
 }
 
-// TestCachesOfOthersStayTheirs has programs in the sandbox try to change an object in the cache of the person, or of another
-// workspace, which would make a failing test pass there. Without the sandbox, each of them does.
+// TestCachesOfOthersStayTheirs has programs in the sandbox try to change an object in the cache of
+// the person, or of another workspace, which would make a failing test pass there. Without the
+// sandbox, each of them does.
 func TestCachesOfOthersStayTheirs(t *testing.T) {
 	wall := measure.NewWall(t, "1.13-caches")
 	box, bare := openBox(t, TierBubblewrap), openBox(t, TierNone)
@@ -41,7 +42,8 @@ func TestCachesOfOthersStayTheirs(t *testing.T) {
 	}
 }
 
-// poison tries one of them with caches of its own, and says whether one of somebody else was changed.
+// poison tries one of them with caches of its own, and says whether one of somebody else was
+// changed.
 func poison(t *testing.T, b *Box, line string) (bool, string) {
 	t.Helper()
 	base := tempDir(t)
@@ -72,8 +74,9 @@ func poison(t *testing.T, b *Box, line string) (bool, string) {
 	return false, o.Stdout.String() + o.Stderr.String()
 }
 
-// TestOnlyItsOwnIsWritable reads what the kernel says of the mounts in a sandbox: of all that lies on a disk, the workspace and
-// its own cache are writable and nothing else, so no cache of anybody else can be.
+// TestOnlyItsOwnIsWritable reads what the kernel says of the mounts in a sandbox: of all that lies
+// on a disk, the workspace and its own cache are writable and nothing else, so no cache of anybody
+// else can be.
 func TestOnlyItsOwnIsWritable(t *testing.T) {
 	base := tempDir(t)
 	work, cache, seen := filepath.Join(base, "work"), filepath.Join(base, "cache"), filepath.Join(base, "seen")

@@ -1,10 +1,11 @@
-// Package seal keeps secrets that a process must be able to read again, such as those that sign, so that
-// who has the database alone cannot. It imports the standard library only, and keeps nothing itself.
+// Package seal keeps secrets that a process must be able to read again, such as those that sign, so
+// that who has the database alone cannot. It imports the standard library only, and keeps nothing
+// itself.
 //
 // Each tenant has a key of its own, which lies beside what it seals, wrapped by the key of the
-// installation, which does not. So a tenant's secrets are gone when its key is, and another key of the
-// installation means to wrap a few keys anew and nothing else. Both are AES-256-GCM. A sealed secret is
-// bound to its tenant, its name and its version: put elsewhere, it does not open.
+// installation, which does not. So a tenant's secrets are gone when its key is, and another key of
+// the installation means to wrap a few keys anew and nothing else. Both are AES-256-GCM. A sealed
+// secret is bound to its tenant, its name and its version: put elsewhere, it does not open.
 package seal
 
 import (
@@ -22,7 +23,8 @@ import (
 // keyBytes is the length of every key.
 const keyBytes = 32
 
-// ErrOther says that something was sealed or wrapped by another key, for another place, or was changed.
+// ErrOther says that something was sealed or wrapped by another key, for another place, or was
+// changed.
 var ErrOther = errors.New("seal: it does not open with this key at this place")
 
 // Keys are those of an installation. They wrap the keys of tenants.
@@ -106,7 +108,8 @@ func (k *Keys) Wrap(t *Tenant) string {
 	return k.current.id + "." + text(k.current.aead.Seal(nil, nil, t.raw, wrapping(t.name, k.current.id)))
 }
 
-// Unwrap opens a key that was wrapped. Stale means that a former key did it: it is to be wrapped anew.
+// Unwrap opens a key that was wrapped. Stale means that a former key did it: it is to be wrapped
+// anew.
 func (k *Keys) Unwrap(tenant, wrapped string) (t *Tenant, stale bool, err error) {
 	id, sealed, _ := strings.Cut(wrapped, ".")
 	data, err := base64.RawStdEncoding.DecodeString(sealed)

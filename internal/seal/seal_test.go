@@ -28,7 +28,8 @@ func tenant(t *testing.T, k *seal.Keys, name string) *seal.Tenant {
 
 const word = "whsec_open-sesame"
 
-// TestWhatIsSealedOpensAtItsPlaceOnly puts something sealed where it does not belong, and changes it.
+// TestWhatIsSealedOpensAtItsPlaceOnly puts something sealed where it does not belong, and changes
+// it.
 func TestWhatIsSealedOpensAtItsPlaceOnly(t *testing.T) {
 	k := keys(t, seal.NewKey())
 	acme := tenant(t, k, "acme")

@@ -22,12 +22,13 @@ const (
 	canaryFiles = 200
 )
 
-// examples are the ends of names of files that hold no secrets although they look like those that do.
+// examples are the ends of names of files that hold no secrets although they look like those that
+// do.
 var examples = []string{".example", ".sample", ".template", ".dist"}
 
-// Canaries are the values in files that look like secrets, each with the name of its file. The patterns are
-// those of fs.Glob, from the top of the workspace. A file that cannot be read has none: no agent can read it
-// either.
+// Canaries are the values in files that look like secrets, each with the name of its file. The
+// patterns are those of fs.Glob, from the top of the workspace. A file that cannot be read has
+// none: no agent can read it either.
 func Canaries(workspace fs.FS, patterns []string) (map[string]string, error) {
 	out := map[string]string{}
 	read := 0
@@ -68,9 +69,9 @@ var (
 	word = regexp.MustCompile(`[A-Za-z0-9+/_.~-]+`)
 )
 
-// canariesIn are the values of one file: what a name such as API_KEY calls a secret, the passwords of addresses,
-// and words that are long, of letters and digits, and look drawn by chance. The rest of an address is none: pages
-// are fetched by it, and rightly.
+// canariesIn are the values of one file: what a name such as API_KEY calls a secret, the passwords
+// of addresses, and words that are long, of letters and digits, and look drawn by chance. The rest
+// of an address is none: pages are fetched by it, and rightly.
 func canariesIn(content string) []string {
 	found := &Vault{}
 	for line := range strings.Lines(content) {
@@ -91,7 +92,8 @@ func canariesIn(content string) []string {
 	return slices.Sorted(maps.Keys(found.names))
 }
 
-// random reports whether a word looks drawn by chance: it has letters and digits, and enough different ones.
+// random reports whether a word looks drawn by chance: it has letters and digits, and enough
+// different ones.
 func random(w string) bool {
 	if !strings.ContainsFunc(w, unicode.IsDigit) || !strings.ContainsFunc(w, unicode.IsLetter) {
 		return false

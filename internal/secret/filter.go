@@ -10,9 +10,10 @@ import (
 	"unicode"
 )
 
-// Filter finds values in what is about to leave. It looks harder than a vault that redacts: in any case of
-// letters, under several layers of percent-encoding, with spaces and line breaks in between, and in base32.
-// A request in which it finds one is refused as a whole, so a false alarm costs a request and no content.
+// Filter finds values in what is about to leave. It looks harder than a vault that redacts: in any
+// case of letters, under several layers of percent-encoding, with spaces and line breaks in
+// between, and in base32. A request in which it finds one is refused as a whole, so a false alarm
+// costs a request and no content.
 type Filter struct {
 	// forms are by their first bytes, so that a long text is looked through once.
 	forms map[[least]byte][]form
@@ -21,8 +22,8 @@ type Filter struct {
 // form is one encoding of a value, in lower case.
 type form struct{ text, name string }
 
-// Filter is made of what is in the vault now and of other values, each with a name that may be shown. An
-// excepted value is let through: somebody was given it to send it.
+// Filter is made of what is in the vault now and of other values, each with a name that may be
+// shown. An excepted value is let through: somebody was given it to send it.
 func (v *Vault) Filter(others map[string]string, except ...string) *Filter {
 	names := maps.Clone(others)
 	if names == nil {
@@ -57,8 +58,8 @@ func (f *Filter) add(added form) {
 	}
 }
 
-// base32Forms are what base32 makes of a value, wherever in a longer text it begins: names of hosts know one
-// case of letters only, so who carries data by them uses it.
+// base32Forms are what base32 makes of a value, wherever in a longer text it begins: names of hosts
+// know one case of letters only, so who carries data by them uses it.
 func base32Forms(value string) []string {
 	var out []string
 	for _, e := range []*base32.Encoding{base32.StdEncoding, base32.HexEncoding} {

@@ -52,8 +52,8 @@ func safeJSON(text string) string {
 	return string(out[1 : len(out)-1])
 }
 
-// within is what base64 makes of a value with so many bytes before it, modulo 3, and anything behind
-// it: the letters that depend on the value alone.
+// within is what base64 makes of a value with so many bytes before it, modulo 3, and anything
+// behind it: the letters that depend on the value alone.
 func within(e *base64.Encoding, value string, before int) string {
 	encoded := e.WithPadding(base64.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", before) + value))
 	first := (before*8 + 5) / 6

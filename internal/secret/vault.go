@@ -1,5 +1,5 @@
-// Package secret knows the values that must not surface, and takes them out of texts. It imports the
-// standard library only, and reads no settings: the code that reveals a secret adds it.
+// Package secret knows the values that must not surface, and takes them out of texts. It imports
+// the standard library only, and reads no settings: the code that reveals a secret adds it.
 //
 // A value is found as it is, and in the encodings in which programs pass values on: JSON, quoted,
 // percent-encoded, hexadecimal, and base64 wherever in a longer text it begins. A value in pieces,
@@ -37,8 +37,8 @@ type finder struct {
 	longest int
 }
 
-// New makes a vault with what the environment seems to keep secret: the values of variables that are
-// called so, and passwords in addresses. Each variable is NAME=value.
+// New makes a vault with what the environment seems to keep secret: the values of variables that
+// are called so, and passwords in addresses. Each variable is NAME=value.
 func New(environ []string) *Vault {
 	v := &Vault{}
 	for _, entry := range environ {
@@ -95,8 +95,8 @@ func plain(r rune) rune {
 	return '_'
 }
 
-// addPassword adds what is secret in an address or in a list of settings such as host=db password=x. A
-// password that is the user's name is none.
+// addPassword adds what is secret in an address or in a list of settings such as host=db
+// password=x. A password that is the user's name is none.
 func (v *Vault) addPassword(name, value string) {
 	for _, address := range strings.Split(value, ",") {
 		if u, err := url.Parse(address); err == nil && u.Host != "" && u.User != nil {
@@ -140,8 +140,8 @@ func (v *Vault) Redact(text string) string {
 	return text
 }
 
-// Marked reports whether a text has a mark in it that stands for a value of this vault. Code that would
-// write such a text somewhere would replace the value by its mark.
+// Marked reports whether a text has a mark in it that stands for a value of this vault. Code that
+// would write such a text somewhere would replace the value by its mark.
 func (v *Vault) Marked(text string) bool {
 	if v == nil || !strings.Contains(text, markStart) {
 		return false
@@ -161,8 +161,8 @@ const markStart = "[secret:"
 // mark is what stands for a value.
 func mark(name string) string { return markStart + name + "]" }
 
-// Held is how many bytes at the end of a text may be the beginning of a value. A reader that has more text
-// to come keeps them back until it has.
+// Held is how many bytes at the end of a text may be the beginning of a value. A reader that has
+// more text to come keeps them back until it has.
 func (v *Vault) Held(text string) int {
 	f := v.current()
 	if f == nil {

@@ -23,8 +23,9 @@ type Check struct {
 	Out      io.Writer
 }
 
-// Run prints how old the snapshot is, what it covers and what was found. It fails when a required module is not covered and
-// when a program reaches a vulnerability that is repaired in a later version. An old snapshot is a warning.
+// Run prints how old the snapshot is, what it covers and what was found. It fails when a required
+// module is not covered and when a program reaches a vulnerability that is repaired in a later
+// version. An old snapshot is a warning.
 func (c Check) Run(ctx context.Context) error {
 	s, err := Open(c.Snapshot)
 	if err != nil {

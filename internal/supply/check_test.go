@@ -16,8 +16,8 @@ var (
 	scanner  = flag.String("scanner", "", "the path of govulncheck")
 )
 
-// TestAKnownVulnerabilityIsFound shows that the check can fail: it is given a program that calls a function with a known
-// vulnerability, in an old version of golang.org/x/text.
+// TestAKnownVulnerabilityIsFound shows that the check can fail: it is given a program that calls a
+// function with a known vulnerability, in an old version of golang.org/x/text.
 func TestAKnownVulnerabilityIsFound(t *testing.T) {
 	if *snapshot == "" {
 		t.Skip("make vulns gives the snapshot")

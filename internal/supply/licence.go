@@ -16,7 +16,8 @@ var Allowed = []string{
 	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-2-Clause-Views", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "OFL-1.1", "Unlicense", "blessing",
 }
 
-// judged are the licences that a person had to look up: by name of the part, or of its file. A file without a licence is left out.
+// judged are the licences that a person had to look up: by name of the part, or of its file. A file
+// without a licence is left out.
 var judged = map[string]struct{ name, why string }{
 	"github.com/cactus/go-statsd-client/statsd": {
 		"MIT", "The module lies in a folder of its repository, whose root has the licence; its files name it.",
@@ -43,7 +44,8 @@ var (
 	noticeFile  = regexp.MustCompile(`(?i)^(notice|patents|copyright)(\.(md|txt))?$`)
 )
 
-// Licences reads the licences of a part, and fails when there is none, one is not recognised or one is not allowed.
+// Licences reads the licences of a part, and fails when there is none, one is not recognised or one
+// is not allowed.
 func Licences(p *Part) ([]Licence, error) {
 	var found []Licence
 	for _, dir := range above(p) {
@@ -77,8 +79,8 @@ func Licences(p *Part) ([]Licence, error) {
 	return found, nil
 }
 
-// readLicence reads a file and what is in it. It leaves out what a package says of others, which its makers bundled
-// into a tool of their own.
+// readLicence reads a file and what is in it. It leaves out what a package says of others, which
+// its makers bundled into a tool of their own.
 func readLicence(p *Part, file string) (Licence, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -135,8 +137,8 @@ func above(p *Part) []string {
 	return slices.Compact(dirs)
 }
 
-// known is the share of a text, in percent, that licences have to be for it to be one of them. The least is
-// modernc.org/libc's list of whom it was made from.
+// known is the share of a text, in percent, that licences have to be for it to be one of them. The
+// least is modernc.org/libc's list of whom it was made from.
 const known = 50
 
 // recognise names the licences in a text, none if too much of it is something else.

@@ -26,8 +26,8 @@ type group struct {
 	parts []string // each with its copyright lines
 }
 
-// Notice writes down the licences of all parts: a line for each, then the texts. It leaves versions out, so that it
-// changes only when a part comes, goes or changes its licence.
+// Notice writes down the licences of all parts: a line for each, then the texts. It leaves versions
+// out, so that it changes only when a part comes, goes or changes its licence.
 func Notice(parts []Part) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(noticeHead)
@@ -75,7 +75,8 @@ var (
 	title     = regexp.MustCompile(`(?i)^[\s*#=-]*((the )?(mit|isc|bsd)( 3-clause)? licen[cs]e)?( \(.*\))?[\s*#=:-]*$`)
 )
 
-// split takes the lines that say who wrote something out of the text that says what one may do with it.
+// split takes the lines that say who wrote something out of the text that says what one may do with
+// it.
 func split(text string) (owners []string, rest string) {
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
@@ -91,8 +92,8 @@ func split(text string) (owners []string, rest string) {
 	return owners, strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// sameness is equal for texts that say the same. Whitespace and signs do not count, and Apache-2.0, which comes in many
-// layouts and names nobody, is one text.
+// sameness is equal for texts that say the same. Whitespace and signs do not count, and Apache-2.0,
+// which comes in many layouts and names nobody, is one text.
 func sameness(text string, names []string) string {
 	if slices.Equal(names, []string{"Apache-2.0"}) && licensecheck.Scan([]byte(text)).Percent > 99 {
 		return names[0]

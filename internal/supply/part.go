@@ -50,11 +50,12 @@ type Part struct {
 	Integrity string
 }
 
-// Standard is the name of the part that every Go program has: the standard library with the runtime.
+// Standard is the name of the part that every Go program has: the standard library with the
+// runtime.
 const Standard = "stdlib"
 
-// Modules lists the Go modules linked into a program for Linux, the standard library among them, in order
-// of name.
+// Modules lists the Go modules linked into a program for Linux, the standard library among them, in
+// order of name.
 func Modules(ctx context.Context, root string, p Program) ([]Part, error) {
 	dir := filepath.Join(root, p.Module)
 	out, err := output(ctx, dir, "env", "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOPROXY=off",
@@ -110,11 +111,12 @@ func standardLibrary(ctx context.Context, dir string) (Part, error) {
 	return Part{Kind: Go, Name: Standard, Version: strings.TrimPrefix(version, "go"), Dir: root, Folders: []string{root}}, nil
 }
 
-// bundlers are npm packages that are only there to build the pages, and leave code of their own in them.
+// bundlers are npm packages that are only there to build the pages, and leave code of their own in
+// them.
 var bundlers = []string{"rolldown", "tailwindcss", "vite"}
 
-// Packages lists the npm packages that the pages are bundled from, in order of name: all that the lock
-// file does not call development, and those that leave code of their own in a bundle.
+// Packages lists the npm packages that the pages are bundled from, in order of name: all that the
+// lock file does not call development, and those that leave code of their own in a bundle.
 func Packages(root string) ([]Part, error) {
 	text, err := os.ReadFile(filepath.Join(root, "web", "package-lock.json"))
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// SBOM writes the bill of materials of a built program, in CycloneDX 1.6: the modules that the program itself says it
-// was linked from, and the packages of its pages, each with its licences. Equal programs have equal bills.
+// SBOM writes the bill of materials of a built program, in CycloneDX 1.6: the modules that the
+// program itself says it was linked from, and the packages of its pages, each with its licences.
+// Equal programs have equal bills.
 func SBOM(ctx context.Context, root string, p Program, binary string, pages []Part) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -52,7 +53,8 @@ func SBOM(ctx context.Context, root string, p Program, binary string, pages []Pa
 	return out.Bytes(), nil
 }
 
-// linked picks the parts that a program says it has, and fails when it names one that the sources do not.
+// linked picks the parts that a program says it has, and fails when it names one that the sources
+// do not.
 func linked(info *debug.BuildInfo, known []Part) ([]Part, error) {
 	byName := map[string]Part{}
 	for _, part := range known {
@@ -98,7 +100,8 @@ func packageURL(p *Part) string {
 	return "pkg:" + string(p.Kind) + "/" + name + "@" + url.PathEscape(p.Version)
 }
 
-// digest is what go.sum or the lock file of npm say the part hashes to, in the writing of CycloneDX.
+// digest is what go.sum or the lock file of npm say the part hashes to, in the writing of
+// CycloneDX.
 func digest(p *Part, built []*debug.Module) (*[]cyclonedx.Hash, error) {
 	algorithm, encoded := cyclonedx.HashAlgoSHA512, strings.TrimPrefix(p.Integrity, "sha512-")
 	if p.Kind == Go {

@@ -18,9 +18,10 @@ import (
 
 const root = "../.."
 
-var built = flag.String("built", "", "the folder of built programs with their bills of materials, to be held against each other")
+var built = flag.String("built", "", "the folder of built programs with their bills of materials, to be compared with each other")
 
-// TestABillNamesWhatIsInside makes the bill of a program of our own, and compares it with what the go command says of it.
+// TestABillNamesWhatIsInside makes the bill of a program of our own, and compares it with what the
+// go command says of it.
 func TestABillNamesWhatIsInside(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "run")
 	run(t, "go", "build", "-o", binary, "./run")
@@ -62,7 +63,8 @@ func TestBuiltPrograms(t *testing.T) {
 	}
 }
 
-// holds fails when a bill is not valid CycloneDX or does not name what the go command sees in a program.
+// holds fails when a bill is not valid CycloneDX or does not name what the go command sees in a
+// program.
 func holds(t *testing.T, bill []byte, binary string) (parts int) {
 	t.Helper()
 	if err := schema(t).Validate(decoded(t, bill)); err != nil {

@@ -17,8 +17,9 @@ import (
 	"time"
 )
 
-// Snapshot is a part of Go's vulnerability database, kept in a folder: the reports about modules that we require. The folder
-// has the form of the whole (ID, index), which govulncheck reads, and snapshot.json.
+// Snapshot is a part of Go's vulnerability database, kept in a folder: the reports about modules
+// that we require. The folder has the form of the whole (ID, index), which govulncheck reads, and
+// snapshot.json.
 type Snapshot struct {
 	// Changed is when a report of the whole database was last changed, and so how old the snapshot is.
 	Changed time.Time `json:"changed"`
@@ -30,8 +31,8 @@ type Snapshot struct {
 
 const snapshotFile = "snapshot.json"
 
-// report is what we need of a report in the OSV format. When it was changed is not in the file: in the repository that is
-// the time of the commit.
+// report is what we need of a report in the OSV format. When it was changed is not in the file: in
+// the repository that is the time of the commit.
 type report struct {
 	ID       string
 	Aliases  []string
@@ -42,12 +43,12 @@ type report struct {
 	text []byte
 }
 
-// Take makes a snapshot of the database's repository (a checkout or a bare one) in a folder, of which it replaces what an earlier
-// one left there.
+// Take makes a snapshot of the database's repository (a checkout or a bare one) in a folder, of
+// which it replaces what an earlier one left there.
 func Take(ctx context.Context, repository, dir string, modules []string) (Snapshot, error) {
 	if _, err := os.Stat(dir); err == nil {
 		if _, err := Open(dir); err != nil {
-			return Snapshot{}, fmt.Errorf("%s is there and is no snapshot: remove it or name another folder", dir)
+			return Snapshot{}, fmt.Errorf("%s exists and is no snapshot: remove it or name another folder", dir)
 		}
 	}
 	s := Snapshot{Modules: modules}
@@ -91,7 +92,8 @@ func Open(dir string) (Snapshot, error) {
 	return s, nil
 }
 
-// Missing are those of the modules that the snapshot was not made for: nothing would be found in them.
+// Missing are those of the modules that the snapshot was not made for: nothing would be found in
+// them.
 func (s Snapshot) Missing(modules []string) []string {
 	return slices.DeleteFunc(slices.Clone(modules), func(m string) bool { return slices.Contains(s.Modules, m) })
 }

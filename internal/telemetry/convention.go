@@ -2,9 +2,9 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The conventions for generative AI, as of version 1.41 of the semantic conventions with the name of
-// cache_write that came after it. They are still being developed, so that all of them are here and
-// nowhere else.
+// The conventions for generative AI, as of version 1.41 of the semantic conventions with the name
+// of cache_write that came after it. They are still being developed, so that all of them are here
+// and nowhere else.
 const (
 	operationAgent = "invoke_agent"
 	operationChat  = "chat"

@@ -9,9 +9,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// A conversation is one trace. Its id, and that of the first span of each agent, are made of the ids
-// that every process knows, so that spans of different processes find each other without anything
-// being passed along: nothing of a trace goes through the engine.
+// A conversation is one trace. Its id, and that of the first span of each agent, are made of the
+// ids that every process knows, so that spans of different processes find each other without
+// anything being passed along: nothing of a trace goes through the engine.
 
 // traceOf is the trace of a conversation.
 func traceOf(tenant, conversation string) (id trace.TraceID) {
@@ -27,8 +27,8 @@ func spanOf(tenant, conversation, path string) (id trace.SpanID) {
 	return id
 }
 
-// within is the context of what happens below an agent's first span, or below nothing if there is no
-// agent.
+// within is the context of what happens below an agent's first span, or below nothing if there is
+// no agent.
 func within(ctx context.Context, tenant, conversation, path string) context.Context {
 	if path == "" {
 		return trace.ContextWithSpanContext(ctx, trace.SpanContext{})

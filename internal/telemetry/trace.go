@@ -18,8 +18,8 @@ import (
 )
 
 // Options say what is told to collectors. Where they are is said by the standard variables:
-// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER, OTEL_SDK_DISABLED and those
-// that the exporters read themselves. Sampling is set with OTEL_TRACES_SAMPLER=traceidratio.
+// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER, OTEL_SDK_DISABLED and
+// those that the exporters read themselves. Sampling is set with OTEL_TRACES_SAMPLER=traceidratio.
 type Options struct {
 	Version string
 	// Content adds what was said to models and tools, and what came back.

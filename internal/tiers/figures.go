@@ -20,9 +20,9 @@ var (
 	passedTest    = regexp.MustCompile(`(?m)^--- PASS: `)
 )
 
-// figures takes from a suite's output the lines that say what it showed: bounds that were missed, then
-// what was found, then bounds that were held. Output without any is counted: tests and packages that
-// passed. If the suite failed, the tests that did come first.
+// figures takes from a suite's output the lines that say what it showed: bounds that were missed,
+// then what was found, then bounds that were held. Output without any is counted: tests and
+// packages that passed. If the suite failed, the tests that did come first.
 func figures(suite, output string, failed bool) []string {
 	var found []string
 	for line := range strings.Lines(output) {
@@ -44,7 +44,8 @@ func figures(suite, output string, failed bool) []string {
 	return found
 }
 
-// rank puts what a suite found before the bounds it held, and those that it missed before the others.
+// rank puts what a suite found before the bounds it held, and those that it missed before the
+// others.
 func rank(figure string) int {
 	switch bound := strings.Contains(figure, ", at most ") || strings.Contains(figure, ", at least "); {
 	case strings.Contains(figure, ": missed"):
@@ -66,7 +67,8 @@ func counted(output string) []string {
 	return nil
 }
 
-// failures names the tests that failed or, if there are none, the packages that did not build or ended.
+// failures names the tests that failed or, if there are none, the packages that did not build or
+// ended.
 func failures(output string) []string {
 	var names []string
 	for _, pattern := range []*regexp.Regexp{failedTest, failedPackage} {

@@ -12,7 +12,8 @@ type Choice struct {
 	Changed []string // files; only suites that guard one of them run. Nil is all suites
 }
 
-// Pick returns the suites of a tier that a choice leaves. Builds stay as long as any other suite does, since it needs them.
+// Pick returns the suites of a tier that a choice leaves. Builds stay as long as any other suite
+// does, since it needs them.
 func (t Table) Pick(tier Tier, by Choice) (Table, error) {
 	picked := t.In(tier)
 	only := strings.Fields(by.Only)

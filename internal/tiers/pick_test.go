@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// examples are changes, and the suites of prove that guard them beyond those that run on every change.
+// examples are changes, and the suites of prove that guard them beyond those that run on every
+// change.
 var examples = map[string]struct {
 	files  []string
 	suites []string
@@ -17,7 +18,7 @@ var examples = map[string]struct {
 	"a decision of the core": {
 		files: []string{"internal/agent/spawn.go"},
 		suites: []string{
-			"lint", "workflowcheck", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "cost", "approvals", "injection",
+			"lint", "workflowcheck", "cover", "core", "trace", "sim", "mutants", "race", "replay", "e2e", "walls", "cost", "approvals", "injection",
 			"crash/points",
 			"crash", "crash/ledger", "crash/rolling", "measure", "bench/engine",
 		},
@@ -25,7 +26,7 @@ var examples = map[string]struct {
 	"how the journal appends": {
 		files: []string{"internal/journal/postgres/append.go"},
 		suites: []string{
-			"lint", "generate-check", "race", "test/services", "tenancy", "e2e", "walls", "approvals", "crash/points", "crash",
+			"lint", "generate-check", "cover", "race", "test/services", "tenancy", "e2e", "walls", "approvals", "crash/points", "crash",
 			"crash/ledger", "crash/delete", "crash/lost", "crash/stopped", "crash/rolling",
 			"crash/mutants", "streams", "neighbours", "measure", "bench/journal", "bench/engine", "bench/api",
 		},
@@ -36,7 +37,7 @@ var examples = map[string]struct {
 	},
 	"a wall of the sandbox": {
 		files:  []string{"internal/sandbox/bwrap.go"},
-		suites: []string{"lint", "race", "test/mcp", "escape", "e2e", "walls", "paused", "crash/stopped", "measure"},
+		suites: []string{"lint", "cover", "race", "test/mcp", "escape", "e2e", "walls", "paused", "crash/stopped", "measure"},
 	},
 	"a module that we require": {
 		files:  []string{"go.mod"},

@@ -41,9 +41,9 @@ type Result struct {
 	log     string
 }
 
-// Run runs the suites and returns their results in the order in which they ended. The error says that
-// a suite could not be run or that the context ended; a suite that failed is in its result. After a build that failed nothing else
-// runs: the suites need it.
+// Run runs the suites and returns their results in the order in which they ended. The error says
+// that a suite could not be run or that the context ended; a suite that failed is in its result.
+// After a build that failed nothing else runs: the suites need it.
 func (r *Runner) Run(ctx context.Context, suites Table) ([]Result, error) {
 	run := &running{Runner: r}
 	for _, s := range suites {
@@ -139,12 +139,14 @@ func (r *Runner) carryOut(ctx context.Context, s Suite) (Result, error) {
 	return result, nil
 }
 
-// notForSuites are the variables of the make that runs a tier. Make puts those of its command line into the environment too.
+// notForSuites are the variables of the make that runs a tier. Make puts those of its command line
+// into the environment too.
 var notForSuites = []string{
 	"MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ONLY", "FROM", "CHANGED", "LIST", measureVariable,
 }
 
-// environment is what a suite's make sees: nothing of the make that runs it, and whether it measures.
+// environment is what a suite's make sees: nothing of the make that runs it, and whether it
+// measures.
 func environment(from []string, tier Tier) []string {
 	env := slices.DeleteFunc(slices.Clone(from), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")

@@ -84,7 +84,8 @@ func TestProveGoesOnAndMeasures(t *testing.T) {
 	}
 }
 
-// TestNothingRunsWithoutItsBuild has a build fail. Suites would fail without saying why, in prove too.
+// TestNothingRunsWithoutItsBuild has a build fail. Suites would fail without saying why, in prove
+// too.
 func TestNothingRunsWithoutItsBuild(t *testing.T) {
 	var out bytes.Buffer
 	runner := Runner{Root: project(t), Tier: Prove, KeepGoing: true, Out: &out}

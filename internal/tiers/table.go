@@ -24,7 +24,7 @@ type Suite struct {
 	Name   string
 	Build  bool          // it makes what others need, so it runs before them and alone
 	With   map[Tier]Cell // the tiers it is part of
-	Guards []string      // folders and files whose changes it is there for; "." is all of them
+	Guards []string      // folders and files whose changes it guards; "." is all of them
 }
 
 // Cell is how a tier runs a suite: variables of make, such as MINUTES=1.
@@ -34,8 +34,8 @@ type Cell []string
 type Table []Suite
 
 // Parse reads the table. Its columns are suite, check, gate, prove and guards, with a bar between
-// them. In the columns of tiers "-" means that the tier leaves the suite out, "+" that it runs it as
-// it is, and anything else is variables for make. The rows above the line "---" are builds.
+// them. In the columns of tiers "-" means that the tier leaves the suite out, "+" that it runs it
+// as it is, and anything else is variables for make. The rows above the line "---" are builds.
 func Parse(text string) (Table, error) {
 	var table Table
 	builds := true
@@ -51,7 +51,7 @@ func Parse(text string) (Table, error) {
 				return nil, fmt.Errorf("line %d: %w", n+1, err)
 			}
 			if slices.ContainsFunc(table, func(s Suite) bool { return s.Name == suite.Name }) {
-				return nil, fmt.Errorf("line %d: %s is there twice", n+1, suite.Name)
+				return nil, fmt.Errorf("line %d: %s is listed twice", n+1, suite.Name)
 			}
 			suite.Build = builds
 			table = append(table, suite)

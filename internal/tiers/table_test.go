@@ -110,8 +110,8 @@ func TestEveryGuardedPathExists(t *testing.T) {
 	}
 }
 
-// TestEveryPackageIsGuarded checks the table against the folders that exist: a change of any of them
-// makes both the gate and prove run something other than what runs on every change.
+// TestEveryPackageIsGuarded checks the table against the folders that exist: a change of any of
+// them makes both the gate and prove run something other than what runs on every change.
 func TestEveryPackageIsGuarded(t *testing.T) {
 	table := theTable(t)
 	for _, dir := range packages(t) {

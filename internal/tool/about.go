@@ -25,7 +25,8 @@ type Accountable interface {
 	About(call Call) About
 }
 
-// About asks a tool what a call is about. A call that does not fit the schema is about something hidden; it is never run.
+// About asks a tool what a call is about. A call that does not fit the schema is about something
+// hidden; it is never run.
 func (s *Set) About(call Call) About {
 	call, e, err := s.admit(call)
 	if err != nil {

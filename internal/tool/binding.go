@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Binder is a tool whose calls depend on more than their arguments: the content of a file, the program
-// that a name stands for, what a sandbox allows.
+// Binder is a tool whose calls depend on more than their arguments: the content of a file, the
+// program that a name stands for, what a sandbox allows.
 type Binder interface {
 	// Binding names all of that, in any words that are the same as long as the call would do the same.
 	// It changes nothing. A *chat.Error means that Run would refuse the call for the same reason.

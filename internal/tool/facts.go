@@ -20,7 +20,8 @@ type Facts struct {
 // Empty reports whether there is nothing to tell.
 func (f Facts) Empty() bool { return f.Count() == 0 && len(f.Reached) == 0 && !f.Partial }
 
-// Count is the number of facts that a claim can rest on. That a host was reached shows nothing of what it said.
+// Count is the number of facts that a claim can rest on. That a host was reached shows nothing of
+// what it said.
 func (f Facts) Count() int {
 	return len(f.Read) + len(f.Wrote) + len(f.Commands) + len(f.Fetched)
 }

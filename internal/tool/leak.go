@@ -7,7 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// leaks is what looks at what a call of a tool sends, nil if it sends nothing or everything may leave.
+// leaks is what looks at what a call of a tool sends, nil if it sends nothing or everything may
+// leave.
 func (s *Set) leaks(e entry) (func(text string) string, error) {
 	if s.options.Leaks == nil || !e.Network && !e.Unconfined {
 		return nil, nil //nolint:nilnil // nothing is looked for
@@ -20,8 +21,8 @@ func (s *Set) leaks(e entry) (func(text string) string, error) {
 	return find, nil
 }
 
-// leaves refuses arguments that hold what must not leave. No rule and no approval overrides it: who is asked
-// sees a mask, or a value in an encoding that says nothing to them.
+// leaves refuses arguments that hold what must not leave. No rule and no approval overrides it: who
+// is asked sees a mask, or a value in an encoding that says nothing to them.
 func (s *Set) leaves(e entry, args json.RawMessage, value any) error {
 	find, err := s.leaks(e)
 	if err != nil || find == nil {

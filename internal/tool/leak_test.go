@@ -9,7 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestWhatMustNotLeaveIsRefused calls tools with a value that must not leave in their arguments, plain and escaped.
+// TestWhatMustNotLeaveIsRefused calls tools with a value that must not leave in their arguments,
+// plain and escaped.
 func TestWhatMustNotLeaveIsRefused(t *testing.T) {
 	const value = "open-sesame"
 	looked, problem := 0, error(nil)

@@ -22,9 +22,9 @@ type Prober interface {
 	Probe(ctx context.Context, call Call) (Result, Happened, error)
 }
 
-// Probe asks a tool whether a call took effect. Where that cannot be told (the tool has no probe, the
-// arguments do not fit, the probe fails or takes too long) the answer is HappenedUnknown. An error
-// means that ctx ended.
+// Probe asks a tool whether a call took effect. Where that cannot be told (the tool has no probe,
+// the arguments do not fit, the probe fails or takes too long) the answer is HappenedUnknown. An
+// error means that ctx ended.
 func (s *Set) Probe(ctx context.Context, call Call) (Result, Happened, error) {
 	call, e, err := s.admit(call)
 	prober, ok := e.tool.(Prober)

@@ -10,7 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestMarksAreNotWritten has a mark in the arguments of a tool that writes, and of one that does not.
+// TestMarksAreNotWritten has a mark in the arguments of a tool that writes, and of one that does
+// not.
 func TestMarksAreNotWritten(t *testing.T) {
 	writes := func(d *tool.Definition) { d.Class, d.Writes = chat.ClassIdempotent, true }
 	set := newSet(t, tool.Options{Marked: func(text string) bool { return strings.Contains(text, "[secret:A]") }},
@@ -26,8 +27,8 @@ func TestMarksAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestResultsAreRedactedBeforeTheyAreCut has a value lie across the place where a result is cut, and
-// one in an error.
+// TestResultsAreRedactedBeforeTheyAreCut has a value lie across the place where a result is cut,
+// and one in an error.
 func TestResultsAreRedactedBeforeTheyAreCut(t *testing.T) {
 	const value = "open-sesame"
 	const limit = 300

@@ -36,11 +36,11 @@ type Options struct {
 	// Redact takes out of a result what must not surface, before it is capped or kept; nil takes out
 	// nothing.
 	Redact func(text string) string
-	// Marked reports whether a text has a mark in it that Redact has put in the place of something. Tools
-	// that write do not take it: what it stands for would be lost.
+	// Marked reports whether a text has a mark in it that Redact has put in the place of something.
+	// Tools that write do not take it: what it stands for would be lost.
 	Marked func(text string) bool
-	// Leaks looks up what must not leave, as it is now. The find that it returns names what a text holds of
-	// it; empty means nothing. Nil means that everything may leave.
+	// Leaks looks up what must not leave, as it is now. The find that it returns names what a text
+	// holds of it; empty means nothing. Nil means that everything may leave.
 	Leaks func() (find func(text string) string, err error)
 }
 
@@ -146,7 +146,8 @@ func (s *Set) Find(name string) (Definition, bool) {
 	return Definition{}, false
 }
 
-// Definitions lists the tools that a role may use, sorted by name. An entry of the list that ends in
+// Definitions lists the tools that a role may use, sorted by name. An entry of the list that ends
+// in
 // * stands for every tool whose name begins with the rest.
 func (s *Set) Definitions(allowed []string) []Definition {
 	var out []Definition
@@ -164,7 +165,8 @@ func (s *Set) Definitions(allowed []string) []Definition {
 // longestProblem is how much of a complaint about arguments is told: it may quote them.
 const longestProblem = 600
 
-// Check says whether a call fits the set and its tool's schema. The error tells the model what to change.
+// Check says whether a call fits the set and its tool's schema. The error tells the model what to
+// change.
 func (s *Set) Check(call Call) error {
 	_, _, err := s.admit(call)
 	return err

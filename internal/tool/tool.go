@@ -36,7 +36,8 @@ type Definition struct {
 	// it is of no use here. Models that learned those succeed; the schema does not offer them.
 	Synonyms map[string]string
 	Class    chat.EffectClass
-	// Writes and Network say what authority a call takes. A call that neither writes nor reaches the network needs no approval.
+	// Writes and Network say what authority a call takes. A call that neither writes nor reaches the
+	// network needs no approval.
 	Writes  bool
 	Network bool
 	// Unconfined means that a call can reach the network although it takes no authority for it, because
@@ -55,20 +56,22 @@ type Call struct {
 	ID   string
 	Tool string
 	Args json.RawMessage
-	// Seen is the hash of what the caller was last shown of a file under any of these paths, before this
-	// call, or of what it wrote there itself; empty if it never was. Nil means that nobody keeps track.
+	// Seen is the hash of what the caller was last shown of a file under any of these paths, before
+	// this call, or of what it wrote there itself; empty if it never was. Nil means that nobody keeps
+	// track.
 	Seen func(paths ...string) (hash string, err error)
 	// Patch finds what an agent below the caller left. Nil means that nobody keeps patches.
 	Patch func(agent string) (Patch, error)
-	// Name is how the model may name the call later, to read all that it gave; empty if that is not kept.
-	// Output finds the whole of what an earlier call of that name gave.
+	// Name is how the model may name the call later, to read all that it gave; empty if that is not
+	// kept. Output finds the whole of what an earlier call of that name gave.
 	Name   string
 	Output func(name string) (string, error)
-	// May reports whether the call may go on to what the tool meets on its way, such as the page that another
-	// redirects to: no more than rules and people allowed the call itself. Nil means that there are no rules.
+	// May reports whether the call may go on to what the tool meets on its way, such as the page that
+	// another redirects to: no more than rules and people allowed the call itself. Nil means that there
+	// are no rules.
 	May func(met About) (bool, error)
-	// Reach is told of a host before the first connection to it is opened. An error keeps it closed. Nil
-	// means that nobody keeps a record.
+	// Reach is told of a host before the first connection to it is opened. An error keeps it closed.
+	// Nil means that nobody keeps a record.
 	Reach func(ctx context.Context, host string, port uint16) error
 }
 

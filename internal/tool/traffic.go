@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Traffic is the record of the hosts that one call reaches. Tools take it from the context of the call,
-// because what opens connections lies far below them. It is safe for concurrent use.
+// Traffic is the record of the hosts that one call reaches. Tools take it from the context of the
+// call, because what opens connections lies far below them. It is safe for concurrent use.
 type Traffic struct {
 	reach func(ctx context.Context, host string, port uint16) error
 	// leaks names what a text holds that must not leave; nil means nothing.

@@ -1,4 +1,5 @@
-// Command walls runs the tests of .ci/walls and adds up the attacks that they made on each item. The Makefile calls it.
+// Command walls runs the tests of .ci/walls and adds up the attacks that they made on each item.
+// The Makefile calls it.
 package main
 
 import (
@@ -50,8 +51,9 @@ func parse(text string) (rows []row, err error) {
 	return rows, nil
 }
 
-// carryOut runs the tests of one package after another, and reports whether any failed. It shows their figures without the
-// mark by which make prove would take each for one of the suite's: only the sum has it.
+// carryOut runs the tests of one package after another, and reports whether any failed. It shows
+// their figures without the mark by which make prove would take each for one of the suite's: only
+// the sum has it.
 func carryOut(rows []row) (output string, failed bool) {
 	for rows = slices.Clone(rows); len(rows) > 0; {
 		pkg := rows[0].pkg
@@ -78,7 +80,8 @@ func carryOut(rows []row) (output string, failed bool) {
 
 var figure = regexp.MustCompile(`proof: walls (\S+): (\d+) attempts, (\d+) succeeded`)
 
-// sum adds up what the tests printed. It is not ok if a test did not pass, an item has no attempt, or an attack succeeded.
+// sum adds up what the tests printed. It is not ok if a test did not pass, an item has no attempt,
+// or an attack succeeded.
 func sum(rows []row, output string) (line string, ok bool) {
 	attempts, succeeded := map[string]int{}, map[string]int{}
 	var items, missing []string

@@ -26,11 +26,11 @@ type Cursors interface {
 	Swept(ctx context.Context, tenant string, at time.Time) error
 	// Cursor is how far a conversation was read.
 	Cursor(ctx context.Context, tenant, conversation string) (int64, error)
-	// Enqueue puts deliveries into the outbox and moves the cursor, both or none. ErrMoved if the cursor
-	// is not at from.
+	// Enqueue puts deliveries into the outbox and moves the cursor, both or none. ErrMoved if the
+	// cursor is not at from.
 	Enqueue(ctx context.Context, tenant, conversation string, from, to int64, list []Delivery) error
-	// Watch has a conversation looked at until a time, although it will be off the list. It does nothing
-	// for a tenant without hooks. Watched are those.
+	// Watch has a conversation looked at until a time, although it will be off the list. It does
+	// nothing for a tenant without hooks. Watched are those.
 	Watch(ctx context.Context, tenant, conversation string, until time.Time) error
 	Watched(ctx context.Context, tenant string, now time.Time) ([]string, error)
 	// Forget drops the cursor of a conversation that was deleted. Prune drops deliveries that ended and

@@ -63,8 +63,8 @@ const (
 	sendTimeout = 15 * time.Second
 	// claimFor is how much longer than a request may take its delivery is nobody else's.
 	claimFor = 30 * time.Second
-	// mostPerHook keeps one slow receiver from holding up the others, mostPerTenant the receivers of one
-	// tenant those of all others, and mostSent the process from being busy with nothing else.
+	// mostPerHook keeps one slow receiver from holding up the others, mostPerTenant the receivers of
+	// one tenant those of all others, and mostSent the process from being busy with nothing else.
 	mostPerHook   = 4
 	mostPerTenant = 16
 	mostSent      = 64
@@ -129,7 +129,8 @@ func (s *Sender) look(ctx context.Context) error {
 	return failures
 }
 
-// hook begins to send what is due to one hook. A goroutine that is done with one looks for the next.
+// hook begins to send what is due to one hook. A goroutine that is done with one looks for the
+// next.
 func (s *Sender) hook(ctx context.Context, h Hook) error {
 	room := s.room(h)
 	if room == 0 || ctx.Err() != nil {
@@ -173,8 +174,8 @@ func (s *Sender) leave(h Hook, n int) {
 	}
 }
 
-// one sends a delivery and reports what became of it. If the report is lost, it is sent again under the
-// same id.
+// one sends a delivery and reports what became of it. If the report is lost, it is sent again under
+// the same id.
 func (s *Sender) one(ctx context.Context, h Hook, d Delivery) {
 	body, err := s.body(ctx, d)
 	d.Tried, d.Code, d.Problem = s.o.Now(), 0, ""

@@ -1,16 +1,17 @@
 // Package webhook tells other programs what happened in conversations.
 //
-// An owner registers an address, a secret and the types of events that it wants. A Feeder reads journals
-// from where it stopped last and puts a delivery into the outbox for each event that a webhook wants, in
-// the transaction that moves the place where it stopped: each event gets in exactly once, no matter who is
-// killed when. A Sender takes deliveries out, each for a while; what it does not report back on is
-// taken out again. So an event is delivered at least once, under an id that stays the same.
+// An owner registers an address, a secret and the types of events that it wants. A Feeder reads
+// journals from where it stopped last and puts a delivery into the outbox for each event that a
+// webhook wants, in the transaction that moves the place where it stopped: each event gets in
+// exactly once, no matter who is killed when. A Sender takes deliveries out, each for a while; what
+// it does not report back on is taken out again. So an event is delivered at least once, under an
+// id that stays the same.
 //
-// The outbox holds no content. A delivery's body is made from the journal when it is sent, and content
-// deleted meanwhile is not sent.
+// The outbox holds no content. A delivery's body is made from the journal when it is sent, and
+// content deleted meanwhile is not sent.
 //
-// The package imports chat and journal. Adapters below it know SQL; where requests may go is decided by
-// the client that the sender is given.
+// The package imports chat and journal. Adapters below it know SQL; where requests may go is
+// decided by the client that the sender is given.
 package webhook
 
 import (
@@ -115,8 +116,9 @@ func newDelivery(h Hook, conversation string, e Event, now time.Time) Delivery {
 	}
 }
 
-// again is when to try a delivery the next time, after so many attempts; false when the time is over. A
-// fifth more or less, by the delivery's id, keeps those that failed together from coming together.
+// again is when to try a delivery the next time, after so many attempts; false when the time is
+// over. A fifth more or less, by the delivery's id, keeps those that failed together from coming
+// together.
 func again(d Delivery, now time.Time) (time.Time, bool) {
 	if !now.Before(d.End) {
 		return time.Time{}, false
@@ -182,8 +184,8 @@ type Book interface {
 	Hooks(ctx context.Context, tenant string) ([]Hook, error)
 	// Remove forgets a hook and all that was to be sent to it.
 	Remove(ctx context.Context, tenant, hook string) error
-	// Deliveries returns those of a hook that were made before a cursor, the newest first, and the cursor
-	// of those before them.
+	// Deliveries returns those of a hook that were made before a cursor, the newest first, and the
+	// cursor of those before them.
 	Deliveries(ctx context.Context, tenant, hook, cursor string, limit int) ([]Delivery, string, error)
 	// Replay lets a delivery be sent again, from now on. The same command does so once.
 	Replay(ctx context.Context, tenant, hook, delivery, command string, now time.Time) (Delivery, error)

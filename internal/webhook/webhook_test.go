@@ -86,8 +86,8 @@ func (r onRecord) Entries(_ context.Context, _ journal.Ref, after int64, _ int) 
 	return []journal.Entry{{Seq: after + 1, Row: r.row}}, nil
 }
 
-// TestAnEventOfANewerBuildIsLeftToIt has an event to send that a newer build has put on the list. It is tried again, until somebody
-// has it who knows it; the conversation is not taken for deleted.
+// TestAnEventOfANewerBuildIsLeftToIt has an event to send that a newer build has put on the list.
+// It is tried again, until somebody has it who knows it; the conversation is not taken for deleted.
 func TestAnEventOfANewerBuildIsLeftToIt(t *testing.T) {
 	s := NewSender(SenderOptions{
 		Client: http.DefaultClient, Log: onRecord{row: journal.Newer{Of: "hailed", Body: []byte(`{}`)}},

@@ -51,8 +51,8 @@ type stage struct {
 	number string
 }
 
-// conflicts reads what a merge that did not succeed says: the tree with marks in it, the versions of each
-// file, and messages.
+// conflicts reads what a merge that did not succeed says: the tree with marks in it, the versions
+// of each file, and messages.
 func (s *Store) conflicts(ctx context.Context, out []byte) ([]Conflict, error) {
 	fields := strings.Split(string(out), "\x00")
 	tree, fields := fields[0], fields[1:]
@@ -97,8 +97,8 @@ func (s *Store) conflicts(ctx context.Context, out []byte) ([]Conflict, error) {
 	return list, nil
 }
 
-// binaries reads off the messages of a merge which files are no text. Each message is the number of its
-// paths, the paths, a word for its kind and a sentence.
+// binaries reads off the messages of a merge which files are no text. Each message is the number of
+// its paths, the paths, a word for its kind and a sentence.
 func binaries(fields []string) map[string]bool {
 	out := map[string]bool{}
 	for len(fields) > 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The settings of a store. Git reads these and no others: neither a person's, nor the machine's, nor
-// those that lie in a workspace, which may name programs to run.
+// The settings of a store. Git reads these and no others: neither a person's, nor the machine's,
+// nor those that lie in a workspace, which may name programs to run.
 const storeConfig = `[core]
 	repositoryformatversion = 0
 	bare = true
@@ -45,8 +45,8 @@ const storeConfig = `[core]
 	recurse = false
 `
 
-// storeAttributes take back whatever the attributes of a workspace say: contents are taken byte by byte,
-// and merged line by line.
+// storeAttributes take back whatever the attributes of a workspace say: contents are taken byte by
+// byte, and merged line by line.
 const storeAttributes = "* -text -ident -filter -working-tree-encoding !eol !merge !diff !conflict-marker-size\n"
 
 // allBinary is for patches that are no text: every file in them is written as binary.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// trap is a workspace whose repository runs a program at every opportunity git knows of. Each leaves a
-// file beside the workspace.
+// trap is a workspace whose repository runs a program at every opportunity git knows of. Each
+// leaves a file beside the workspace.
 func trap(t *testing.T) (folder, marks string) {
 	t.Helper()
 	folder, marks = t.TempDir(), t.TempDir()
@@ -76,9 +76,9 @@ func ran(t *testing.T, marks string) []string {
 	return found
 }
 
-// TestNothingOfAHostileRepositoryRuns does all there is to do in a workspace full of traps, once as it is
-// and once with the traps in a nested repository too. That they work is seen by using git in the ordinary
-// way.
+// TestNothingOfAHostileRepositoryRuns does all there is to do in a workspace full of traps, once as
+// it is and once with the traps in a nested repository too. That they work is seen by using git in
+// the ordinary way.
 func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 	folder, marks := trap(t)
 	nested, _ := trap(t)

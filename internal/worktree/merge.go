@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// Merge is what a patch means for a folder as it is: files to write, or conflicts. Nothing is written.
+// Merge is what a patch means for a folder as it is: files to write, or conflicts. Nothing is
+// written.
 type Merge struct {
 	// Paths are all files of the patch.
 	Paths     []string
@@ -22,7 +23,8 @@ type Merge struct {
 	Conflicts []Conflict
 }
 
-// Merged is a file as it is to be. Before is the SHA-256 of what the merge rests on, empty for no file.
+// Merged is a file as it is to be. Before is the SHA-256 of what the merge rests on, empty for no
+// file.
 type Merged struct {
 	Path       string
 	Before     string
@@ -32,8 +34,9 @@ type Merged struct {
 	Gone bool
 }
 
-// Merge works out what a patch means for a folder, file by file and three ways: what the tree was copied
-// from, the folder, and the patch. Only the files of the patch are looked at, without those to be left out.
+// Merge works out what a patch means for a folder, file by file and three ways: what the tree was
+// copied from, the folder, and the patch. Only the files of the patch are looked at, without those
+// to be left out.
 func (s *Store) Merge(ctx context.Context, id, patch string, folder *os.Root, leaveOut ...string) (Merge, error) {
 	base, err := s.base(ctx, id)
 	if err != nil {

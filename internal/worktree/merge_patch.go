@@ -54,7 +54,8 @@ func (mergePatch) Definition() tool.Definition {
 	}
 }
 
-// About implements tool.Accountable: rules know a merge by its files, and each is looked at by itself.
+// About implements tool.Accountable: rules know a merge by its files, and each is looked at by
+// itself.
 func (t mergePatch) About(call tool.Call) tool.About {
 	p, err := wanted(call)
 	if err != nil || len(p.Files) == 0 {
@@ -138,8 +139,8 @@ func (t mergePatch) Run(ctx context.Context, call tool.Call) (tool.Result, error
 	return tool.Result{Text: text.String(), Facts: tool.Facts{Wrote: changes}}, nil
 }
 
-// Probe implements tool.Prober: a merge has happened if it would change nothing. One that came half way
-// has not; to run it again writes what is missing.
+// Probe implements tool.Prober: a merge has happened if it would change nothing. One that came half
+// way has not; to run it again writes what is missing.
 func (t mergePatch) Probe(ctx context.Context, call tool.Call) (tool.Result, tool.Happened, error) {
 	m, err := t.work(ctx, call)
 	if err != nil {

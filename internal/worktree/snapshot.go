@@ -23,9 +23,9 @@ const (
 	excludeBytes = 64 << 10
 )
 
-// snapshot writes what a folder holds into the store and returns its tree. It leaves out ignored files,
-// nested repositories, what is no file and files that are too large; paths of from stay in sight,
-// ignored or not. From may be empty.
+// snapshot writes what a folder holds into the store and returns its tree. It leaves out ignored
+// files, nested repositories, what is no file and files that are too large; paths of from stay in
+// sight, ignored or not. From may be empty.
 func (s *Store) snapshot(ctx context.Context, folder, from string) (string, error) {
 	dir, remove, err := s.scratch()
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Store) snapshot(ctx context.Context, folder, from string) (string, erro
 	return s.line(ctx, invocation{args: []string{"write-tree"}, index: index})
 }
 
-// sift tells what is there from what is not, or not any more, or not to be copied.
+// sift finds the files to copy among those that are missing, removed meanwhile or not to be copied.
 func sift(folder string, paths []string) (present, missing []byte, err error) {
 	var there, gone bytes.Buffer
 	folders := map[string]bool{".": true}

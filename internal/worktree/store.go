@@ -1,11 +1,11 @@
-// Package worktree gives agents folders of their own beside a workspace, so that those who write at the
-// same time do not write over each other, and brings what they did there back.
+// Package worktree gives agents folders of their own beside a workspace, so that those who write at
+// the same time do not write over each other, and brings what they did there back.
 //
-// It imports chat and tool, and runs the git program, on a store of its own: contents of a workspace are
-// copied into it, and its copies are checked out of it. The repository that a workspace may be is never
-// opened. So its index, branches and list of worktrees stay as they are, a folder without a repository
-// works as well, and nothing that lies in a workspace (hooks, filters, drivers, monitors, settings) is
-// ever run.
+// It imports chat and tool, and runs the git program, on a store of its own: contents of a
+// workspace are copied into it, and its copies are checked out of it. The repository that a
+// workspace may be is never opened. So its index, branches and list of worktrees stay as they are,
+// a folder without a repository works as well, and nothing that lies in a workspace (hooks,
+// filters, drivers, monitors, settings) is ever run.
 package worktree
 
 import (
@@ -33,8 +33,8 @@ type Store struct {
 // oldest is the first version of git that can merge without a folder.
 const oldest = "2.38"
 
-// Open opens the store of a workspace, below a folder for such stores, and makes it if there is none.
-// A refusal says what to do about it.
+// Open opens the store of a workspace, below a folder for such stores, and makes it if there is
+// none. A refusal says what to do about it.
 func Open(ctx context.Context, below, folder string) (*Store, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) found(ctx context.Context) error {
 	return nil
 }
 
-// write puts a file of the store in place, whole, unless it is there as it should be.
+// write puts a file of the store in place, whole, unless it is already as it should be.
 func (s *Store) write(file, text string) error {
 	path := filepath.Join(s.dir, file)
 	if have, err := os.ReadFile(path); err == nil && string(have) == text {
@@ -128,7 +128,8 @@ func (s *Store) Has(id string) bool {
 	return err == nil
 }
 
-// Remove takes a tree away. The snapshot that it was copied from stays, so that its patch can be merged.
+// Remove takes a tree away. The snapshot that it was copied from stays, so that its patch can be
+// merged.
 func (s *Store) Remove(id string) error {
 	gone := s.Folder(id) + ".gone"
 	err := os.Rename(s.Folder(id), gone)

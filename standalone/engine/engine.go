@@ -1,6 +1,7 @@
-// Package engine is the workflow engine's server inside this process: Temporal on one SQLite file or
-// on Postgres, on a loopback address, for callers that hold a certificate. It imports the server and nothing of ours, and knows nothing
-// of agents. An engine that is killed and started again on the same store goes on where it was.
+// Package engine is the workflow engine's server inside this process: Temporal on one SQLite file
+// or on Postgres, on a loopback address, for callers that hold a certificate. It imports the server
+// and nothing of ours, and knows nothing of agents. An engine that is killed and started again on
+// the same store goes on where it was.
 package engine
 
 import (
@@ -38,8 +39,9 @@ type Options struct {
 	Postgres string
 	// Listen is an IPv4 loopback address; port 0, the default, picks a free one.
 	Listen string
-	// Server is what the engine's parts show and whom they accept, Client what they show each other, and the namespace
-	// is made with. Both are needed: the engine speaks to nobody whom it does not know.
+	// Server is what the engine's parts show and whom they accept, Client what they show each other,
+	// and the namespace is made with. Both are needed: the engine speaks to nobody whom it does not
+	// know.
 	Server, Client *tls.Config `json:"-"`
 	// Namespace is made when it is not there; DefaultNamespace if empty.
 	Namespace string

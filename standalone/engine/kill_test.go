@@ -31,8 +31,8 @@ func TestAKilledEngineOnSQLiteLosesNothing(t *testing.T) {
 	survive(t, Options{SQLite: t.TempDir() + "/engine.db"})
 }
 
-// survive kills an engine while workflows run, starts it again at the same place, and wants them all
-// to end as if nothing had happened.
+// survive kills an engine while workflows run, starts it again at the same place, and wants them
+// all to end as if nothing had happened.
 func survive(t *testing.T, o Options) {
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
 	defer cancel()

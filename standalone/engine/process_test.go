@@ -14,8 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// asProcess holds the options of an engine that this binary is to be instead of a test, and credentialsOf the folder
-// of its certificates.
+// asProcess holds the options of an engine that this binary is to be instead of a test, and
+// credentialsOf the folder of its certificates.
 const (
 	asProcess     = "TEST_RETINUE_ENGINE"
 	credentialsOf = "TEST_RETINUE_ENGINE_CREDENTIALS"
@@ -110,7 +110,8 @@ func launch(t *testing.T, o Options, credentials string) *process {
 	return p
 }
 
-// kill gives the engine no chance to tidy up. The errors of Kill and Wait about a process that was killed are of no use.
+// kill gives the engine no chance to tidy up. The errors of Kill and Wait about a process that was
+// killed are of no use.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()

@@ -7,8 +7,9 @@ import (
 	"go.temporal.io/server/common/rpc/encryption"
 )
 
-// secure gives every part of the server the same two: what it shows to callers, and what it shows when it calls another
-// part. The parts that only the server itself speaks to listen on ports too, and would do anything for anybody.
+// secure gives every part of the server the same two: what it shows to callers, and what it shows
+// when it calls another part. The parts that only the server itself speaks to listen on ports too,
+// and would do anything for anybody.
 type secure struct{ server, client *tls.Config }
 
 // GetInternodeServerConfig implements encryption.TLSConfigProvider.
@@ -23,10 +24,12 @@ func (s secure) GetFrontendServerConfig() (*tls.Config, error) { return s.server
 // GetFrontendClientConfig implements encryption.TLSConfigProvider.
 func (s secure) GetFrontendClientConfig() (*tls.Config, error) { return s.client, nil }
 
-// GetRemoteClusterClientConfig implements encryption.TLSConfigProvider. There are no other clusters.
+// GetRemoteClusterClientConfig implements encryption.TLSConfigProvider. There are no other
+// clusters.
 func (s secure) GetRemoteClusterClientConfig(string) (*tls.Config, error) { return s.client, nil }
 
-// GetExpiringCerts implements encryption.TLSConfigProvider. The program that made the certificates replaces them.
+// GetExpiringCerts implements encryption.TLSConfigProvider. The program that made the certificates
+// replaces them.
 func (s secure) GetExpiringCerts(time.Duration) (expiring, expired encryption.CertExpirationMap, err error) {
 	return nil, nil, nil
 }

@@ -46,7 +46,7 @@ func TestAnUpgradeThatFailsLeavesTheFileAsItWas(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "engine.db")
 	prepare(t, file)
 	change(t, file, "ALTER TABLE current_executions DROP COLUMN start_time")
-	change(t, file, "PRAGMA user_version = 5") // 0.6 brings it back, 0.7 adds one that is there
+	change(t, file, "PRAGMA user_version = 5") // 0.6 brings it back, 0.7 adds one that exists
 	before := tables(t, file)
 	if err := prepareSQLite(t.Context(), file, quiet()); err == nil {
 		t.Fatal("the column was added twice")

@@ -29,7 +29,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// asStranger holds what somebody is told who tries to get into an engine, if this binary is to be that instead of a test.
+// asStranger holds what somebody is told who tries to get into an engine, if this binary is to be
+// that instead of a test.
 const asStranger = "TEST_RETINUE_STRANGER"
 
 // stranger is somebody who can reach the engine's ports.
@@ -37,7 +38,8 @@ type stranger struct {
 	// Frontend is where clients call, Inner are the ports of the parts behind it.
 	Frontend string
 	Inner    []string
-	// Credentials is the folder of the engine's certificates, if it can be read, and Own a folder of one's own.
+	// Credentials is the folder of the engine's certificates, if it can be read, and Own a folder of
+	// one's own.
 	Credentials, Own string
 	// Workflow is one that runs and Queue where its work waits.
 	Workflow, Queue string
@@ -52,7 +54,8 @@ type attempt struct {
 // attemptTime is how long a try may take. An engine that accepts somebody answers in a moment.
 const attemptTime = 25 * time.Second
 
-// tries tries everything with everything. A stranger that can read the engine's own certificate tries nothing else.
+// tries tries everything with everything. A stranger that can read the engine's own certificate
+// tries nothing else.
 func (s stranger) tries() (all []attempt) {
 	theirs, err := mtls.Client(s.Credentials).ClientConfig("127.0.0.1")
 	all = append(all, attempt{What: "read the certificates", Err: fmt.Sprint(err)})
@@ -145,8 +148,9 @@ func beStranger(told string) {
 	}
 }
 
-// TestStrangersGetNothing has another user, and somebody in a container with the same network, try to get into an engine.
-// The same tries succeed for a program that can read the engine's certificates.
+// TestStrangersGetNothing has another user, and somebody in a container with the same network, try
+// to get into an engine. The same tries succeed for a program that can read the engine's
+// certificates.
 func TestStrangersGetNothing(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")

@@ -54,7 +54,8 @@ func number(raw json.RawMessage) *int {
 	return n
 }
 
-// files are the paths that are claimed, as the facts spell them. A path that is claimed as both was created.
+// files are the paths that are claimed, as the facts spell them. A path that is claimed as both was
+// created.
 func (c Claims) files() (created, modified []string) {
 	for _, name := range c.Created {
 		created = append(created, clean(name))

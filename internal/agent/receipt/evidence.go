@@ -37,8 +37,8 @@ type Change struct {
 	Last  int64 `json:"last"`
 }
 
-// differs reports whether the file is not as it was. One that was written and that nobody looked into
-// counts as changed.
+// differs reports whether the file is not as it was. One that was written and that nobody looked
+// into counts as changed.
 func (c Change) differs() bool { return c.Before != c.After || c.Before == Unknown }
 
 // File is a file that was read.
@@ -82,8 +82,8 @@ func (e Evidence) Count() int {
 	return len(e.Changed) + len(e.Read) + len(e.Commands) + len(e.Pages)
 }
 
-// Add takes in what a call, or a sub-agent, is known to have done, in any order. Its calls, tokens and
-// duration are not added: a run knows those of itself.
+// Add takes in what a call, or a sub-agent, is known to have done, in any order. Its calls, tokens
+// and duration are not added: a run knows those of itself.
 func (e *Evidence) Add(o Evidence) {
 	for _, c := range o.Changed {
 		e.change(c)

@@ -15,8 +15,8 @@ const (
 	reasonBlind     = "what it held before is not known"
 )
 
-// find is the change that a claimed path speaks of. The facts have paths in the workspace; an absolute
-// path is one of them if it ends in it.
+// find is the change that a claimed path speaks of. The facts have paths in the workspace; an
+// absolute path is one of them if it ends in it.
 func (e Evidence) find(name string) (found Change, ok bool) {
 	for _, c := range e.Changed {
 		if c.Path == name {
@@ -50,8 +50,8 @@ func (e Evidence) judgeCreated(name string, claimed map[string]bool) Finding {
 	return f
 }
 
-// judgeModified checks the claim that a file was changed against the facts. One that the run created is
-// listed as created.
+// judgeModified checks the claim that a file was changed against the facts. One that the run
+// created is listed as created.
 func (e Evidence) judgeModified(name string, claimed map[string]bool) Finding {
 	c, touched := e.find(name)
 	if !touched {

@@ -1,6 +1,6 @@
-// Package receipt checks what an agent claims to have done against what is known of it. The claims are
-// a model's words; the facts come from tools and from the journal. Each claim gets a verdict, and
-// what was done without being claimed is listed.
+// Package receipt checks what an agent claims to have done against what is known of it. The claims
+// are a model's words; the facts come from tools and from the journal. Each claim gets a verdict,
+// and what was done without being claimed is listed.
 //
 // It is a part of the core: it imports nothing, reads no clock and answers the same whenever it is
 // asked.

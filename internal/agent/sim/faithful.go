@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// faithful: what runs is what a person was shown last and allowed, or the arguments that they gave it
-// instead, and nothing that was asked about runs unless it was allowed.
+// faithful: what runs is what a person was shown last and allowed, or the arguments that they gave
+// it instead, and nothing that was asked about runs unless it was allowed.
 func (n *node) faithful(e agent.Event, effects []agent.Effect) error {
 	if d, ok := e.(agent.Decided); ok {
 		n.verdicts[d.Call] = d

@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Scribe writes down the transcript that a run produces, the way a journal would, and checks it against
-// the rules before every model call.
+// Scribe writes down the transcript that a run produces, the way a journal would, and checks it
+// against the rules before every model call.
 type Scribe struct {
 	rows []chat.Message
 	// results has the calls of the last reply that have a result.

@@ -29,8 +29,9 @@ func (w *world) stranger() agent.Taint {
 	return agent.Taint{strangers[w.c.n(len(strangers))]}
 }
 
-// untainted: no agent forgets what it has read, and once it has read something, no call of its own that writes
-// or reaches the network runs before a person was shown that very call and allowed it, unless the operator listed it.
+// untainted: no agent forgets what it has read, and once it has read something, no call of its own
+// that writes or reaches the network runs before a person was shown that very call and allowed it,
+// unless the operator listed it.
 func (w *world) untainted(n *node, e agent.Event, after agent.State, effects []agent.Effect) error {
 	w.read(n, e)
 	for source := range n.read {

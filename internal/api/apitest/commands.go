@@ -10,6 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Token is accepted from every client that has it.
@@ -68,35 +69,35 @@ func Start(t TB, change func(*api.Options)) *Server {
 type noRoles struct{}
 
 // Roles implements api.Catalogue.
-func (noRoles) Roles(context.Context, string) ([]api.RoleInfo, error) {
-	return []api.RoleInfo{{Name: "main", Description: "Talks to people.", Layer: "built-in", Hash: "h", Origins: map[string]string{"tools": "default"}}}, nil
+func (noRoles) Roles(context.Context, string) ([]wire.Role, error) {
+	return []wire.Role{{Name: "main", Description: "Talks to people.", Layer: "built-in", Hash: "h", Origins: map[string]string{"tools": "default"}}}, nil
 }
 
 // Role implements api.Catalogue.
-func (c noRoles) Role(ctx context.Context, workspace, name string) (api.RoleInfo, error) {
+func (c noRoles) Role(ctx context.Context, workspace, name string) (wire.Role, error) {
 	list, err := c.Roles(ctx, workspace)
 	if err != nil || name != list[0].Name {
-		return api.RoleInfo{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
+		return wire.Role{}, &chat.Error{Code: chat.CodeNotFound, Message: "there is no such role"}
 	}
 	return list[0], nil
 }
 
 // Settings implements api.Installation.
-func (noRoles) Settings(context.Context, api.Caller) (api.SettingsInfo, error) {
-	return api.SettingsInfo{
-		Mode: "local", Providers: []api.ProviderInfo{{Name: "acme", Wire: "openai", Address: "http://127.0.0.1:1", HasKey: true, Layer: "default"}},
-		Tiers: []api.TierInfo{{Tier: "fast", Model: "acme/quick", Layer: "default"}}, Items: []api.SettingInfo{{Key: "roles.max_iterations", Value: "1", Layer: "default"}},
+func (noRoles) Settings(context.Context, api.Caller) (wire.Settings, error) {
+	return wire.Settings{
+		Mode: "local", Providers: []wire.Provider{{Name: "acme", Wire: "openai", Address: "http://127.0.0.1:1", HasKey: true, Layer: "default"}},
+		Tiers: []wire.Tier{{Tier: "fast", Model: "acme/quick", Layer: "default"}}, Items: []wire.Setting{{Key: "roles.max_iterations", Value: "1", Layer: "default"}},
 	}, nil
 }
 
 // Workspaces implements api.Installation.
-func (noRoles) Workspaces(context.Context, api.Caller) ([]api.WorkspaceInfo, error) {
-	return []api.WorkspaceInfo{{Name: "shop"}}, nil
+func (noRoles) Workspaces(context.Context, api.Caller) ([]wire.WorkspaceInfo, error) {
+	return []wire.WorkspaceInfo{{Name: "shop"}}, nil
 }
 
 // Files implements api.Installation.
-func (noRoles) Files(context.Context, string, string, int) (api.FileList, error) {
-	return api.FileList{Items: []string{"go.mod"}, More: true}, nil
+func (noRoles) Files(context.Context, string, string, int) (wire.FileList, error) {
+	return wire.FileList{Items: []string{"go.mod"}, More: true}, nil
 }
 
 // Commands takes commands and records them, and tells no engine.

@@ -1,5 +1,5 @@
-// Package apitest holds what tests of the API share: a server on a journal in memory, and a client that
-// checks every exchange against the served document. It is for tests.
+// Package apitest holds what tests of the API share: a server on a journal in memory, and a client
+// that checks every exchange against the served document. It is for tests.
 package apitest
 
 import (
@@ -170,8 +170,8 @@ func (e exchange) fail(what string, err error) error {
 	return fmt.Errorf("%s %s (%s) %s: %w", e.request.Method, e.request.URL.Path, e.op.ID, what, err)
 }
 
-// head says what of an answer's status and content type, and of the request that was carried out, the
-// document does not promise.
+// head says what of an answer's status and content type, and of the request that was carried out,
+// the document does not promise.
 func (c *Contract) head(e exchange) error {
 	if err := e.op.promises(e.response); err != nil {
 		return e.fail(fmt.Sprint("answers ", e.response.StatusCode), err)

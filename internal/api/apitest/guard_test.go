@@ -12,8 +12,9 @@ import (
 // variable is a part of a path that names something.
 var variable = regexp.MustCompile(`\{[^}]*\}`)
 
-// TestTheGuardAnswersAsPromised asks every operation in the ways that are refused before it is looked at:
-// for another host, twice in one, from another page, too often. The document must promise each answer.
+// TestTheGuardAnswersAsPromised asks every operation in the ways that are refused before it is
+// looked at: for another host, twice in one, from another page, too often. The document must
+// promise each answer.
 func TestTheGuardAnswersAsPromised(t *testing.T) {
 	t.Parallel()
 	fresh := func(limits api.Limits) *apitest.Server {

@@ -73,7 +73,7 @@ func TestImportBetweenStores(t *testing.T) {
 				t.Fatalf("from %s to %s: %v", from, to, err)
 			}
 			at := journal.Ref{Tenant: apitest.Tenant, Conversation: c.ID}
-			if err := journal.Verify(t.Context(), all[to], at); err != nil {
+			if err := journaltest.Verify(t.Context(), all[to], at); err != nil {
 				t.Errorf("from %s to %s: %v", from, to, err)
 			}
 			second := export(t, clients[to], c.ID)

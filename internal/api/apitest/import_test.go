@@ -13,6 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/journal/journaltest"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 var mainTask = journal.In{Agent: "main", Task: "main"}
@@ -22,7 +24,7 @@ func exported(t *testing.T, rows ...journal.Row) (*apitest.Server, *client.Clien
 	t.Helper()
 	s := apitest.Start(t, nil)
 	c := &client.Client{BaseURL: s.URL, Key: apitest.Token, HTTP: s.Contract.Client(t)}
-	talk, err := c.Create(t.Context(), client.NewConversation{Title: "Plums", Message: "Hello"})
+	talk, err := c.Create(t.Context(), wire.NewConversation{Title: "Plums", Message: "Hello"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,7 @@ func TestImport(t *testing.T) {
 	if err != nil || second != first {
 		t.Errorf("a second time it is %+v, %v; the first time %+v", second, err, first)
 	}
-	if err := journal.Verify(t.Context(), s.Log, journal.Ref{Tenant: apitest.Tenant, Conversation: first.ID}); err != nil {
+	if err := journaltest.Verify(t.Context(), s.Log, journal.Ref{Tenant: apitest.Tenant, Conversation: first.ID}); err != nil {
 		t.Error(err)
 	}
 	var again bytes.Buffer

@@ -62,9 +62,9 @@ func Fail(t testing.TB) func(error) {
 	}
 }
 
-// Watch checks every exchange that goes over a transport against the document, and tells of each break
-// of the promise. Answers are looked at when they are here whole, and events of streams one by one:
-// nobody promised a piece that is cut off on its way.
+// Watch checks every exchange that goes over a transport against the document, and tells of each
+// break of the promise. Answers are looked at when they are here whole, and events of streams one
+// by one: nobody promised a piece that is cut off on its way.
 func (c *Contract) Watch(base http.RoundTripper, broken func(error)) http.RoundTripper {
 	return &transport{contract: c, base: base, broken: broken}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 )
 
-// TestWatch gives answers, streams among them, some of which break the promise and some of which are
-// cut off.
+// TestWatch gives answers, streams among them, some of which break the promise and some of which
+// are cut off.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	contract := apitest.Start(t, nil).Contract

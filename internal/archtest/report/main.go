@@ -1,5 +1,6 @@
-// Command report prints the sizes of the packages and what is worth a look: long files and
-// functions, missing package comments, names that say nothing. It judges; it never fails a build.
+// Command report prints the sizes of the packages, and everything that is over a bound and has no
+// reason for it: large packages, long files and functions, wide comments, retired names, names that
+// say nothing. It fails if there is any.
 package main
 
 import (
@@ -15,7 +16,19 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := archtest.Report(os.Stdout, tree); err != nil {
+	glossary, err := os.ReadFile("docs/glossary.md")
+	if err != nil {
 		log.Fatal(err)
+	}
+	words, err := archtest.RetiredWords(string(glossary))
+	if err != nil {
+		log.Fatal(err)
+	}
+	findings, err := archtest.Report(os.Stdout, tree, words)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if findings > 0 {
+		os.Exit(1)
 	}
 }

@@ -79,7 +79,8 @@ var columnsOf = []struct{ name, kind string }{
 	{"hash", "bytes"},
 }
 
-// mutator breaks a chain in one way. It returns what it did; tail means that only a kept head can tell.
+// mutator breaks a chain in one way. It returns what it did; tail means that only a kept head can
+// tell.
 type mutator struct {
 	*rand.Rand
 	t    *testing.T
@@ -153,8 +154,8 @@ func (m mutator) remove() string {
 	return "delete"
 }
 
-// insert adds an entry: after the last, or in the middle with all later ones moved up, with a hash that
-// was made up, copied, or computed for its place.
+// insert adds an entry: after the last, or in the middle with all later ones moved up, with a hash
+// that was made up, copied, or computed for its place.
 func (m mutator) insert() string {
 	seq := m.pick()
 	m.exec("update audit_rows set seq = seq + 1000001 where tenant_id = 'acme' and seq >= $1", seq)
@@ -203,7 +204,8 @@ func (m mutator) replace() string {
 	return "replace with another tenant's"
 }
 
-// rewrite changes an entry and computes the chain anew from there on, as the owner of the database can.
+// rewrite changes an entry and computes the chain anew from there on, as the owner of the database
+// can.
 func (m mutator) rewrite() string {
 	seq := m.pick()
 	m.exec("update audit_rows set actor = 'eve' where tenant_id = 'acme' and seq = $1", seq)
@@ -227,8 +229,8 @@ func (m mutator) rehash(from, to int64) {
 	}
 }
 
-// mutate breaks chains in random ways, each in a transaction that is rolled back, and counts what Verify
-// finds. Disarm turns off what would refuse the changes.
+// mutate breaks chains in random ways, each in a transaction that is rolled back, and counts what
+// Verify finds. Disarm turns off what would refuse the changes.
 func mutate(t *testing.T, db *sql.DB, heads map[string]audit.Head, disarm ...string) {
 	seed := measure.Seed(t, *seedFlag)
 	random := rand.New(rand.NewPCG(seed, 0))

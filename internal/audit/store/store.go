@@ -1,8 +1,8 @@
 // Package store keeps audit trails in Postgres or in a SQLite file. It imports audit and database.
 //
-// A chain has one writer at a time: in Postgres by a lock that ends with the transaction, in SQLite by
-// the file. The role of the program may add and read; triggers refuse every change to a role that is not
-// the owner of the tables with them turned off.
+// A chain has one writer at a time: in Postgres by a lock that ends with the transaction, in SQLite
+// by the file. The role of the program may add and read; triggers refuse every change to a role
+// that is not the owner of the tables with them turned off.
 package store
 
 import (
@@ -26,7 +26,8 @@ type Store struct{ db *database.DB }
 
 var _ audit.Store = (*Store)(nil)
 
-// OpenPostgres connects to a database that Migrate has prepared. Role is taken on unless it is empty.
+// OpenPostgres connects to a database that Migrate has prepared. Role is taken on unless it is
+// empty.
 func OpenPostgres(ctx context.Context, dsn, role string) (*Store, error) {
 	db, err := database.OpenPostgres(ctx, dsn, role)
 	if err != nil {
@@ -46,7 +47,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 
 // Migrate makes the tables in Postgres, after the journal's.
 func Migrate(ctx context.Context, dsn string) error {
-	return database.Migrate(ctx, dsn, "audit", migrations)
+	return database.MigrateBeside(ctx, dsn, "audit", migrations)
 }
 
 // Close ends all connections.

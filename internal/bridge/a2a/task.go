@@ -33,7 +33,8 @@ func info(x *bridge.UserTurn) a2a.TaskInfo {
 	return a2a.TaskInfo{TaskID: a2a.TaskID(x.String()), ContextID: x.Conversation}
 }
 
-// taskOf is a user turn as a task. Length is how many messages of its history are wanted, nil if all.
+// taskOf is a user turn as a task. Length is how many messages of its history are wanted, nil if
+// all.
 func taskOf(x *bridge.UserTurn, r bridge.Result, length *int) *a2a.Task {
 	t := &a2a.Task{
 		ID: a2a.TaskID(x.String()), ContextID: x.Conversation, Status: statusOf(x, r),

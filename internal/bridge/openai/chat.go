@@ -98,7 +98,7 @@ func reply(x *bridge.UserTurn, r bridge.Result) string {
 	return text + bridge.AskWords(x.Asks(r.Pending))
 }
 
-func (w wire) chat(rw http.ResponseWriter, r *http.Request) {
+func (w routes) chat(rw http.ResponseWriter, r *http.Request) {
 	x, req, err := w.chatUserTurn(rw, r)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -132,7 +132,7 @@ func (w wire) chat(rw http.ResponseWriter, r *http.Request) {
 	send(out, http.StatusOK, head)
 }
 
-func (w wire) chatUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge.UserTurn, chatRequest, error) {
+func (w routes) chatUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge.UserTurn, chatRequest, error) {
 	var req chatRequest
 	if err := read(rw, r, &req); err != nil {
 		return nil, req, err
@@ -195,7 +195,7 @@ func (c *chunks) tell(n bridge.News) error {
 	return c.text(n.Message, n.Text, nil)
 }
 
-func (w wire) chatStream(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, req chatRequest, head completion) {
+func (w routes) chatStream(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, req chatRequest, head completion) {
 	out, err := open(rw, x)
 	if err != nil {
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/bridge"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // restartWait is how long another server may take to be there.
@@ -39,14 +40,14 @@ type worker struct {
 
 // happening is an event of the conversation.
 type happening struct {
-	Type   progress.EventType `json:"type"`
-	Seq    int64              `json:"seq"`
-	At     time.Time          `json:"ts"`
-	Agent  string             `json:"agent_path,omitempty"`
-	Role   string             `json:"role,omitempty"`
-	Tool   string             `json:"tool,omitempty"`
-	Status chat.Status        `json:"status,omitempty"`
-	Text   string             `json:"text,omitempty"`
+	Type   wire.EventType `json:"type"`
+	Seq    int64          `json:"seq"`
+	At     time.Time      `json:"ts"`
+	Agent  string         `json:"agent_path,omitempty"`
+	Role   string         `json:"role,omitempty"`
+	Tool   string         `json:"tool,omitempty"`
+	Status chat.Status    `json:"status,omitempty"`
+	Text   string         `json:"text,omitempty"`
 }
 
 func extend(x *bridge.UserTurn, s bridge.State) *extension {
@@ -71,7 +72,7 @@ func happened(x *bridge.UserTurn, e progress.Event) *extension {
 	out.Event = &happening{
 		Type: e.Type, Seq: e.Seq, At: e.At.UTC(), Agent: e.Agent, Role: e.Role, Tool: e.Tool, Status: e.Status,
 	}
-	if e.Type != progress.ToolReturned { // what tools return can be read where it is kept
+	if e.Type != wire.ToolReturned { // what tools return can be read where it is kept
 		out.Event.Text = e.Text
 	}
 	return out

@@ -25,12 +25,12 @@ const (
 	maxBody = 4 << 20
 )
 
-// wire speaks OpenAI's API.
-type wire struct{ *bridge.Service }
+// routes speaks OpenAI's API.
+type routes struct{ *bridge.Service }
 
 // Mount adds the routes to the service's server.
 func Mount(h *bridge.Service) {
-	w := wire{h}
+	w := routes{h}
 	for _, m := range []api.Mounted{
 		{Access: api.AccessCommand, Method: http.MethodPost, Path: "/v1/chat/completions", Handle: w.chat},
 		{Access: api.AccessCommand, Method: http.MethodPost, Path: "/v1/responses", Handle: w.respond},
@@ -54,7 +54,7 @@ type model struct {
 	Description string `json:"description,omitempty"`
 }
 
-func (w wire) list(ctx context.Context) ([]model, error) {
+func (w routes) list(ctx context.Context) ([]model, error) {
 	speakers, err := w.Cast.Speakers(ctx, "")
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (w wire) list(ctx context.Context) ([]model, error) {
 	return out, nil
 }
 
-func (w wire) models(rw http.ResponseWriter, r *http.Request) {
+func (w routes) models(rw http.ResponseWriter, r *http.Request) {
 	list, err := w.list(r.Context())
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -82,7 +82,7 @@ func (w wire) models(rw http.ResponseWriter, r *http.Request) {
 	}{"list", list})
 }
 
-func (w wire) model(rw http.ResponseWriter, r *http.Request) {
+func (w routes) model(rw http.ResponseWriter, r *http.Request) {
 	list, err := w.list(r.Context())
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -98,7 +98,7 @@ func (w wire) model(rw http.ResponseWriter, r *http.Request) {
 }
 
 // role is the role that a model's name means.
-func (w wire) role(ctx context.Context, name, workspace string) (string, error) {
+func (w routes) role(ctx context.Context, name, workspace string) (string, error) {
 	if name == family {
 		return mainRole, nil
 	}

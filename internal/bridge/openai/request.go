@@ -112,7 +112,7 @@ func key(r *http.Request) (string, error) {
 }
 
 // post says what a request says.
-func (w wire) post(r *http.Request, s shared, conversation, text string) (*bridge.UserTurn, error) {
+func (w routes) post(r *http.Request, s shared, conversation, text string) (*bridge.UserTurn, error) {
 	ctx := r.Context()
 	if err := bridge.Allowed(ctx); err != nil {
 		return nil, err
@@ -182,9 +182,9 @@ func earlier(list []talker) string {
 	return "Said before, elsewhere:\n\n<earlier>\n" + out.String() + "</earlier>\n\n"
 }
 
-// watch follows a user turn for a client. If the client goes, what it wished happens, and errGone is
-// returned.
-func (w wire) watch(r *http.Request, x *bridge.UserTurn, tell func(bridge.News) error) (bridge.Result, error) {
+// watch follows a user turn for a client. If the client goes, what it wished happens, and errGone
+// is returned.
+func (w routes) watch(r *http.Request, x *bridge.UserTurn, tell func(bridge.News) error) (bridge.Result, error) {
 	result, err := x.Watch(r.Context(), tell)
 	switch {
 	case err == nil:

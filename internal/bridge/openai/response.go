@@ -215,7 +215,7 @@ func (p response) fill(x *bridge.UserTurn, r bridge.Result) response {
 	return p
 }
 
-func (w wire) respond(rw http.ResponseWriter, r *http.Request) {
+func (w routes) respond(rw http.ResponseWriter, r *http.Request) {
 	x, q, err := w.responseUserTurn(rw, r)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -234,7 +234,7 @@ func (w wire) respond(rw http.ResponseWriter, r *http.Request) {
 }
 
 // answer waits for what comes of a user turn.
-func (w wire) answer(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
+func (w routes) answer(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
 	out, err := bridge.NewPatient(rw)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -251,7 +251,7 @@ func (w wire) answer(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn
 	send(out, http.StatusOK, head.fill(x, result))
 }
 
-func (w wire) responseUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge.UserTurn, responseRequest, error) {
+func (w routes) responseUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge.UserTurn, responseRequest, error) {
 	var q responseRequest
 	if err := read(rw, r, &q); err != nil {
 		return nil, q, err
@@ -276,7 +276,7 @@ func (w wire) responseUserTurn(rw http.ResponseWriter, r *http.Request) (*bridge
 }
 
 // found is the user turn that the address of a request names.
-func (w wire) found(r *http.Request) (*bridge.UserTurn, error) {
+func (w routes) found(r *http.Request) (*bridge.UserTurn, error) {
 	name, err := bridge.ParseName(strings.TrimPrefix(r.PathValue("response"), responsePrefix))
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (w wire) found(r *http.Request) (*bridge.UserTurn, error) {
 	return w.Find(r.Context(), name)
 }
 
-func (w wire) retrieve(rw http.ResponseWriter, r *http.Request) {
+func (w routes) retrieve(rw http.ResponseWriter, r *http.Request) {
 	x, err := w.found(r)
 	if err != nil {
 		w.Server.Refuse(rw, r, err)
@@ -306,7 +306,7 @@ func (w wire) retrieve(rw http.ResponseWriter, r *http.Request) {
 // stopTime is how long a client waits to see that what it cancelled has stopped.
 const stopTime = 10 * time.Second
 
-func (w wire) cancel(rw http.ResponseWriter, r *http.Request) {
+func (w routes) cancel(rw http.ResponseWriter, r *http.Request) {
 	err := bridge.Allowed(r.Context()) // who may not read must not learn what there is
 	var x *bridge.UserTurn
 	if err == nil {

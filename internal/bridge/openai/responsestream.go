@@ -123,7 +123,7 @@ func (p *pieces) tell(n bridge.News) error {
 	return p.end(n.Message, n.Whole)
 }
 
-func (w wire) responseStream(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
+func (w routes) responseStream(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
 	out, err := open(rw, x)
 	if err != nil {
 		return

@@ -53,6 +53,6 @@ func (s stream) write(text string) error {
 }
 
 // problem makes a problem of what ended a stream, in OpenAI's words.
-func (w wire) problem(r *http.Request, err error) failure {
+func (w routes) problem(r *http.Request, err error) failure {
 	return failureOf(w.Server.Explain(r.Context(), err))
 }

@@ -42,7 +42,8 @@ type Run struct {
 	History *pb.History
 }
 
-// Read returns the last run of a conversation's orchestrator, and those of its other tasks that have runs of their own.
+// Read returns the last run of a conversation's orchestrator, and those of its other tasks that
+// have runs of their own.
 func Read(ctx context.Context, engine durable.Engine, log journal.Reader, ref journal.Ref) ([]Run, error) {
 	state, err := log.Snapshot(ctx, ref)
 	if err != nil {
@@ -64,7 +65,8 @@ func Read(ctx context.Context, engine durable.Engine, log journal.Reader, ref jo
 	return out, nil
 }
 
-// Listed returns the last runs of a conversation that the engine lists, in no order. Its list may be a little behind.
+// Listed returns the last runs of a conversation that the engine lists, in no order. Its list may
+// be a little behind.
 func Listed(ctx context.Context, engine durable.Engine, ref journal.Ref) ([]Run, error) {
 	root := host.RunID(ref, host.Root)
 	list, err := engine.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -227,9 +229,9 @@ func visit(m protoreflect.Message, f func(protoreflect.Message)) {
 	})
 }
 
-// Keep stores the runs of one conversation in a folder, as NAME.0.json.gz and so on, and reports whether
-// it did. Stored runs stay as they are: a conversation that the folder has already is left alone, since
-// a later build would only write down what it does itself.
+// Keep stores the runs of one conversation in a folder, as NAME.0.json.gz and so on, and reports
+// whether it did. Stored runs stay as they are: a conversation that the folder has already is left
+// alone, since a later build would only write down what it does itself.
 func Keep(folder, name string, runs []Run) (bool, error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return false, err
@@ -249,8 +251,8 @@ func Keep(folder, name string, runs []Run) (bool, error) {
 	return true, nil
 }
 
-// Store writes a history as compressed JSON to a file that must not be there yet. The same history gives
-// the same bytes.
+// Store writes a history as compressed JSON to a file that must not be there yet. The same history
+// gives the same bytes.
 func (r Run) Store(path string) (err error) {
 	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(r.History)
 	if err != nil {

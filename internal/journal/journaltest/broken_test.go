@@ -37,7 +37,7 @@ func (f forgetful) Snapshot(ctx context.Context, ref journal.Ref) (journal.Snaps
 func TestVerifyNotices(t *testing.T) {
 	memory := NewMemory()
 	write(t, memory, ref, append(opening(), journal.MessageReceived{ID: "m1", By: "ann"}, journal.MessageReceived{ID: "m2", By: "ann"})...)
-	if err := journal.Verify(t.Context(), memory, ref); err != nil {
+	if err := Verify(t.Context(), memory, ref); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]forgetful{
@@ -51,7 +51,7 @@ func TestVerifyNotices(t *testing.T) {
 	}
 	for want, f := range cases {
 		f.Memory = memory
-		if err := journal.Verify(t.Context(), f, ref); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Verify(t.Context(), f, ref); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one about %q", err, want)
 		}
 	}

@@ -51,8 +51,8 @@ func Turn(in journal.In, n int) [][]journal.Row {
 // transaction for each append, without asking what is there.
 type Bare func(ctx context.Context, ref journal.Ref, in journal.In, n int, seq int64) error
 
-// The targets of the project, and the bounds that figures are checked against: the time that a busy machine
-// adds is not the journal's fault.
+// The targets of the project, and the bounds that figures are checked against: the time that a busy
+// machine adds is not the journal's fault.
 const (
 	ratioTarget, ratioBound = 1.3, 2.0
 	crowdTarget, crowdBound = 3.0, 30.0
@@ -109,7 +109,7 @@ func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() i
 		turn += turns
 	}
 	for _, ref := range []journal.Ref{ours, theirs} {
-		if err := journal.Verify(t.Context(), log, ref); err != nil {
+		if err := Verify(t.Context(), log, ref); err != nil {
 			t.Errorf("what was measured is not right: %v", err)
 		}
 	}
@@ -119,8 +119,9 @@ func appendFigures(t *testing.T, log journal.Log, bare Bare, statements func() i
 	hold(t, "the journal next to its bare driver", median(own)/median(raw), ratioTarget, ratioBound)
 }
 
-// crowdFigures compares one writer with 64 in one conversation. Each round has its own of both, and the
-// round in the middle counts: a disk that stands still for a moment spoils the rounds that it falls into.
+// crowdFigures compares one writer with 64 in one conversation. Each round has its own of both, and
+// the round in the middle counts: a disk that stands still for a moment spoils the rounds that it
+// falls into.
 func crowdFigures(t *testing.T, log journal.Log) {
 	t.Helper()
 	ref := journal.Ref{Tenant: "acme", Conversation: "crowd"}

@@ -54,7 +54,7 @@ func (l *Ledger) Check(t *testing.T, log journal.Log) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ref, acked := range l.acked {
-		if err := journal.Verify(context.Background(), log, ref); err != nil {
+		if err := Verify(context.Background(), log, ref); err != nil {
 			t.Error(err)
 		}
 		at := map[string]int64{}

@@ -27,7 +27,7 @@ type Memory struct {
 type list struct {
 	entries []journal.Entry
 	known   map[string]journal.Written
-	view    *journal.View
+	view    *View
 }
 
 var _ journal.Log = (*Memory)(nil)
@@ -54,7 +54,7 @@ func (m *Memory) Append(
 		if _, gone := m.erased[ref]; gone && batch.OpensOnce() {
 			return nil, journal.Gone()
 		}
-		l = &list{known: map[string]journal.Written{}, view: journal.NewView()}
+		l = &list{known: map[string]journal.Written{}, view: NewView()}
 	}
 	known := map[string]journal.Written{}
 	for _, key := range journal.LookUp([]*journal.Batch{batch}) {
@@ -84,10 +84,10 @@ func (m *Memory) Append(
 		l.entries = append(l.entries, e)
 		l.known[plan.Insert[i].Key] = journal.Written{Seq: e.Seq, Number: e.Number, Existed: true}
 		l.view.Apply(ref, e)
-		if r, ok := e.Row.(journal.ModelReplied); ok {
-			if change, ok := r.Settles(ref.Conversation); ok {
-				m.spent[ref.Tenant+"/"+r.Month] += change
-			}
+	}
+	for _, c := range plan.Changes(ref) {
+		if month, ok := c.(journal.MonthSettled); ok {
+			m.spent[month.Tenant+"/"+month.Month] += month.Change
 		}
 	}
 	m.conversations[ref] = l
@@ -461,8 +461,8 @@ func (m *Memory) Search(
 }
 
 // views are those of a tenant's conversations.
-func (m *Memory) views(tenant string) []*journal.View {
-	var out []*journal.View
+func (m *Memory) views(tenant string) []*View {
+	var out []*View
 	for _, l := range m.of(tenant) {
 		out = append(out, l.view)
 	}
@@ -473,21 +473,21 @@ func (m *Memory) views(tenant string) []*journal.View {
 func (m *Memory) Usage(_ context.Context, tenant string, query journal.UsageQuery) ([]journal.Used, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return journal.Usage(m.views(tenant), query), nil
+	return Usage(m.views(tenant), query), nil
 }
 
 // Tasks implements journal.Lists.
 func (m *Memory) Tasks(_ context.Context, tenant string, query journal.TaskQuery) ([]journal.TaskLine, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return journal.Tasks(m.views(tenant), query)
+	return Tasks(m.views(tenant), query)
 }
 
 // Runs implements journal.Lists.
 func (m *Memory) Runs(_ context.Context, tenant string, since time.Time) ([]journal.RoleRuns, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return journal.Runs(m.views(tenant), since), nil
+	return Runs(m.views(tenant), since), nil
 }
 
 // Text implements journal.Reader.

@@ -11,8 +11,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// largePages reads messages of a third of a page each, of letters that take three bytes: no page gets
-// much larger than it may, none is without anything, and one after the other they have everything.
+// largePages reads messages of a third of a page each, of letters that take three bytes: no page
+// gets much larger than it may, none is without anything, and one after the other they have
+// everything.
 func largePages(t *testing.T, f Fixture) {
 	const count = 20
 	large := strings.Repeat("語", journal.PageBytes/9)

@@ -172,7 +172,8 @@ func lists(t *testing.T, f Fixture) {
 	}
 }
 
-// mail posts to two agents and delivers some of it. Mail that a step takes in goes with the step, and stays if another has taken the step.
+// mail posts to two agents and delivers some of it. Mail that a step takes in goes with the step,
+// and stays if another has taken the step.
 //
 // Covers: P1.
 func mail(t *testing.T, f Fixture) {

@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// spending reserves from many callers at once, and ends some of the calls: never more is spent than there is, what was not
-// used comes back once, and neither another tenant nor an import changes it.
+// spending reserves from many callers at once, and ends some of the calls: never more is spent than
+// there is, what was not used comes back once, and neither another tenant nor an import changes it.
 func spending(t *testing.T, f Fixture) {
 	ctx, month := t.Context(), journal.MonthOf(start)
 	spent := func(tenant string) int64 {

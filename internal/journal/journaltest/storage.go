@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// storage measures what a tenant holds: rows and texts count, once each and private ones too, those of others do not, and
-// what is erased is given back.
+// storage measures what a tenant holds: rows and texts count, once each and private ones too, those
+// of others do not, and what is erased is given back.
 func storage(t *testing.T, f Fixture) {
 	ctx := t.Context()
 	stored := func(tenant string) int64 {

@@ -260,7 +260,7 @@ func fence(t *testing.T, f Fixture) {
 		t.Errorf("steps after the first: %v, %v; want the winner's", steps, err)
 	}
 	write(t, f.Log, ref, step(3, "next", result("1.1"))...)
-	if err := journal.Verify(t.Context(), f.Log, ref); err != nil {
+	if err := Verify(t.Context(), f.Log, ref); err != nil {
 		t.Error(err)
 	}
 }
@@ -383,7 +383,7 @@ func foldsLikeTheView(t *testing.T, f Fixture) {
 
 // sameUnsettled compares the small fold of what waits with the whole one.
 func sameUnsettled(t *rapid.T, memory journal.Log, at journal.Ref) {
-	view, small := journal.NewView(), journal.NewUnsettled()
+	view, small := NewView(), journal.NewUnsettled()
 	entries, err := memory.Entries(context.Background(), at, 0, 1000)
 	if err != nil {
 		t.Fatal(err)

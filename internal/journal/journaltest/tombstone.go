@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// buried erases a conversation that a command began: the same command does not begin it again, and the client that
-// had it removed is known.
+// buried erases a conversation that a command began: the same command does not begin it again, and
+// the client that had it removed is known.
 func buried(t *testing.T, f Fixture) {
 	if _, err := f.Log.Erased(t.Context(), ref); chat.CodeOf(err) != chat.CodeNotFound {
 		t.Errorf("what was never there gives %v", err)
@@ -42,7 +42,8 @@ func buried(t *testing.T, f Fixture) {
 	}
 }
 
-// buriedMeanwhile sends the command that began a conversation again while it is erased, from another program.
+// buriedMeanwhile sends the command that began a conversation again while it is erased, from
+// another program.
 func buriedMeanwhile(t *testing.T, f Fixture) {
 	other := f.Other()
 	begin := append([]journal.Row{journal.Opened{By: "ann", Command: "what was asked"}}, opening()[1:]...)

@@ -10,7 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// untouched asks for conversations by when somebody last wrote to them, and weighs one before and after it is erased.
+// untouched asks for conversations by when somebody last wrote to them, and weighs one before and
+// after it is erased.
 func untouched(t *testing.T, f Fixture) {
 	at := func(id string) journal.Ref { return journal.Ref{Tenant: ref.Tenant, Conversation: id} }
 	for _, id := range []string{"c3", "c1", "c2", "c4"} {

@@ -55,7 +55,8 @@ const (
 // itself is the viewer of a transaction that writes: a read found out before who may write.
 const itself = ""
 
-// The signs that a guess is wrong: the code of the error that expect raises, and the constraint that refuses a key which is there already.
+// The signs that a guess is wrong: the code of the error that expect raises, and the constraint
+// that refuses a key which is there already.
 const (
 	wrongGuess = "RT001"
 	oneOfEach  = "keys_pkey"
@@ -162,7 +163,7 @@ func lock(
 	b.Queue(setTenant, ref.Tenant, itself)
 	for _, batch := range batches {
 		if batch.Opens() {
-			b.Queue(openConversation, ref.Tenant, ref.Conversation, batch.At)
+			b.Queue(openConversation, ref.Tenant, ref.Conversation, batch.At.UnixMilli())
 			break
 		}
 	}
@@ -231,7 +232,7 @@ func write(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.
 		keys = append(keys, n.Key)
 		p.Seqs, p.Numbers = append(p.Seqs, n.Seq), append(p.Numbers, n.Number)
 		p.Agents, p.Tasks = append(p.Agents, n.Agent), append(p.Tasks, n.Task)
-		p.Ats, p.Kinds, p.Bodies = append(p.Ats, n.At), append(p.Kinds, string(n.Kind)), append(p.Bodies, string(n.Body))
+		p.Ats, p.Kinds, p.Bodies = append(p.Ats, n.At.UnixMilli()), append(p.Kinds, string(n.Kind)), append(p.Bodies, string(n.Body))
 	}
 	err := q.InsertKeys(ctx, query.InsertKeysParams{
 		Tenant: ref.Tenant, Conversation: ref.Conversation, Keys: keys, Seqs: p.Seqs, Numbers: p.Numbers,
@@ -247,7 +248,7 @@ func write(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.
 	}
 	return q.AdvanceConversation(ctx, query.AdvanceConversationParams{
 		Tenant: ref.Tenant, Conversation: ref.Conversation,
-		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At, Bytes: int64(bytes),
+		LastSeq: plan.Tail.Seq, LastNumber: plan.Tail.Number, At: plan.At.UnixMilli(), Bytes: int64(bytes),
 	})
 }
 

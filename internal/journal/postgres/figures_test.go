@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
@@ -118,7 +119,7 @@ func bareFold(b *pgx.Batch, ref journal.Ref, row journal.Row, seq int64, at time
 			}
 		}
 	case journal.ToolReturned:
-		turn, item, _ := journal.ParseCall(r.Call)
+		turn, item, _ := chat.CallID(r.Call).Parse()
 		b.Queue(`update tool_calls set result = $6, finished_at = $7, duration = $8
 			where tenant_id = $1 and conversation_id = $2 and agent_id = $3 and turn = $4 and item = $5`,
 			t, c, r.Agent, turn, item, string(r.Status), at, r.Duration)

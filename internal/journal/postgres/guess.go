@@ -9,9 +9,9 @@ import (
 
 // memory is what a program remembers of the conversations that it writes to, so that it can plan an
 // append without looking: where the list ended, which tasks there are, which model calls are open.
-// A plan made from memory is a guess. The database checks it (the function expect) in the same round
-// trip, and when somebody else has written meanwhile, or a key is there already, nothing is written
-// and the append looks first.
+// A plan made from memory is a guess. The database checks it (the function expect) in the same
+// round trip, and when somebody else has written meanwhile, or a key is there already, nothing is
+// written and the append looks first.
 type memory struct {
 	mu     sync.Mutex
 	places map[journal.Ref]*recollection
@@ -39,8 +39,8 @@ const (
 	maxDoubt  = 64
 )
 
-// guess is a plan made without looking, and the keys beside those of its rows that must not be there for it to hold. That
-// those of its rows are not there is found when they are written.
+// guess is a plan made without looking, and the keys beside those of its rows that must not be
+// there for it to hold. That those of its rows are not there is found when they are written.
 type guess struct {
 	birth  string
 	tail   journal.Tail

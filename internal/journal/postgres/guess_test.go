@@ -83,7 +83,7 @@ func TestGuesses(t *testing.T) {
 			t.Errorf("%s: %d round trips, want %d", s.name, got, s.want)
 		}
 	}
-	if err := journal.Verify(t.Context(), log, ref); err != nil {
+	if err := journaltest.Verify(t.Context(), log, ref); err != nil {
 		t.Error(err)
 	}
 	messages, err := log.Transcript(t.Context(), ref, "root", journal.Page{})

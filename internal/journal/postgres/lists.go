@@ -11,63 +11,67 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
+	"github.com/retinue-dev/retinue/internal/journal/tables"
 )
 
+// across runs a query about a tenant and converts its rows.
+func across[P, R, T any](
+	ctx context.Context, l *Log, doing, tenant string, q ask[P, R], params P, as func([]R) ([]T, error),
+) (out []T, err error) {
+	err = l.inTenant(ctx, doing, tenant, toRead, func(queries *query.Queries) error {
+		rows, err := q(queries, ctx, params)
+		if err != nil {
+			return err
+		}
+		out, err = as(rows)
+		return err
+	})
+	return out, err
+}
+
+// everybody is the tenant of a transaction that may see the mailbox and the tasks that have not
+// ended, and nothing else.
+const everybody = "*"
+
 // Conversations implements journal.Lists.
-func (l *Log) Conversations(
-	ctx context.Context, tenant string, page journal.Page,
-) (out []journal.Conversation, err error) {
+func (l *Log) Conversations(ctx context.Context, tenant string, page journal.Page) ([]journal.Conversation, error) {
 	at, id, err := journal.ParseCursor(page.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	err = l.inTenant(ctx, "list conversations", tenant, toRead, func(q *query.Queries) error {
-		asked := query.RecentConversationsParams{Tenant: tenant, Before: at, BeforeID: id, Count: int32(page.Size())}
-		list := q.RecentConversations
-		if page.Archived {
-			list = func(ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
-				return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
-			}
+	list := (*query.Queries).RecentConversations
+	if page.Archived {
+		list = func(q *query.Queries, ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
+			return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
 		}
-		rows, err := list(ctx, asked)
-		out = each(rows, conversation)
-		return err
-	})
-	return out, err
+	}
+	return across(ctx, l, "list conversations", tenant, list, query.RecentConversationsParams{
+		Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: tables.Size(page.Limit),
+	}, tables.Each(conversation))
 }
 
 // Untouched implements journal.Lists.
-func (l *Log) Untouched(
-	ctx context.Context, tenant string, before time.Time, after string, limit int,
-) (out []string, err error) {
-	err = l.inTenant(ctx, "list untouched conversations", tenant, toRead, func(q *query.Queries) error {
-		out, err = q.UntouchedConversations(ctx, query.UntouchedConversationsParams{
-			Tenant: tenant, After: after, Before: before, Count: int32(journal.Page{Limit: limit}.Size()),
-		})
-		return err
-	})
-	return out, err
+func (l *Log) Untouched(ctx context.Context, tenant string, before time.Time, after string, limit int) ([]string, error) {
+	return across(ctx, l, "list untouched conversations", tenant, (*query.Queries).UntouchedConversations, query.UntouchedConversationsParams{
+		Tenant: tenant, After: after, Before: tables.Until(before), Count: tables.Size(limit),
+	}, tables.Each(func(id string) string { return id }))
 }
 
 // Weight implements journal.Reader.
-func (l *Log) Weight(ctx context.Context, ref journal.Ref) (w journal.Weight, err error) {
-	err = l.inTenant(ctx, "weigh a conversation", ref.Tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.WeightOf(ctx, query.WeightOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation})
-		if err == nil && len(rows) == 0 {
-			return journal.NotFound()
-		}
-		for _, r := range rows {
-			w = journal.Weight{Rows: r.RowCount, Texts: r.Texts, Bytes: r.Bytes}
-		}
-		return err
-	})
-	return w, err
+func (l *Log) Weight(ctx context.Context, ref journal.Ref) (journal.Weight, error) {
+	found, err := across(ctx, l, "weigh a conversation", ref.Tenant, (*query.Queries).WeightOf, query.WeightOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
+	}, tables.Each(func(r query.WeightOfRow) journal.Weight {
+		return journal.Weight{Rows: r.RowCount, Texts: r.Texts, Bytes: r.Bytes}
+	}))
+	if err != nil || len(found) == 0 {
+		return journal.Weight{}, cmp.Or(err, journal.NotFound())
+	}
+	return found[0], nil
 }
 
 // Tails implements journal.Lists.
-func (l *Log) Tails(
-	ctx context.Context, tenant string, conversations ...string,
-) (map[string]journal.Tail, error) {
+func (l *Log) Tails(ctx context.Context, tenant string, conversations ...string) (map[string]journal.Tail, error) {
 	out := map[string]journal.Tail{}
 	err := l.inTenant(ctx, "read tails", tenant, toRead, func(q *query.Queries) error {
 		rows, err := q.TailsOf(ctx, query.TailsOfParams{Tenant: tenant, Conversations: conversations})
@@ -80,9 +84,7 @@ func (l *Log) Tails(
 }
 
 // Lines implements journal.Lists.
-func (l *Log) Lines(
-	ctx context.Context, tenant string, conversations ...string,
-) (map[string]journal.Line, error) {
+func (l *Log) Lines(ctx context.Context, tenant string, conversations ...string) (map[string]journal.Line, error) {
 	out := map[string]journal.Line{}
 	err := l.inTenant(ctx, "read lines", tenant, toRead, func(q *query.Queries) error {
 		rows, err := q.LinesOf(ctx, query.LinesOfParams{Tenant: tenant, Conversations: conversations})
@@ -97,70 +99,39 @@ func (l *Log) Lines(
 }
 
 // Inbox implements journal.Lists.
-func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journal.Waiting, err error) {
-	err = l.inTenant(ctx, "read inbox", tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.WaitingFor(ctx, query.WaitingForParams{
-			Tenant: tenant, Count: int32(journal.Page{Limit: limit}.Size()),
-		})
-		out = each(rows, func(w query.WaitingForRow) journal.Waiting {
-			return journal.Waiting{
-				Conversation: w.ConversationID, Seq: w.Seq, At: w.At.UTC(), Agent: w.AgentID,
-				Task: w.TaskID, Key: w.Key, Until: w.Until, PrivateTo: w.PrivateTo,
-			}
-		})
-		return err
-	})
-	return out, err
+func (l *Log) Inbox(ctx context.Context, tenant string, limit int) ([]journal.Waiting, error) {
+	return across(ctx, l, "read inbox", tenant, (*query.Queries).WaitingFor, query.WaitingForParams{
+		Tenant: tenant, Count: tables.Size(limit),
+	}, tables.Each(func(r query.WaitingForRow) journal.Waiting { return tables.Waiting(r).Waiting() }))
 }
 
 // Search implements journal.Lists.
-func (l *Log) Search(
-	ctx context.Context, tenant string, search journal.Query,
-) (out []journal.Hit, err error) {
+func (l *Log) Search(ctx context.Context, tenant string, search journal.Query) (out []journal.Hit, err error) {
 	words := journal.Split(search.Words)
 	if len(words) == 0 {
 		return nil, nil
 	}
 	err = l.inTenantOf(ctx, l.searches, "search", tenant, toRead, func(q *query.Queries) error {
 		rows, err := q.SearchMessages(ctx, query.SearchMessagesParams{
-			Tenant: tenant, Words: words, Conversation: search.Conversation,
-			SubAgents: search.SubAgents, Count: int32(journal.Page{Limit: search.Limit}.Size()),
+			Tenant: tenant, Words: words, Conversation: search.Conversation, SubAgents: search.SubAgents,
+			Count: tables.Size(search.Limit),
 		})
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			row, err := journal.Decode(journal.Kind(r.Kind), []byte(r.Body))
-			if err != nil {
-				return err
-			}
-			found := journal.MessageOf(journal.Entry{Seq: r.Seq, Row: row})
-			out = append(out, journal.Hit{
-				Conversation: r.ConversationID, Seq: r.Seq, At: r.At.UTC(), Agent: r.AgentID,
-				Speaker: chat.Speaker(r.Speaker), Text: journal.Words(found.Parts),
-			})
-		}
-		return nil
+		out, err = tables.Hits(rows)
+		return err
 	})
 	return out, err
 }
 
 // Usage implements journal.Lists.
-func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) (out []journal.Used, err error) {
+func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) ([]journal.Used, error) {
 	since, until := asked.Span()
-	err = l.inTenant(ctx, "read usage", tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.UsageOf(ctx, query.UsageOfParams{
-			Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By), Since: since, Until: until,
-		})
-		out = each(rows, func(u query.UsageOfRow) journal.Used {
-			return journal.Used{Name: u.Name, Calls: u.Calls, Usage: chat.Usage{
-				Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
-				Cost: u.Cost, Unpriced: u.Unpriced,
-			}}
-		})
-		return err
-	})
-	return out, err
+	return across(ctx, l, "read usage", tenant, (*query.Queries).UsageOf, query.UsageOfParams{
+		Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By),
+		Since: tables.Until(since), Until: tables.Until(until),
+	}, tables.Each(func(r query.UsageOfRow) journal.Used { return tables.Used(r).Used() }))
 }
 
 // Text implements journal.Reader.
@@ -176,70 +147,70 @@ func (l *Log) Text(ctx context.Context, ref journal.Ref, hash string) (text stri
 }
 
 // Erased implements journal.Reader.
-func (l *Log) Erased(ctx context.Context, ref journal.Ref) (stone journal.Tombstone, err error) {
-	err = l.inTenant(ctx, "read tombstone", ref.Tenant, toRead, func(q *query.Queries) error {
-		rows, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation)})
-		if err != nil || len(rows) == 0 {
-			return cmp.Or(err, journal.NotFound())
-		}
-		stone = journal.Tombstone{Command: rows[0].Command, At: rows[0].ErasedAt}
-		return nil
-	})
-	return stone, err
+func (l *Log) Erased(ctx context.Context, ref journal.Ref) (journal.Tombstone, error) {
+	found, err := across(ctx, l, "read tombstone", ref.Tenant, (*query.Queries).TombstoneOf, query.TombstoneOfParams{
+		Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation),
+	}, tables.Each(func(r query.TombstoneOfRow) journal.Tombstone {
+		return journal.Tombstone{Command: r.Command, At: time.UnixMilli(r.ErasedAt)}
+	}))
+	if err != nil || len(found) == 0 {
+		return journal.Tombstone{}, cmp.Or(err, journal.NotFound())
+	}
+	return found[0], nil
 }
-
-// everybody is the tenant of a transaction that may see the mailbox and the tasks that have not ended, and nothing else.
-const everybody = "*"
 
 // Working implements journal.Lists.
 func (l *Log) Working(
 	ctx context.Context, before time.Time, after journal.WorkingTask, limit int,
-) (out []journal.WorkingTask, err error) {
-	err = l.inTenant(ctx, "read tasks of all tenants", everybody, toRead, func(q *query.Queries) error {
-		rows, err := q.WorkingTasks(ctx, query.WorkingTasksParams{
-			Before: before, AfterTenant: after.Tenant, AfterConversation: after.Conversation,
-			AfterTask: after.Task, Count: int32(journal.Page{Limit: limit}.Size()),
-		})
-		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
-			return journal.WorkingTask{
-				Ref:  journal.Ref{Tenant: t.TenantID, Conversation: t.ConversationID},
-				Task: t.TaskID, Agent: t.AgentID, Parent: t.ParentID, Background: t.Background,
-			}
-		})
-		return err
-	})
-	return out, err
+) ([]journal.WorkingTask, error) {
+	return across(ctx, l, "read tasks of all tenants", everybody, (*query.Queries).WorkingTasks, query.WorkingTasksParams{
+		Before: tables.Until(before), AfterTenant: after.Tenant, AfterConversation: after.Conversation,
+		AfterTask: after.Task, Count: tables.Size(limit),
+	}, tables.Each(func(r query.WorkingTasksRow) journal.WorkingTask { return tables.Working(r).Working() }))
 }
 
 // Pending implements journal.Lists.
-func (l *Log) Pending(
-	ctx context.Context, before time.Time, limit int,
-) (out []journal.Post, err error) {
-	err = l.inTenant(ctx, "read mailbox", everybody, toRead, func(q *query.Queries) error {
-		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
-			Before: before, Count: int32(journal.Page{Limit: limit}.Size()),
-		})
-		out = each(rows, func(p query.PendingPostsRow) journal.Post { return postOf(query.ArrivedPostsRow(p)) })
-		return err
-	})
-	return out, err
+func (l *Log) Pending(ctx context.Context, before time.Time, limit int) ([]journal.Post, error) {
+	return across(ctx, l, "read mailbox", everybody, (*query.Queries).PendingPosts, query.PendingPostsParams{
+		Before: tables.Until(before), Count: tables.Size(limit),
+	}, tables.Each(func(r query.PendingPostsRow) journal.Post { return tables.Post(r).Post() }))
 }
 
 // Arrived implements journal.Lists.
-func (l *Log) Arrived(
-	ctx context.Context, after time.Time, limit int,
-) (out []journal.Post, err error) {
-	err = l.inTenant(ctx, "read new mail", everybody, toRead, func(q *query.Queries) error {
-		rows, err := q.ArrivedPosts(ctx, query.ArrivedPostsParams{After: after, Count: int32(journal.Page{Limit: limit}.Size())})
-		out = each(rows, postOf)
-		return err
-	})
-	return out, err
+func (l *Log) Arrived(ctx context.Context, after time.Time, limit int) ([]journal.Post, error) {
+	return across(ctx, l, "read new mail", everybody, (*query.Queries).ArrivedPosts, query.ArrivedPostsParams{
+		After: after.UnixMilli(), Count: tables.Size(limit),
+	}, tables.Each(func(r query.ArrivedPostsRow) journal.Post { return tables.Post(r).Post() }))
 }
 
-func postOf(p query.ArrivedPostsRow) journal.Post {
-	return journal.Post{
-		Ref: journal.Ref{Tenant: p.TenantID, Conversation: p.ConversationID},
-		ID:  p.PostID, Topic: p.Topic, To: p.AgentID, At: p.At.UTC(),
+// Tasks implements journal.Lists. Those that go on are few and have an index of their own.
+func (l *Log) Tasks(ctx context.Context, tenant string, asked journal.TaskQuery) ([]journal.TaskLine, error) {
+	place, err := asked.After()
+	if err != nil {
+		return nil, err
 	}
+	list := (*query.Queries).NewestTasks
+	if asked.Status != "" && !asked.Status.Terminal() {
+		list = func(q *query.Queries, ctx context.Context, p query.NewestTasksParams) ([]query.NewestTasksRow, error) {
+			rows, err := q.OpenTasks(ctx, query.OpenTasksParams(p))
+			return tables.All(rows, func(r query.OpenTasksRow) query.NewestTasksRow { return query.NewestTasksRow(r) }), err
+		}
+	}
+	return across(ctx, l, "list tasks", tenant, list, query.NewestTasksParams{
+		Tenant: tenant, Before: place.At.UnixMilli(), BeforeConversation: place.Conversation, BeforeTask: place.Task,
+		Conversation: asked.Conversation, Status: string(asked.Status), Role: asked.Role, OpenedBy: asked.By,
+		MinCost: asked.MinCost, Count: tables.Size(asked.Limit),
+	}, tables.TaskLines(func(r query.NewestTasksRow) tables.TaskLine {
+		return tables.TaskLine{
+			Task: tables.Task(r.Task), Role: r.Role, OpenedBy: r.OpenedBy, Title: r.Title, Cost: r.Cost,
+			Begun: r.Begun, Ended: r.Ended,
+		}
+	}))
+}
+
+// Runs implements journal.Lists.
+func (l *Log) Runs(ctx context.Context, tenant string, since time.Time) ([]journal.RoleRuns, error) {
+	return across(ctx, l, "sum runs", tenant, (*query.Queries).RoleRunsSince, query.RoleRunsSinceParams{
+		Tenant: tenant, Since: tables.Until(since),
+	}, tables.Each(func(r query.RoleRunsSinceRow) journal.RoleRuns { return tables.RoleRuns(r).RoleRuns() }))
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 )
 
-// TestPlansOfEmptyTables has lists of tasks planned on tables that are empty yet, as the first connections of a new
-// installation do, which keep the plan: whatever a line needs from elsewhere must be found by its whole key.
+// TestPlansOfEmptyTables has lists of tasks planned on tables that are empty yet, as the first
+// connections of a new installation do, which keep the plan: whatever a line needs from elsewhere
+// must be found by its whole key.
 func TestPlansOfEmptyTables(t *testing.T) {
 	t.Parallel()
 	generated, err := os.ReadFile("query/task.sql.go")

@@ -11,7 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestPoolsOfTheirOwn has all connections for reads and for searches be busy: commands find one all the same.
+// TestPoolsOfTheirOwn has all connections for reads and for searches be busy: commands find one all
+// the same.
 func TestPoolsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	wall := measure.NewWall(t, "1.7")

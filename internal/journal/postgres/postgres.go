@@ -1,10 +1,10 @@
 // Package postgres keeps the journal in Postgres.
 //
-// Each append is one transaction: the conversation's row is locked and known keys are looked up; then
-// entries are inserted, the tables that fold them are brought up to date and the transaction is
-// committed. These are two round trips, or one when the program remembers enough of the conversation
-// to guess what a look would show, and the database agrees. Appends to one conversation that come
-// together share a transaction.
+// Each append is one transaction: the conversation's row is locked and known keys are looked up;
+// then entries are inserted, the tables that fold them are brought up to date and the transaction
+// is committed. These are two round trips, or one when the program remembers enough of the
+// conversation to guess what a look would show, and the database agrees. Appends to one
+// conversation that come together share a transaction.
 //
 // A transaction belongs to one tenant, by a setting that ends with it; row level security, forced
 // on every table, shows nothing else. The role that the program works under owns nothing and cannot
@@ -16,17 +16,14 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
-	session "github.com/pressly/goose/v3/lock"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/database"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -36,7 +33,7 @@ import (
 var migrations embed.FS
 
 // Role is the role that Migrate makes for the program. It owns nothing.
-const Role = "retinue_app"
+const Role = database.Role
 
 // Options say which database to use.
 type Options struct {
@@ -46,8 +43,8 @@ type Options struct {
 	Role string
 	// Tracer hears of every statement; nil means nobody does.
 	Tracer pgx.QueryTracer
-	// Connections is the most that are open at a time for commands and workers; zero means 10. Reads have up to half as many
-	// of their own, and searches up to searchConnections.
+	// Connections is the most that are open at a time for commands and workers; zero means 10. Reads
+	// have up to half as many of their own, and searches up to searchConnections.
 	Connections int
 }
 
@@ -64,8 +61,9 @@ const searchConnections = 6
 
 // Log is a journal in Postgres.
 type Log struct {
-	// pool is for commands and workers, reads for requests that change nothing, and searches for searches: however many of
-	// the latter come, and however long they take, the former find a connection.
+	// pool is for commands and workers, reads for requests that change nothing, and searches for
+	// searches: however many of the latter come, and however long they take, the former find a
+	// connection.
 	pool, reads, searches *pgxpool.Pool
 
 	combiner journal.Combiner[journal.Ref]
@@ -85,8 +83,9 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if opts.Connections > 0 {
 		cfg.MaxConns = int32(opts.Connections)
 	}
-	// Plans are kept, and some are made while the tables are nearly empty: every statement has to go by keys then too, or a conversation
-	// that grows by a thousand sub-agents within a minute reads its tables whole for each row. To compile a plan costs more than it saves.
+	// Plans are kept, and some are made while the tables are nearly empty: every statement has to go by
+	// keys then too, or a conversation that grows by a thousand sub-agents within a minute reads its
+	// tables whole for each row. To compile a plan costs more than it saves.
 	for name, value := range map[string]string{
 		"application_name": "retinue", "timezone": "UTC", "statement_timeout": statementTimeout,
 		"lock_timeout": lockTimeout, "idle_in_transaction_session_timeout": idleTimeout,
@@ -95,7 +94,8 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 		cfg.ConnConfig.RuntimeParams[name] = value
 	}
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		return prepare(ctx, conn, opts.Role)
+		inMilliseconds(conn)
+		return database.Prepare(ctx, conn, opts.Role)
 	}
 	log := &Log{}
 	log.combiner.Commit = log.commit
@@ -117,38 +117,6 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	return log, nil
 }
 
-// prepare takes on the role and refuses a connection that could pass by the policies, or whose
-// commits do not last.
-func prepare(ctx context.Context, conn *pgx.Conn, role string) error {
-	if role != "" {
-		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
-			return fmt.Errorf("take on role %s: %w", role, err)
-		}
-	}
-	var user string
-	var above, owner, lossy bool
-	err := conn.QueryRow(ctx, `
-		select current_user, r.rolsuper or r.rolbypassrls,
-			exists (select from pg_class c where c.relowner = r.oid and c.relkind in ('r', 'p', 'v')),
-			current_setting('synchronous_commit') = 'off' or current_setting('fsync') = 'off'
-		from pg_roles r where r.rolname = current_user`).Scan(&user, &above, &owner, &lossy)
-	switch {
-	case err != nil:
-		return fmt.Errorf("look at the role: %w", err)
-	case above:
-		return refuse("the role %s is above row level security; connect as a member of %s", user, Role)
-	case owner:
-		return refuse("the role %s owns tables; connect as a member of %s", user, Role)
-	case lossy:
-		return refuse("synchronous_commit or fsync is off: an acknowledged message could be lost; turn them on")
-	}
-	return nil
-}
-
-func refuse(format string, args ...any) error {
-	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(format, args...)}
-}
-
 // Close ends all connections.
 func (l *Log) Close() {
 	for _, pool := range []*pgxpool.Pool{l.pool, l.reads, l.searches} {
@@ -158,35 +126,13 @@ func (l *Log) Close() {
 	}
 }
 
-// Migrate brings a database up to date. It needs the right to make tables and, the first time, a
-// role; the program itself runs without either. Several may try at once: one does it.
+// Migrate brings a database up to date.
 func Migrate(ctx context.Context, dsn string) error {
-	cfg, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return fmt.Errorf("migrate journal: %w", err)
-	}
-	cfg.RuntimeParams["lock_timeout"] = lockTimeout
-	db := stdlib.OpenDB(*cfg)
-	defer db.Close() //nolint:errcheck // nothing is left to lose
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("migrate journal: %w", err)
-	}
-	alone, err := session.NewPostgresSessionLocker()
-	if err != nil {
-		return fmt.Errorf("migrate journal: %w", err)
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(alone))
-	if err != nil {
-		return fmt.Errorf("migrate journal: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate journal: %w", err)
-	}
-	return nil
+	return database.Migrate(ctx, dsn, "goose_db_version", migrations, "migrations")
 }
 
-// tenantDeleted is the code of the error that people's tables raise for a tenant that is being deleted.
+// tenantDeleted is the code of the error that people's tables raise for a tenant that is being
+// deleted.
 const tenantDeleted = "RT003"
 
 // fault says what an error of the database means to a caller.

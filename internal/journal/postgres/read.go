@@ -2,18 +2,12 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"math"
-	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
+	"github.com/retinue-dev/retinue/internal/journal/tables"
 )
 
 // read runs one query about a conversation, which must exist.
@@ -27,232 +21,102 @@ func (l *Log) read(ctx context.Context, doing string, ref journal.Ref, do func(*
 	}))
 }
 
-// stored is an entry as the queries return it.
-type stored struct {
-	Seq    int64
-	Number int64
-	Kind   string
-	At     time.Time
-	Body   string
-}
+// ask is a query: its parameters, its rows.
+type ask[Params, Row any] func(*query.Queries, context.Context, Params) ([]Row, error)
 
-func (s stored) entry() (journal.Entry, error) {
-	row, err := journal.Read(journal.Kind(s.Kind), []byte(s.Body))
-	return journal.Entry{Seq: s.Seq, Number: s.Number, At: s.At.UTC(), Row: row}, err
-}
-
-func entries[R ~struct {
-	Seq    int64
-	Number int64
-	Kind   string
-	At     time.Time
-	Body   string
-}](rows []R) ([]journal.Entry, error) {
-	out := make([]journal.Entry, 0, len(rows))
-	for _, row := range rows {
-		e, err := stored(row).entry()
+// about runs a query about a conversation, which must exist, and converts its rows.
+func about[P, R, T any](
+	ctx context.Context, l *Log, doing string, ref journal.Ref, q ask[P, R], params P, as func([]R) ([]T, error),
+) (out []T, err error) {
+	err = l.read(ctx, doing, ref, func(queries *query.Queries) error {
+		rows, err := q(queries, ctx, params)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, e)
-	}
-	return out, nil
+		out, err = as(rows)
+		return err
+	})
+	return out, err
 }
 
 // Entries implements journal.Reader.
-func (l *Log) Entries(
-	ctx context.Context, ref journal.Ref, after int64, limit int,
-) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read entries", ref, func(q *query.Queries) error {
-		rows, err := q.EntriesAfter(ctx, query.EntriesAfterParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation, After: after,
-			Count: int32(journal.Page{Limit: limit}.Size()), Bytes: journal.PageBytes,
-		})
-		if err != nil {
-			return err
-		}
-		out, err = entries(rows)
-		return err
-	})
-	return out, err
+func (l *Log) Entries(ctx context.Context, ref journal.Ref, after int64, limit int) ([]journal.Entry, error) {
+	return about(ctx, l, "read entries", ref, (*query.Queries).EntriesAfter, query.EntriesAfterParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, After: after, Count: tables.Size(limit), Bytes: journal.PageBytes,
+	}, tables.Entries)
 }
 
 // Find implements journal.Reader.
-func (l *Log) Find(
-	ctx context.Context, ref journal.Ref, keys ...string,
-) (out []journal.Entry, err error) {
-	err = l.read(ctx, "find entries", ref, func(q *query.Queries) error {
-		rows, err := q.EntriesByKey(ctx, query.EntriesByKeyParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation, Keys: keys,
-		})
-		if err != nil {
-			return err
-		}
-		out, err = entries(rows)
-		return err
-	})
-	return out, err
+func (l *Log) Find(ctx context.Context, ref journal.Ref, keys ...string) ([]journal.Entry, error) {
+	return about(ctx, l, "find entries", ref, (*query.Queries).EntriesByKey, query.EntriesByKeyParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Keys: keys,
+	}, tables.Entries)
 }
 
 // Mail implements journal.Reader.
-func (l *Log) Mail(ctx context.Context, ref journal.Ref, agent string) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read mail", ref, func(q *query.Queries) error {
-		rows, err := q.MailOf(ctx, query.MailOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent})
-		if err != nil {
-			return err
-		}
-		out, err = entries(rows)
-		return err
-	})
-	return out, err
+func (l *Log) Mail(ctx context.Context, ref journal.Ref, agent string) ([]journal.Entry, error) {
+	return about(ctx, l, "read mail", ref, (*query.Queries).MailOf, query.MailOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
+	}, tables.Entries)
 }
 
 // Mailboxes implements journal.Reader.
-func (l *Log) Mailboxes(ctx context.Context, ref journal.Ref) (out []string, err error) {
-	err = l.read(ctx, "read mailboxes", ref, func(q *query.Queries) error {
-		out, err = q.MailboxesOf(ctx, query.MailboxesOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation})
-		return err
-	})
-	return out, err
+func (l *Log) Mailboxes(ctx context.Context, ref journal.Ref) ([]string, error) {
+	return about(ctx, l, "read mailboxes", ref, (*query.Queries).MailboxesOf, query.MailboxesOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
+	}, tables.Each(func(agent string) string { return agent }))
 }
 
 // Steps implements journal.Reader.
-func (l *Log) Steps(
-	ctx context.Context, ref journal.Ref, task string, after int,
-) (out []journal.Stepped, err error) {
-	err = l.read(ctx, "read steps", ref, func(q *query.Queries) error {
-		rows, err := q.StepsOf(ctx, query.StepsOfParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation, Task: task,
-			AfterKey: journal.Stepped{In: journal.In{Task: task}, N: after}.Key(),
-		})
-		if err != nil {
-			return err
-		}
-		found, err := entries(rows)
-		for _, e := range found {
-			if step, ok := e.Row.(journal.Stepped); ok && step.N > after {
-				out = append(out, step)
-			}
-		}
-		return err
-	})
-	return out, err
+func (l *Log) Steps(ctx context.Context, ref journal.Ref, task string, after int) ([]journal.Stepped, error) {
+	return about(ctx, l, "read steps", ref, (*query.Queries).StepsOf, query.StepsOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Task: task,
+		AfterKey: journal.Stepped{In: journal.In{Task: task}, N: after}.Key(),
+	}, tables.StepsAfter[query.StepsOfRow](after))
 }
 
 // Transcript implements journal.Reader.
-func (l *Log) Transcript(
-	ctx context.Context, ref journal.Ref, agent string, page journal.Page,
-) (out []journal.Message, err error) {
-	err = l.read(ctx, "read transcript", ref, func(q *query.Queries) error {
-		rows, err := q.TranscriptOf(ctx, query.TranscriptOfParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
-			Before: before(page), Count: int32(page.Size()),
-		})
-		if err != nil {
-			return err
-		}
-		found, err := entries(rows)
-		out = messages(found)
-		return err
-	})
-	return out, err
+func (l *Log) Transcript(ctx context.Context, ref journal.Ref, agent string, page journal.Page) ([]journal.Message, error) {
+	return about(ctx, l, "read transcript", ref, (*query.Queries).TranscriptOf, query.TranscriptOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
+		Before: tables.Before(page), Count: tables.Size(page.Limit),
+	}, tables.Messages)
 }
 
 // Chat implements journal.Reader.
-func (l *Log) Chat(
-	ctx context.Context, ref journal.Ref, page journal.Page,
-) (out []journal.Message, err error) {
-	err = l.read(ctx, "read chat", ref, func(q *query.Queries) error {
-		rows, err := q.ChatOf(ctx, query.ChatOfParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation, Before: before(page),
-			Count: int32(page.Size()), Bytes: page.Most(),
-		})
-		if err != nil {
-			return err
-		}
-		found, err := entries(rows)
-		out = messages(found)
-		return err
-	})
-	return out, err
+func (l *Log) Chat(ctx context.Context, ref journal.Ref, page journal.Page) ([]journal.Message, error) {
+	return about(ctx, l, "read chat", ref, (*query.Queries).ChatOf, query.ChatOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Before: tables.Before(page), Count: tables.Size(page.Limit),
+		Bytes: page.Most(),
+	}, tables.Messages)
 }
 
 // Marks implements journal.Reader.
-func (l *Log) Marks(
-	ctx context.Context, ref journal.Ref, page journal.Page,
-) (out []journal.Entry, err error) {
-	err = l.read(ctx, "read marks", ref, func(q *query.Queries) error {
-		rows, err := q.MarksOf(ctx, query.MarksOfParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation, Before: before(page),
-			Count: int32(page.Size()),
-		})
-		if err != nil {
-			return err
-		}
-		out, err = entries(rows)
-		slices.Reverse(out)
-		return err
-	})
-	return out, err
+func (l *Log) Marks(ctx context.Context, ref journal.Ref, page journal.Page) ([]journal.Entry, error) {
+	return about(ctx, l, "read marks", ref, (*query.Queries).MarksOf, query.MarksOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Before: tables.Before(page), Count: tables.Size(page.Limit),
+	}, tables.Reversed)
 }
 
-// messages turns entries, the newest first, into messages, the oldest first.
-func messages(found []journal.Entry) []journal.Message {
-	out := make([]journal.Message, 0, len(found))
-	for _, e := range slices.Backward(found) {
-		out = append(out, journal.MessageOf(e))
-	}
-	return out
+// ModelCalls implements journal.Reader.
+func (l *Log) ModelCalls(ctx context.Context, ref journal.Ref, agent string, page journal.Page) ([]journal.ModelCall, error) {
+	return about(ctx, l, "read model calls", ref, (*query.Queries).ModelCallsOf, query.ModelCallsOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
+		Before: tables.Before(page), Count: tables.Size(page.Limit),
+	}, tables.Backward(func(c query.ModelCall) journal.ModelCall { return tables.ModelCall(c).ModelCall() }))
 }
 
-// before is the sequence number under which a page lies.
-func before(page journal.Page) int64 {
-	if page.Before > 0 {
-		return page.Before
-	}
-	return math.MaxInt64
+// ToolCalls implements journal.Reader.
+func (l *Log) ToolCalls(ctx context.Context, ref journal.Ref, agent string, page journal.Page) ([]journal.ToolCall, error) {
+	return about(ctx, l, "read tool calls", ref, (*query.Queries).ToolCallsOf, query.ToolCallsOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation, Agent: agent,
+		Before: tables.Before(page), Count: tables.Size(page.Limit),
+	}, tables.Backward(func(c query.ToolCall) journal.ToolCall { return tables.ToolCall(c).ToolCall() }))
 }
 
 // Records implements journal.Reader.
-func (l *Log) Records(ctx context.Context, ref journal.Ref) (out []journal.Record, err error) {
-	err = l.read(ctx, "read records", ref, func(q *query.Queries) error {
-		rows, err := q.RecordsOf(ctx, query.RecordsOfParams{
-			Tenant: ref.Tenant, Conversation: ref.Conversation,
-		})
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			r, err := record(row)
-			if err != nil {
-				return err
-			}
-			out = append(out, r)
-		}
-		return nil
-	})
-	return out, err
-}
-
-func record(r query.RecordsOfRow) (journal.Record, error) {
-	out := journal.Record{
-		ID: r.ID, Session: r.SessionID, Parent: r.ParentMessageID, StartedAt: r.StartedAt.UTC(),
-		CompletedAt: utc(r.CompletedAt), Duration: r.DurationMs, Role: r.AgentRole,
-		Depth: int(r.AgentDepth), Model: r.ModelID, Prompt: r.SystemPromptID,
-		RequestType: journal.RequestType(r.RequestType), Request: r.RequestContent,
-		ContextMode: r.ContextMode, ContextTokens: r.ContextTokenCount,
-		Response: r.ResponseContent, Summary: r.ResponseSummary, PromptTokens: r.PromptTokens,
-		CompletionTokens: r.CompletionTokens, Iterations: int(r.IterationCount),
-		MaxIterations: int(r.MaxIterations), MaxDuration: r.MaxDurationMs, Bailout: r.BailoutReason,
-		Status: chat.Status(r.Status), Error: r.ErrorMessage,
-	}
-	err := errors.Join(
-		json.Unmarshal([]byte(r.ToolCallsJson), &out.ToolCalls),
-		json.Unmarshal([]byte(r.FilesModifiedJson), &out.Files),
-		json.Unmarshal([]byte(r.MetadataJson), &out.Details),
-	)
-	if err != nil {
-		return out, fmt.Errorf("record %d: %w", r.ID, err)
-	}
-	return out, nil
+func (l *Log) Records(ctx context.Context, ref journal.Ref) ([]journal.Record, error) {
+	return about(ctx, l, "read records", ref, (*query.Queries).RecordsOf, query.RecordsOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
+	}, tables.Records(func(r query.RecordsOfRow) tables.Record { return tables.Record(r) }))
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 )
 
-// TestSearchByIndex looks for a word that only old messages have, in a tenant with thousands of newer ones. The index
-// finds it, behind row level security, and what other tenants and other people wrote stays hidden.
+// TestSearchByIndex looks for a word that only old messages have, in a tenant with thousands of
+// newer ones. The index finds it, behind row level security, and what other tenants and other
+// people wrote stays hidden.
 //
 // Covers: P21.
 func TestSearchByIndex(t *testing.T) {

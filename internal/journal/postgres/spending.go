@@ -7,7 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
 )
 
-// Reserve implements journal.Writer. Calls of a tenant that reserve at the same time do so one after another.
+// Reserve implements journal.Writer. Calls of a tenant that reserve at the same time do so one
+// after another.
 func (l *Log) Reserve(ctx context.Context, tenant, month string, amount, most int64) (ok bool, err error) {
 	err = l.inTenant(ctx, "reserve", tenant, toWrite, func(q *query.Queries) error {
 		if err := q.BeginMonth(ctx, query.BeginMonthParams{Tenant: tenant, Month: month}); err != nil {

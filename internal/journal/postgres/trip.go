@@ -10,7 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// trip sends the one query of a reading transaction together with everything around it: one round trip instead of four.
+// trip sends the one query of a reading transaction together with everything around it: one round
+// trip instead of four.
 type trip struct {
 	conn *pgxpool.Conn
 	ref  journal.Ref
@@ -48,8 +49,8 @@ func (t *trip) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	return tripRows{Rows: rows, results: results}, err
 }
 
-// tripRows end their transaction when they are closed. Nothing was written, so nobody asks how it ended: a connection in the
-// middle of a transaction is closed when it is released.
+// tripRows end their transaction when they are closed. Nothing was written, so nobody asks how it
+// ended: a connection in the middle of a transaction is closed when it is released.
 type tripRows struct {
 	pgx.Rows
 	results pgx.BatchResults

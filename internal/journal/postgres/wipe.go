@@ -6,11 +6,12 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres/query"
 )
 
-// wipeBatch is how many rows go at a time: each batch is a transaction of its own, well within the time limit.
+// wipeBatch is how many rows go at a time: each batch is a transaction of its own, well within the
+// time limit.
 const wipeBatch = 5000
 
-// Wipe removes what is left of a tenant without conversations: tombstones, texts that were kept for a conversation which
-// never began, and what it has spent.
+// Wipe removes what is left of a tenant without conversations: tombstones, texts that were kept for
+// a conversation which never began, and what it has spent.
 func (l *Log) Wipe(ctx context.Context, tenant string) error {
 	for {
 		var n int64

@@ -16,9 +16,10 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
 )
 
-// TestPlansOfYoungTables has connections plan when the tables hold a few rows, whether Postgres has looked at them or not: it thinks
-// then that to read them whole is cheapest, or that all indexes that begin alike are. The plans stay when a conversation grows to a
-// thousand sub-agents within the minute, so each statement must find what it wants by the whole of a key.
+// TestPlansOfYoungTables has connections plan when the tables hold a few rows, whether Postgres has
+// looked at them or not: it thinks then that to read them whole is cheapest, or that all indexes
+// that begin alike are. The plans stay when a conversation grows to a thousand sub-agents within
+// the minute, so each statement must find what it wants by the whole of a key.
 func TestPlansOfYoungTables(t *testing.T) {
 	t.Parallel()
 	for _, young := range []struct {
@@ -46,7 +47,8 @@ func TestPlansOfYoungTables(t *testing.T) {
 			if after := wholeReads(t, admin); after != whole {
 				t.Errorf("tables were read whole:\nbefore %s\nafter  %s", whole, after)
 			}
-			// A look finds one row, or the few of one agent. One that reads the rows of the siblings too finds some hundred.
+			// A look finds one row, or the few of one agent. One that reads the rows of the siblings too finds
+			// some hundred.
 			const most = 8
 			for _, line := range query(t, admin, `select indexrelname || ': ' || idx_tup_read / idx_scan || ' rows a look, ' || idx_scan || ' looks'
 				from pg_stat_user_indexes where idx_scan > 50 and idx_tup_read > idx_scan * `+strconv.Itoa(most)) {
@@ -115,7 +117,8 @@ func sibling(t *testing.T, log *postgres.Log, n int) {
 	}
 }
 
-// wholeReads is how often each table was read from one end to the other. The server counts what a connection did when that has left.
+// wholeReads is how often each table was read from one end to the other. The server counts what a
+// connection did when that has left.
 func wholeReads(t *testing.T, admin *pgx.Conn) string {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -167,12 +167,12 @@ func (w *bareWriter) fold(ref journal.Ref, row journal.Row, seq int64) {
 		}
 		w.run(bareMessage, t, c, seq, r.Agent, r.Turn, string(r.Message.Speaker), words != nil, w.at, words)
 		for _, p := range r.Message.Parts {
-			if turn, item, _ := journal.ParseCall(p.Call); p.Kind == chat.PartToolUse {
+			if turn, item, _ := chat.CallID(p.Call).Parse(); p.Kind == chat.PartToolUse {
 				w.run(bareCall, t, c, r.Agent, turn, item, p.Call, r.Task, seq, p.Tool)
 			}
 		}
 	case journal.ToolReturned:
-		turn, item, _ := journal.ParseCall(r.Call)
+		turn, item, _ := chat.CallID(r.Call).Parse()
 		w.run(bareResult, t, c, r.Agent, turn, item, string(r.Status), w.at, r.Duration)
 	default: // A turn has no others, or they are in the list only.
 	}

@@ -96,7 +96,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestUnknownIsRefused checks rows of which no table is a fold: the agent and the task that they are about must come before them.
+// TestUnknownIsRefused checks rows of which no table is a fold: the agent and the task that they
+// are about must come before them.
 func TestUnknownIsRefused(t *testing.T) {
 	log := opened(t, filepath.Join(t.TempDir(), "journal.db"))
 	begin := []journal.Row{journal.Opened{By: "ann"}, journal.TaskAssigned{In: root, Role: "main"}}
@@ -152,7 +153,8 @@ func TestBusyIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestWriterRecovers leaves the connection that writes in every state that a failure may leave it in.
+// TestWriterRecovers leaves the connection that writes in every state that a failure may leave it
+// in.
 func TestWriterRecovers(t *testing.T) {
 	log := opened(t, filepath.Join(t.TempDir(), "journal.db"))
 	keep := func(ctx context.Context) error {
@@ -191,7 +193,8 @@ func TestWriterRecovers(t *testing.T) {
 	}
 }
 
-// TestCloseWaits closes a journal while somebody writes. The write is in the file, and nothing beside it is left.
+// TestCloseWaits closes a journal while somebody writes. The write is in the file, and nothing
+// beside it is left.
 func TestCloseWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	log, err := Open(t.Context(), Options{Path: path})

@@ -223,7 +223,8 @@ func TestTwoProcesses(t *testing.T) {
 	t.Logf("%d rows acknowledged to two processes", ledger.Acks())
 }
 
-// check compares a file with the ledger, and has SQLite check that it is sound. It returns how many entries there are.
+// check compares a file with the ledger, and has SQLite check that it is sound. It returns how many
+// entries there are.
 func check(t *testing.T, path string, ledger *journaltest.Ledger) (rows int) {
 	t.Helper()
 	log, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})

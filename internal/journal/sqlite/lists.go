@@ -12,68 +12,68 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/sqlite/query"
+	"github.com/retinue-dev/retinue/internal/journal/tables"
 )
 
+// across runs a query about conversations and converts its rows.
+func across[P, R, T any](
+	ctx context.Context, l *Log, doing string, q ask[P, R], params P, as func([]R) ([]T, error),
+) (out []T, err error) {
+	err = l.view(ctx, doing, func(queries *query.Queries) error {
+		rows, err := q(queries, ctx, params)
+		if err != nil {
+			return err
+		}
+		out, err = as(rows)
+		return err
+	})
+	return out, err
+}
+
 // Conversations implements journal.Lists.
-func (l *Log) Conversations(
-	ctx context.Context, tenant string, page journal.Page,
-) (out []journal.Conversation, err error) {
+func (l *Log) Conversations(ctx context.Context, tenant string, page journal.Page) ([]journal.Conversation, error) {
 	at, id, err := journal.ParseCursor(page.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	err = l.view(ctx, "list conversations", func(q *query.Queries) error {
-		asked := query.RecentConversationsParams{Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: int64(page.Size())}
-		list := q.RecentConversations
-		if page.Archived {
-			list = func(ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
-				return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
-			}
+	list := (*query.Queries).RecentConversations
+	if page.Archived {
+		list = func(q *query.Queries, ctx context.Context, p query.RecentConversationsParams) ([]query.Conversation, error) {
+			return q.ArchivedConversations(ctx, query.ArchivedConversationsParams(p))
 		}
-		rows, err := list(ctx, asked)
-		out = each(rows, conversation)
-		return err
-	})
-	return out, err
+	}
+	return across(ctx, l, "list conversations", list, query.RecentConversationsParams{
+		Tenant: tenant, Before: at.UnixMilli(), BeforeID: id, Count: tables.Size(page.Limit),
+	}, tables.Each(conversation))
 }
 
 // Untouched implements journal.Lists.
-func (l *Log) Untouched(
-	ctx context.Context, tenant string, before time.Time, after string, limit int,
-) (out []string, err error) {
-	err = l.view(ctx, "list untouched conversations", func(q *query.Queries) error {
-		out, err = q.UntouchedConversations(ctx, query.UntouchedConversationsParams{
-			Tenant: tenant, After: after, Before: before.UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size()),
-		})
-		return err
-	})
-	return out, err
+func (l *Log) Untouched(ctx context.Context, tenant string, before time.Time, after string, limit int) ([]string, error) {
+	return across(ctx, l, "list untouched conversations", (*query.Queries).UntouchedConversations, query.UntouchedConversationsParams{
+		Tenant: tenant, After: after, Before: tables.Until(before), Count: tables.Size(limit),
+	}, tables.Each(func(id string) string { return id }))
 }
 
 // Weight implements journal.Reader.
-func (l *Log) Weight(ctx context.Context, ref journal.Ref) (w journal.Weight, err error) {
-	err = l.view(ctx, "weigh a conversation", func(q *query.Queries) error {
-		rows, err := q.WeightOf(ctx, query.WeightOfParams{Tenant: ref.Tenant, Conversation: ref.Conversation})
-		if err == nil && len(rows) == 0 {
-			return journal.NotFound()
-		}
-		for _, r := range rows {
-			w = journal.Weight{Rows: r.RowCount, Texts: r.Texts, Bytes: r.Bytes}
-		}
-		return err
-	})
-	return w, err
+func (l *Log) Weight(ctx context.Context, ref journal.Ref) (journal.Weight, error) {
+	found, err := across(ctx, l, "weigh a conversation", (*query.Queries).WeightOf, query.WeightOfParams{
+		Tenant: ref.Tenant, Conversation: ref.Conversation,
+	}, tables.Each(func(r query.WeightOfRow) journal.Weight {
+		return journal.Weight{Rows: r.RowCount, Texts: r.Texts, Bytes: r.Bytes}
+	}))
+	if err != nil || len(found) == 0 {
+		return journal.Weight{}, cmp.Or(err, journal.NotFound())
+	}
+	return found[0], nil
 }
 
 // Tails implements journal.Lists.
-func (l *Log) Tails(
-	ctx context.Context, tenant string, conversations ...string,
-) (map[string]journal.Tail, error) {
+func (l *Log) Tails(ctx context.Context, tenant string, conversations ...string) (map[string]journal.Tail, error) {
+	out := map[string]journal.Tail{}
 	wanted, err := json.Marshal(conversations)
 	if err != nil {
 		return nil, fmt.Errorf("read tails: %w", err)
 	}
-	out := map[string]journal.Tail{}
 	err = l.view(ctx, "read tails", func(q *query.Queries) error {
 		rows, err := q.TailsOf(ctx, query.TailsOfParams{Tenant: tenant, Conversations: string(wanted)})
 		for _, r := range rows {
@@ -85,14 +85,12 @@ func (l *Log) Tails(
 }
 
 // Lines implements journal.Lists.
-func (l *Log) Lines(
-	ctx context.Context, tenant string, conversations ...string,
-) (map[string]journal.Line, error) {
+func (l *Log) Lines(ctx context.Context, tenant string, conversations ...string) (map[string]journal.Line, error) {
+	out := map[string]journal.Line{}
 	wanted, err := json.Marshal(conversations)
 	if err != nil {
 		return nil, fmt.Errorf("read lines: %w", err)
 	}
-	out := map[string]journal.Line{}
 	err = l.view(ctx, "read lines", func(q *query.Queries) error {
 		rows, err := q.LinesOf(ctx, query.LinesOfParams{Tenant: tenant, Conversations: string(wanted)})
 		for _, r := range rows {
@@ -106,39 +104,19 @@ func (l *Log) Lines(
 }
 
 // Inbox implements journal.Lists.
-func (l *Log) Inbox(ctx context.Context, tenant string, limit int) (out []journal.Waiting, err error) {
-	err = l.view(ctx, "read inbox", func(q *query.Queries) error {
-		rows, err := q.WaitingFor(ctx, query.WaitingForParams{
-			Tenant: tenant, Count: int64(journal.Page{Limit: limit}.Size()),
-		})
-		out = each(rows, func(w query.WaitingForRow) journal.Waiting {
-			return journal.Waiting{
-				Conversation: w.ConversationID, Seq: w.Seq, At: moment(w.At), Agent: w.AgentID,
-				Task: w.TaskID, Key: w.EntryKey, Until: w.Until, PrivateTo: w.PrivateTo,
-			}
-		})
-		return err
-	})
-	return out, err
+func (l *Log) Inbox(ctx context.Context, tenant string, limit int) ([]journal.Waiting, error) {
+	return across(ctx, l, "read inbox", (*query.Queries).WaitingFor, query.WaitingForParams{
+		Tenant: tenant, Count: tables.Size(limit),
+	}, tables.Each(func(r query.WaitingForRow) journal.Waiting { return tables.Waiting(r).Waiting() }))
 }
 
 // Usage implements journal.Lists.
-func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) (out []journal.Used, err error) {
+func (l *Log) Usage(ctx context.Context, tenant string, asked journal.UsageQuery) ([]journal.Used, error) {
 	since, until := asked.Span()
-	err = l.view(ctx, "read usage", func(q *query.Queries) error {
-		rows, err := q.UsageOf(ctx, query.UsageOfParams{
-			Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By), Since: since.UnixMilli(),
-			Until: until.UnixMilli(),
-		})
-		out = each(rows, func(u query.UsageOfRow) journal.Used {
-			return journal.Used{Name: u.Name, Calls: u.Calls, Usage: chat.Usage{
-				Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,
-				Cost: u.Cost, Unpriced: u.Unpriced,
-			}}
-		})
-		return err
-	})
-	return out, err
+	return across(ctx, l, "read usage", (*query.Queries).UsageOf, query.UsageOfParams{
+		Tenant: tenant, Conversation: asked.Conversation, Grouped: string(asked.By),
+		Since: tables.Until(since), Until: tables.Until(until),
+	}, tables.Each(func(r query.UsageOfRow) journal.Used { return tables.Used(r).Used() }))
 }
 
 // Text implements journal.Reader.
@@ -154,67 +132,70 @@ func (l *Log) Text(ctx context.Context, ref journal.Ref, hash string) (text stri
 }
 
 // Erased implements journal.Reader.
-func (l *Log) Erased(ctx context.Context, ref journal.Ref) (stone journal.Tombstone, err error) {
-	err = l.view(ctx, "read tombstone", func(q *query.Queries) error {
-		rows, err := q.TombstoneOf(ctx, query.TombstoneOfParams{Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation)})
-		if err != nil || len(rows) == 0 {
-			return cmp.Or(err, journal.NotFound())
-		}
-		stone = journal.Tombstone{Command: rows[0].Command, At: time.UnixMilli(rows[0].ErasedAt)}
-		return nil
-	})
-	return stone, err
+func (l *Log) Erased(ctx context.Context, ref journal.Ref) (journal.Tombstone, error) {
+	found, err := across(ctx, l, "read tombstone", (*query.Queries).TombstoneOf, query.TombstoneOfParams{
+		Tenant: ref.Tenant, Hash: journal.HashOf(ref.Conversation),
+	}, tables.Each(func(r query.TombstoneOfRow) journal.Tombstone {
+		return journal.Tombstone{Command: r.Command, At: time.UnixMilli(r.ErasedAt)}
+	}))
+	if err != nil || len(found) == 0 {
+		return journal.Tombstone{}, cmp.Or(err, journal.NotFound())
+	}
+	return found[0], nil
 }
 
 // Working implements journal.Lists.
 func (l *Log) Working(
 	ctx context.Context, before time.Time, after journal.WorkingTask, limit int,
-) (out []journal.WorkingTask, err error) {
-	err = l.view(ctx, "read tasks of all tenants", func(q *query.Queries) error {
-		rows, err := q.WorkingTasks(ctx, query.WorkingTasksParams{
-			Before: before.Add(time.Millisecond - 1).UnixMilli(), AfterTenant: after.Tenant, AfterConversation: after.Conversation,
-			AfterTask: after.Task, Count: int64(journal.Page{Limit: limit}.Size()),
-		})
-		out = each(rows, func(t query.WorkingTasksRow) journal.WorkingTask {
-			return journal.WorkingTask{
-				Ref:  journal.Ref{Tenant: t.TenantID, Conversation: t.ConversationID},
-				Task: t.TaskID, Agent: t.AgentID, Parent: t.ParentID, Background: t.Background,
-			}
-		})
-		return err
-	})
-	return out, err
+) ([]journal.WorkingTask, error) {
+	return across(ctx, l, "read tasks of all tenants", (*query.Queries).WorkingTasks, query.WorkingTasksParams{
+		Before: tables.Until(before), AfterTenant: after.Tenant, AfterConversation: after.Conversation,
+		AfterTask: after.Task, Count: tables.Size(limit),
+	}, tables.Each(func(r query.WorkingTasksRow) journal.WorkingTask { return tables.Working(r).Working() }))
 }
 
 // Pending implements journal.Lists.
-func (l *Log) Pending(
-	ctx context.Context, before time.Time, limit int,
-) (out []journal.Post, err error) {
-	err = l.view(ctx, "read mailbox", func(q *query.Queries) error {
-		rows, err := q.PendingPosts(ctx, query.PendingPostsParams{
-			Before: before.Add(time.Millisecond - 1).UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size()),
-		})
-		out = each(rows, func(p query.PendingPostsRow) journal.Post { return postOf(query.ArrivedPostsRow(p)) })
-		return err
-	})
-	return out, err
+func (l *Log) Pending(ctx context.Context, before time.Time, limit int) ([]journal.Post, error) {
+	return across(ctx, l, "read mailbox", (*query.Queries).PendingPosts, query.PendingPostsParams{
+		Before: tables.Until(before), Count: tables.Size(limit),
+	}, tables.Each(func(r query.PendingPostsRow) journal.Post { return tables.Post(r).Post() }))
 }
 
 // Arrived implements journal.Lists.
-func (l *Log) Arrived(
-	ctx context.Context, after time.Time, limit int,
-) (out []journal.Post, err error) {
-	err = l.view(ctx, "read new mail", func(q *query.Queries) error {
-		rows, err := q.ArrivedPosts(ctx, query.ArrivedPostsParams{After: after.UnixMilli(), Count: int64(journal.Page{Limit: limit}.Size())})
-		out = each(rows, postOf)
-		return err
-	})
-	return out, err
+func (l *Log) Arrived(ctx context.Context, after time.Time, limit int) ([]journal.Post, error) {
+	return across(ctx, l, "read new mail", (*query.Queries).ArrivedPosts, query.ArrivedPostsParams{
+		After: after.UnixMilli(), Count: tables.Size(limit),
+	}, tables.Each(func(r query.ArrivedPostsRow) journal.Post { return tables.Post(r).Post() }))
 }
 
-func postOf(p query.ArrivedPostsRow) journal.Post {
-	return journal.Post{
-		Ref: journal.Ref{Tenant: p.TenantID, Conversation: p.ConversationID},
-		ID:  p.PostID, Topic: p.Topic, To: p.AgentID, At: moment(p.At),
+// Tasks implements journal.Lists. Those that go on are few and have an index of their own.
+func (l *Log) Tasks(ctx context.Context, tenant string, asked journal.TaskQuery) ([]journal.TaskLine, error) {
+	place, err := asked.After()
+	if err != nil {
+		return nil, err
 	}
+	list := (*query.Queries).NewestTasks
+	if asked.Status != "" && !asked.Status.Terminal() {
+		list = func(q *query.Queries, ctx context.Context, p query.NewestTasksParams) ([]query.NewestTasksRow, error) {
+			rows, err := q.OpenTasks(ctx, query.OpenTasksParams(p))
+			return tables.All(rows, func(r query.OpenTasksRow) query.NewestTasksRow { return query.NewestTasksRow(r) }), err
+		}
+	}
+	return across(ctx, l, "list tasks", list, query.NewestTasksParams{
+		Tenant: tenant, Before: place.At.UnixMilli(), BeforeConversation: place.Conversation, BeforeTask: place.Task,
+		Conversation: asked.Conversation, Status: string(asked.Status), Role: asked.Role, OpenedBy: asked.By,
+		MinCost: asked.MinCost, Count: tables.Size(asked.Limit),
+	}, tables.TaskLines(func(r query.NewestTasksRow) tables.TaskLine {
+		return tables.TaskLine{
+			Task: tables.Task(r.Task), Role: r.Role, OpenedBy: r.OpenedBy, Title: r.Title, Cost: r.Cost,
+			Begun: r.Begun, Ended: r.Ended,
+		}
+	}))
+}
+
+// Runs implements journal.Lists.
+func (l *Log) Runs(ctx context.Context, tenant string, since time.Time) ([]journal.RoleRuns, error) {
+	return across(ctx, l, "sum runs", (*query.Queries).RoleRunsSince, query.RoleRunsSinceParams{
+		Tenant: tenant, Since: tables.Until(since),
+	}, tables.Each(func(r query.RoleRunsSinceRow) journal.RoleRuns { return tables.RoleRuns(r).RoleRuns() }))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestARowOfANewerBuildIsRead has a row in the middle of a list whose kind this build does not know. All else is read as ever, the
-// row is handed on as it is, and nobody can write it.
+// TestARowOfANewerBuildIsRead has a row in the middle of a list whose kind this build does not
+// know. All else is read as ever, the row is handed on as it is, and nobody can write it.
 func TestARowOfANewerBuildIsRead(t *testing.T) {
 	path, ref := filepath.Join(t.TempDir(), "journal.db"), journal.Ref{Tenant: "acme", Conversation: "c"}
 	log, now := open(t, path), time.UnixMilli(1).UTC()

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/sqlite/query"
+	"github.com/retinue-dev/retinue/internal/journal/tables"
 )
 
 // Search implements journal.Lists.
@@ -20,23 +20,13 @@ func (l *Log) Search(
 	err = l.view(ctx, "search", func(q *query.Queries) error {
 		rows, err := q.SearchMessages(ctx, query.SearchMessagesParams{
 			Tenant: tenant, Words: words, Conversation: search.Conversation,
-			SubAgents: search.SubAgents, Count: int64(journal.Page{Limit: search.Limit}.Size()),
+			SubAgents: search.SubAgents, Count: tables.Size(search.Limit),
 		})
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
-			row, err := journal.Decode(journal.Kind(r.Kind), []byte(r.Body))
-			if err != nil {
-				return err
-			}
-			found := journal.MessageOf(journal.Entry{Seq: r.Seq, Row: row})
-			out = append(out, journal.Hit{
-				Conversation: r.ConversationID, Seq: r.Seq, At: moment(r.At), Agent: r.AgentID,
-				Speaker: chat.Speaker(r.Speaker), Text: journal.Words(found.Parts),
-			})
-		}
-		return nil
+		out, err = tables.Hits(rows)
+		return err
 	})
 	return out, err
 }

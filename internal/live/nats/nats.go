@@ -1,6 +1,6 @@
-// Package nats is the live bus on NATS core: two subjects per conversation, one for pokes and one for
-// deltas, so that who wants the pokes of a whole tenant gets nothing else. Nothing is stored. It imports
-// live and chat.
+// Package nats is the live bus on NATS core: two subjects per conversation, one for announcements
+// and one for deltas, so that a reader of a whole tenant's announcements gets nothing else. Nothing
+// is stored. It imports live and chat.
 //
 // The connection is kept up for ever. While there is no server, what is published is counted as
 // lost and readers stay; once it is back they are told to look into the journal.
@@ -298,8 +298,8 @@ func (b *Bus) unfollow(topic live.Topic) {
 	delete(b.bySubject, wanted(b.prefix, topic))
 }
 
-// subject names the place of a conversation. The ids are encoded, because a dot, a star or a space in
-// one would name other places.
+// subject names the place of a conversation. The ids are encoded, because a dot, a star or a space
+// in one would name other places.
 func subject(prefix string, topic live.Topic) string {
 	id := base64.RawURLEncoding.EncodeToString
 	return prefix + "." + id([]byte(topic.Tenant)) + "." + id([]byte(topic.Conversation))
@@ -326,7 +326,7 @@ func wanted(prefix string, topic live.Topic) string {
 	return prefix + "." + base64.RawURLEncoding.EncodeToString([]byte(topic.Tenant)) + ".*" + announcements
 }
 
-// conversationOf reads the conversation off the subject of a poke.
+// conversationOf reads the conversation off the subject of an announcement.
 func conversationOf(subject string) (string, bool) {
 	rest, ok := strings.CutSuffix(subject, announcements)
 	id, err := base64.RawURLEncoding.DecodeString(rest[strings.LastIndexByte(rest, '.')+1:])
@@ -367,5 +367,5 @@ func decode(topic live.Topic, data []byte) (live.Notice, error) {
 		w.Appended.Topic = topic
 		return *w.Appended, nil
 	}
-	return nil, fmt.Errorf("decode notice: neither delta nor poke")
+	return nil, fmt.Errorf("decode notice: neither delta nor announcement")
 }

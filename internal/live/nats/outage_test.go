@@ -105,7 +105,7 @@ func arrives(t *testing.T, publisher live.Bus, r *live.Reader) {
 	for n := first; n != live.Notice(live.Appended{Topic: topic, Seq: 9}); {
 		got, ok := n.(live.Delta)
 		if !ok {
-			t.Fatalf("got %#v, want deltas and then the poke", n)
+			t.Fatalf("got %#v, want deltas and then the announcement", n)
 		}
 		n = next(t, r)
 		if after, ok := n.(live.Delta); ok && after.Offset <= got.Offset {

@@ -7,7 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// The beginnings of the seals of thinking: whose it is, and what it is. The provider's own mark follows.
+// The beginnings of the seals of thinking: whose it is, and what it is. The provider's own mark
+// follows.
 const (
 	sealSignature = "anthropic/signature:"
 	sealRedacted  = "anthropic/redacted:"
@@ -128,7 +129,8 @@ func (d *decoder) close(index int64) {
 	}
 }
 
-// usage takes the last word on tokens. Counts of the input that it does not repeat stay as the start of the message had them.
+// usage takes the last word on tokens. Counts of the input that it does not repeat stay as the
+// start of the message had them.
 func (d *decoder) usage(u sdk.MessageDeltaUsage) {
 	c := d.x.Counted()
 	if u.JSON.InputTokens.Valid() {

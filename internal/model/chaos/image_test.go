@@ -14,8 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
-// TestTheImageOfAResultPassesBothWires sends one through the real adapters to a model that refuses what a
-// provider would, and through a router to a model that takes text only.
+// TestTheImageOfAResultPassesBothWires sends one through the real adapters to a model that refuses
+// what a provider would, and through a router to a model that takes text only.
 func TestTheImageOfAResultPassesBothWires(t *testing.T) {
 	script, err := scripted.Parse("image.yaml", []byte("name: image\ndefault: {text: 'A dot.'}\n"))
 	if err != nil {

@@ -86,8 +86,8 @@ func spread(m scripted.Meter, storm time.Duration) (gaps []time.Duration, crowde
 	return gaps, crowded
 }
 
-// TestFiftyCallersShareAKey sends fifty callers against five requests per second, as the rate limiter
-// is told: none fails, and next to nobody is turned away.
+// TestFiftyCallersShareAKey sends fifty callers against five requests per second, as the rate
+// limiter is told: none fails, and next to nobody is turned away.
 func TestFiftyCallersShareAKey(t *testing.T) {
 	const callers, each = 50, 2
 	for _, a := range adapters {

@@ -17,8 +17,8 @@ import (
 // failedMark stands before the result of a call that failed; the protocol has no field for it.
 const failedMark = "The call failed: "
 
-// imageMark stands before the image of a result, which a message of the user's has to carry: a result is
-// text in this protocol.
+// imageMark stands before the image of a result, which a message of the user's has to carry: a
+// result is text in this protocol.
 const imageMark = "The image that this call returned: "
 
 // encode writes a checked request as the provider's.

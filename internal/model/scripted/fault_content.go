@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,7 +14,10 @@ const (
 )
 
 // contentFaults are what a model says that it should not, over a wire that works.
-func contentFaults() []Fault {
+func contentFaults() []Fault { return slices.Concat(callFaults(), replyFaults()) }
+
+// callFaults are those of the calls in a reply.
+func callFaults() []Fault {
 	return []Fault{
 		{
 			ID: "L21", Name: "cut_args", Must: neverRun, answer: cutArgs,
@@ -44,6 +48,12 @@ func contentFaults() []Fault {
 			ID: "L28", Name: "many_calls", Must: "all of them or one error, in bounded memory", answer: manyCalls,
 			Does: "size (10,000) calls in one reply",
 		},
+	}
+}
+
+// replyFaults are those of a reply as a whole.
+func replyFaults() []Fault {
+	return []Fault{
 		{ID: "L29", Name: "long_text", Must: orWhole, answer: longText, Does: "size (5 MB) of text"},
 		{
 			ID: "L30", Name: "empty", Must: "an empty reply or one retryable error, never invented text",

@@ -11,7 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestBytesOnTheWire compares whole responses with files that a reviewer can compare with the providers' documentation.
+// TestBytesOnTheWire compares whole responses with files that a reviewer can compare with the
+// providers' documentation.
 func TestBytesOnTheWire(t *testing.T) {
 	reply := Reply{
 		Thinking: "Read it first.", Text: "Let me see.", Chunk: 8,

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// orderMark is an order in a text, and taskMark one that counts only at the beginning: a report repeats the task that it
-// is about. The order in them is base64, so that it survives whatever quotes the text.
+// orderMark is an order in a text, and taskMark one that counts only at the beginning: a report
+// repeats the task that it is about. The order in them is base64, so that it survives whatever
+// quotes the text.
 var (
 	orderMark = regexp.MustCompile(`ORDER\(([A-Za-z0-9_-]+)\)`)
 	taskMark  = regexp.MustCompile(`(?:ORDER|TASK)\(([A-Za-z0-9_-]+)\)`)
@@ -26,8 +27,9 @@ func Order(tool string, args any) (string, error) {
 // Task makes an order one that counts only at the beginning.
 func Task(order string) string { return strings.Replace(order, "ORDER(", "TASK(", 1) }
 
-// order finds the last order in the newest of what the model is shown: results of tools with their pictures, else the
-// user's words, and at the beginning the system prompt, where the task of a sub-agent is.
+// order finds the last order in the newest of what the model is shown: results of tools with their
+// pictures, else the user's words, and at the beginning the system prompt, where the task of a
+// sub-agent is.
 func (a *ask) order() (toolCall, bool) {
 	mark, newest := orderMark, strings.Join(a.Results, "\n")+strings.Join(a.Pictures, "\n")
 	if len(a.Results)+len(a.Pictures) == 0 {

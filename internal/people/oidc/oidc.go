@@ -27,7 +27,8 @@ type Options struct {
 	ClientSecret string
 	// Redirect is where the provider sends people back to.
 	Redirect string
-	// Domains are those of the addresses that may log in; none means that all may whom the provider lets.
+	// Domains are those of the addresses that may log in; none means that all may whom the provider
+	// lets.
 	Domains []string
 }
 
@@ -122,7 +123,8 @@ type claims struct {
 	Name     string `json:"name"`
 }
 
-// person reads who it is. Providers may leave the address out of the identity and tell it when asked.
+// person reads who it is. Providers may leave the address out of the identity and tell it when
+// asked.
 func (p *Provider) person(ctx context.Context, found *oidc.Provider, token *oauth2.Token, id *oidc.IDToken) (people.Person, error) {
 	var c claims
 	if err := id.Claims(&c); err != nil {

@@ -87,8 +87,8 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// TestTenantShowsNothingOfOthers looks at every table as the program's role, with every setting that
-// a transaction can have.
+// TestTenantShowsNothingOfOthers looks at every table as the program's role, with every setting
+// that a transaction can have.
 func TestTenantShowsNothingOfOthers(t *testing.T) {
 	t.Parallel()
 	dsn := database(t)

@@ -1,8 +1,8 @@
 // Package postgres keeps people in the Postgres database that holds the journal.
 //
 // A transaction belongs to one tenant, as the journal's do, and row level security shows it nothing
-// else; the few things that are looked for across tenants are shown to a transaction that names the person, the
-// address or the login that they are about. It imports people and chat.
+// else; the few things that are looked for across tenants are shown to a transaction that names the
+// person, the address or the login that they are about. It imports people, database and chat.
 package postgres
 
 import (
@@ -10,16 +10,13 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
-	session "github.com/pressly/goose/v3/lock"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/database"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -63,7 +60,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	} {
 		cfg.ConnConfig.RuntimeParams[name] = value
 	}
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return prepare(ctx, conn, o.Role) }
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return database.Prepare(ctx, conn, o.Role) }
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open people: %w", err)
@@ -76,55 +73,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepare takes on the role and refuses a connection that could pass by the policies.
-func prepare(ctx context.Context, conn *pgx.Conn, role string) error {
-	if role != "" {
-		if _, err := conn.Exec(ctx, "set role "+pgx.Identifier{role}.Sanitize()); err != nil {
-			return fmt.Errorf("take on role %s: %w", role, err)
-		}
-	}
-	var above bool
-	err := conn.QueryRow(ctx, `select r.rolsuper or r.rolbypassrls from pg_roles r where r.rolname = current_user`).Scan(&above)
-	if err != nil {
-		return fmt.Errorf("look at the role: %w", err)
-	}
-	if above {
-		return &chat.Error{
-			Code: chat.CodeDenied, Message: "the role is above row level security; connect as a member of retinue_app",
-		}
-	}
-	return nil
-}
-
 // Close ends all connections.
 func (s *Store) Close() { s.pool.Close() }
 
 // Migrate brings a database up to date that the journal's migrations have prepared.
 func Migrate(ctx context.Context, dsn string) error {
-	cfg, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return fmt.Errorf("migrate people: %w", err)
-	}
-	cfg.RuntimeParams["lock_timeout"] = lockTimeout
-	db := stdlib.OpenDB(*cfg)
-	defer db.Close() //nolint:errcheck // nothing is left to lose
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return fmt.Errorf("migrate people: %w", err)
-	}
-	alone, err := session.NewPostgresSessionLocker()
-	if err != nil {
-		return fmt.Errorf("migrate people: %w", err)
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(alone), goose.WithTableName("people_migrations"))
-	if err != nil {
-		return fmt.Errorf("migrate people: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate people: %w", err)
-	}
-	return nil
+	return database.Migrate(ctx, dsn, "people_migrations", migrations, "migrations")
 }
 
 // began ties the settings of a transaction to it: they name nobody in another.

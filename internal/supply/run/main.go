@@ -1,4 +1,5 @@
-// Command run says what the shipped programs are made of. The Makefile calls it, in the root of the repository:
+// Command run says what the shipped programs are made of. The Makefile calls it, in the root of the
+// repository:
 //
 //	run notice             write NOTICE
 //	run notice-check       fail when NOTICE is not current, or a licence is not allowed

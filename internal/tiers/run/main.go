@@ -73,7 +73,8 @@ func choose(tier tiers.Tier, by tiers.Choice, changed string) (table, picked tie
 	return table, picked, err
 }
 
-// carryOut runs the suites and reports whether all passed. Those of prove write down what they showed.
+// carryOut runs the suites and reports whether all passed. Those of prove write down what they
+// showed.
 func carryOut(table, picked tiers.Table, runner *tiers.Runner) (bool, error) {
 	if runner.Tier == tiers.Prove {
 		commit, err := tiers.Commit(".")

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// tier runs make with a choice of suites, as a person would: what a make around this test was asked for is not passed on.
+// tier runs make with a choice of suites, as a person would: what a make around this test was asked
+// for is not passed on.
 func tier(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command("make", append([]string{"--no-print-directory"}, args...)...)

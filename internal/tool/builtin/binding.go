@@ -7,12 +7,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Binding implements tool.Binder: a person who approves an edit approves it for the content that was there.
+// Binding implements tool.Binder: a person who approves an edit approves it for the content that
+// was there.
 func (t editFile) Binding(ctx context.Context, call tool.Call) (string, error) {
 	return t.w.binding(ctx, call)
 }
 
-// Binding implements tool.Binder: a person who lets a file be replaced lets that content be replaced.
+// Binding implements tool.Binder: a person who lets a file be replaced lets that content be
+// replaced.
 func (t writeFile) Binding(ctx context.Context, call tool.Call) (string, error) {
 	return t.w.binding(ctx, call)
 }

@@ -21,8 +21,8 @@ type edit struct {
 	at, there []int
 }
 
-// findEdit looks for the place of an edit. Models see lines without their ends: in a file whose lines
-// all end in CRLF, what they write does too, and in a mixed one that is tried second.
+// findEdit looks for the place of an edit. Models see lines without their ends: in a file whose
+// lines all end in CRLF, what they write does too, and in a mixed one that is tried second.
 func findEdit(content string, args editArgs) edit {
 	given := edit{content: content, old: args.Old, new: args.New, all: args.ReplaceAll}.find()
 	windows := edit{content: content, old: crlf(args.Old), new: crlf(args.New), all: args.ReplaceAll}
@@ -48,7 +48,8 @@ func (e edit) find() edit {
 // mostPlaces is how many places one edit changes.
 const mostPlaces = 2000
 
-// places are where a text begins, with those that overlap, and one more than may be changed at most.
+// places are where a text begins, with those that overlap, and one more than may be changed at
+// most.
 func places(content, text string) []int {
 	var at []int
 	for from := 0; text != "" && len(at) <= mostPlaces; {
@@ -187,8 +188,8 @@ func (e edit) after() string {
 	return out.String()
 }
 
-// diff is the edit as a unified diff, and counts its lines. A file with very many lines has none: to
-// split it takes many times its size.
+// diff is the edit as a unified diff, and counts its lines. A file with very many lines has none:
+// to split it takes many times its size.
 func (e edit) diff(change *tool.Change) (string, error) {
 	edits := e.edits()
 	if countLines([]byte(e.content)) > diffedLines {

@@ -71,8 +71,8 @@ func special(mode fs.FileMode) string {
 // readTries is how often a file that changes meanwhile is read before it is given up.
 const readTries = 3
 
-// read hands over the whole content of a file. If use says that it shows something of it, the file is
-// read a second time, and use is called again should it have changed. The last call counts.
+// read hands over the whole content of a file. If use says that it shows something of it, the file
+// is read a second time, and use is called again should it have changed. The last call counts.
 func read(ctx context.Context, f *os.File, use func(data []byte) bool) (tool.File, error) {
 	for range readTries {
 		before, err := f.Stat()

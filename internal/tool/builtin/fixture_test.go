@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// tree writes files into a new folder. A path that ends in / is a folder, a content that begins with
+// tree writes files into a new folder. A path that ends in / is a folder, a content that begins
+// with
 // -> is a link.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()

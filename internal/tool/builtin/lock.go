@@ -12,11 +12,12 @@ import (
 // lockPoll is the time between two tries for a lock that another process holds.
 const lockPoll = 20 * time.Millisecond
 
-// LockWith names a file that is locked while a tool writes, so that the processes of one machine take
-// turns. It lies outside of the workspace.
+// LockWith names a file that is locked while a tool writes, so that the processes of one machine
+// take turns. It lies outside of the workspace.
 func (w *Workspace) LockWith(file string) { w.lockFile = file }
 
-// Lock waits for the other writers of this workspace. A tool that runs a program that writes holds it too.
+// Lock waits for the other writers of this workspace. A tool that runs a program that writes holds
+// it too.
 func (w *Workspace) Lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case w.writing <- struct{}{}:

@@ -144,7 +144,8 @@ func nearest(want string, names []string) []string {
 	return out
 }
 
-// distance counts the letters to insert, remove, replace or swap with a neighbour to get from a to b.
+// distance counts the letters to insert, remove, replace or swap with a neighbour to get from a to
+// b.
 func distance(a, b string) int {
 	const longest = 100
 	if len(a) > longest || len(b) > longest {

@@ -104,8 +104,8 @@ var formats = map[string]format{
 	"image/webp": {webp.DecodeConfig, wholeRIFF},
 }
 
-// dimensions reads the head of an image and looks whether its end is there. The pixels stay packed: a
-// provider that cannot unpack them says so.
+// dimensions reads the head of an image and looks whether its end is there. The pixels stay packed:
+// a provider that cannot unpack them says so.
 func dimensions(p tool.Image) (image.Config, error) {
 	known, ok := formats[p.Type]
 	if !ok {
@@ -125,7 +125,8 @@ func dimensions(p tool.Image) (image.Config, error) {
 	return size, nil
 }
 
-// tail is where the mark at the end of an image stands, with room for what programs leave behind it.
+// tail is where the mark at the end of an image stands, with room for what programs leave behind
+// it.
 func tail(data []byte) []byte { return data[max(0, len(data)-1024):] }
 
 // wholeRIFF compares the length that a RIFF file gives with its own.

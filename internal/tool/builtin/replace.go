@@ -10,7 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Replacement is a file as it is to be, and the hash of what must be there before, empty for no file.
+// Replacement is a file as it is to be, and the hash of what must be there before, empty for no
+// file.
 type Replacement struct {
 	Path       string
 	Before     string
@@ -20,8 +21,8 @@ type Replacement struct {
 	Gone bool
 }
 
-// Replace writes several files under the rules that hold for one. All are looked at before the first is
-// written: if one may not be written, or is not what it must be, none is.
+// Replace writes several files under the rules that hold for one. All are looked at before the
+// first is written: if one may not be written, or is not what it must be, none is.
 func (w *Workspace) Replace(ctx context.Context, list []Replacement) ([]tool.Change, error) {
 	unlock, err := w.Lock(ctx)
 	if err != nil {

@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/tool/builtin/match"
 )
 
-// ripgrep looks through many files at once and tells which cannot hold a match. We search again the files
-// that it finds, through the workspace's root: its answer decides what is left out, never what is shown. It
-// runs no other program (no settings of anybody's are read, nothing is unpacked) and gets no environment.
+// ripgrep looks through many files at once and tells which cannot hold a match. We search again the
+// files that it finds, through the workspace's root: its answer decides what is left out, never
+// what is shown. It runs no other program (no settings of anybody's are read, nothing is unpacked)
+// and gets no environment.
 type ripgrep struct {
 	// program is where it is; empty means that there is none.
 	program string
@@ -22,8 +25,8 @@ type ripgrep struct {
 }
 
 const (
-	// worthwhile is how many files take us as long as a start of ripgrep, and with longPrefix bytes at the
-	// beginning of every match we are as fast on any number.
+	// worthwhile is how many files take us as long as a start of ripgrep, and with longPrefix bytes at
+	// the beginning of every match we are as fast on any number.
 	worthwhile = 200
 	longPrefix = 3
 	// batchFiles and batchBytes bound what one start is given on its command line.
@@ -47,7 +50,7 @@ func (t grep) cleared(ctx context.Context, s *search, base string, fits func(str
 	if t.w.ripgrep.program == "" || len(s.prefix) >= t.w.ripgrep.prefix || s.re.MatchString("") {
 		return nil, nil
 	}
-	pattern, ok := widen(s.re.String())
+	pattern, ok := match.Widen(s.re.String())
 	if !ok {
 		return nil, nil
 	}
@@ -89,8 +92,8 @@ func batch(names []string) int {
 	return len(names)
 }
 
-// run gives the files that hold a match. It is not ok if one of them could not be read, or anything else
-// went wrong: then nothing is known of any.
+// run gives the files that hold a match. It is not ok if one of them could not be read, or anything
+// else went wrong: then nothing is known of any.
 func (r ripgrep) run(ctx context.Context, dir, pattern string, names []string) (found map[string]bool, ok bool) {
 	args := []string{
 		"--no-config", "--no-ignore", "--hidden", "--no-follow", "--text", "--encoding=none", "--no-mmap", "--no-messages",

@@ -115,8 +115,9 @@ func TestReplaceWritesAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestWritersOfAMachineTakeTurns counts up a file that says which number is next, from several handles on
-// one lock as several processes have them, and has a process of its own hold the lock too.
+// TestWritersOfAMachineTakeTurns counts up a file that says which number is next, from several
+// handles on one lock as several processes have them, and has a process of its own hold the lock
+// too.
 func TestWritersOfAMachineTakeTurns(t *testing.T) {
 	dir, lock := tree(t, map[string]string{"n": ""}), filepath.Join(t.TempDir(), "lock")
 	const writers, times = 4, 25

@@ -116,8 +116,8 @@ func (h held) asExpected(name, expect string) error {
 	return nil
 }
 
-// asSeen refuses to replace a content that the caller was not shown: another agent, a person or a program
-// has written it meanwhile, and that would be lost.
+// asSeen refuses to replace a content that the caller was not shown: another agent, a person or a
+// program has written it meanwhile, and that would be lost.
 func (h held) asSeen(call tool.Call, paths ...string) error {
 	if h.info == nil || call.Seen == nil {
 		return nil
@@ -141,9 +141,9 @@ func conflict(format string, args ...any) error {
 	return e
 }
 
-// swap puts a content in place of what is held there, all at once: a reader sees the old file or the
-// new one, and after a crash one of them is there. The file is a new one, so a hard link elsewhere
-// keeps the old content.
+// swap puts a content in place of what is held there, all at once: a reader sees the old file or
+// the new one, and after a crash one of them is there. The file is a new one, so a hard link
+// elsewhere keeps the old content.
 func (p target) swap(ctx context.Context, before held, data []byte) (err error) {
 	mode := newMode
 	if before.info != nil {
@@ -181,8 +181,8 @@ func (p target) swap(ctx context.Context, before held, data []byte) (err error) 
 	return syncFolder(p.dir)
 }
 
-// unchanged refuses to go on if somebody else has written to the place meanwhile. A write after this
-// look is lost: between two programs only a lock could tell.
+// unchanged refuses to go on if somebody else has written to the place meanwhile. A write after
+// this look is lost: between two programs only a lock could tell.
 func (p target) unchanged(before held) error {
 	now, err := p.dir.Lstat(p.name)
 	switch {

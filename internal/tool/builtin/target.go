@@ -14,7 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// target is where a file is written: the folder it lies in, which no link led to, and its name there.
+// target is where a file is written: the folder it lies in, which no link led to, and its name
+// there.
 type target struct {
 	dir *os.Root
 	// path is that of the file in the workspace, without links.
@@ -27,8 +28,8 @@ type target struct {
 
 // place finds where a path that a model gave is written to. Links inside the workspace are followed
 // by their text; what they lead to is then opened folder by folder, and a folder that became a link
-// meanwhile is refused. So is what is protected, by either of its names. Folders that are missing are
-// made if the caller wants them.
+// meanwhile is refused. So is what is protected, by either of its names. Folders that are missing
+// are made if the caller wants them.
 func (w *Workspace) place(given string, missing missing) (target, error) {
 	name, err := w.resolve(given)
 	if err != nil {
@@ -185,8 +186,8 @@ func (w *Workspace) explainWrite(name string, err error) error {
 	return tool.Refuse("%s cannot be written: %v", show(name), reason)
 }
 
-// unprotected refuses a path that is protected: a program would later run what stands in it, or take
-// it as an instruction.
+// unprotected refuses a path that is protected: a program would later run what stands in it, or
+// take it as an instruction.
 func unprotected(name string) error {
 	if !sandbox.IsProtected(name) {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAFolderSwappedForALinkIsNotEntered swaps a folder, between the look and the opening, for what the
-// root alone would follow or open.
+// TestAFolderSwappedForALinkIsNotEntered swaps a folder, between the look and the opening, for what
+// the root alone would follow or open.
 func TestAFolderSwappedForALinkIsNotEntered(t *testing.T) {
 	for name, c := range map[string]struct {
 		swap func(dir string) error

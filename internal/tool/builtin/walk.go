@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/retinue-dev/retinue/internal/tool/builtin/match"
 )
 
 // deepest is how many folders below each other are walked into.
@@ -25,7 +27,8 @@ type walker struct {
 	unread []string
 }
 
-// walk starts at a folder of the workspace. A folder that was named is walked even if it is ignored.
+// walk starts at a folder of the workspace. A folder that was named is walked even if it is
+// ignored.
 func (k *walker) walk(ctx context.Context, base string) error {
 	root, err := k.w.folder(base)
 	if err != nil {
@@ -35,20 +38,20 @@ func (k *walker) walk(ctx context.Context, base string) error {
 	return k.descend(ctx, root, base, k.w.rulesAbove(base), 0)
 }
 
-func (k *walker) descend(ctx context.Context, root *os.Root, dir string, rules ruleStack, depth int) error {
+func (k *walker) descend(ctx context.Context, root *os.Root, dir string, rules match.Rules, depth int) error {
 	list, err := entries(ctx, root)
 	if err != nil {
 		return k.miss(ctx, dir, err)
 	}
 	if slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ignoreFile && e.Type().IsRegular() }) {
-		rules = rules.with(dir, root, ignoreFile)
+		rules = withFile(rules, dir, root, ignoreFile)
 	}
 	for _, e := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		name := path.Join(dir, e.Name())
-		if e.Name() == ".git" || rules.ignored(name, e.IsDir()) {
+		if e.Name() == ".git" || rules.Ignore(name, e.IsDir()) {
 			continue
 		}
 		if !e.IsDir() {
@@ -76,8 +79,8 @@ func (k *walker) descend(ctx context.Context, root *os.Root, dir string, rules r
 	return nil
 }
 
-// Files visits every regular file of the workspace, in the order of the paths, without .git and what git
-// ignores. Links are not followed.
+// Files visits every regular file of the workspace, in the order of the paths, without .git and
+// what git ignores. Links are not followed.
 func (w *Workspace) Files(ctx context.Context, visit func(name string, info fs.FileInfo) error) error {
 	k := walker{w: w, visit: func(root *os.Root, name string, e fs.DirEntry) error {
 		if !e.Type().IsRegular() {

@@ -1,10 +1,10 @@
 // Package builtin holds the tools that come with the program: those that read files (read_file,
-// list_dir, glob, grep, read_image), those that write them (write_file, edit_file), and think and todo.
-// Beside each X.go lies X.md, which is what the model is told.
+// list_dir, glob, grep, read_image), those that write them (write_file, edit_file), and think and
+// todo. Beside each X.go lies X.md, which is what the model is told.
 //
 // It imports chat and tool. Every path goes through an os.Root of the workspace: nothing outside it
-// is opened or written, whatever a model, a link or a race says. Answers come in one order, and what was
-// left out of them is said.
+// is opened or written, whatever a model, a link or a race says. Answers come in one order, and
+// what was left out of them is said.
 package builtin
 
 import (
@@ -64,12 +64,12 @@ func (w *Workspace) Tools() []tool.Tool {
 	return []tool.Tool{readFile{w}, listDir{w}, glob{w}, grep{w}, think{}, todo{}}
 }
 
-// Images are the tools whose results hold pictures. They are apart from Tools: code that offers them
-// shows the pictures to the model.
+// Images are the tools whose results hold pictures. They are apart from Tools: code that offers
+// them shows the pictures to the model.
 func (w *Workspace) Images() []tool.Tool { return []tool.Tool{readImage{w}} }
 
-// Writing are the tools that change files of this workspace. They are apart from Tools: code that offers
-// them asks for approval first.
+// Writing are the tools that change files of this workspace. They are apart from Tools: code that
+// offers them asks for approval first.
 func (w *Workspace) Writing() []tool.Tool { return []tool.Tool{writeFile{w}, editFile{w}} }
 
 // The timeouts of the tools.

@@ -92,8 +92,8 @@ func (t writeFile) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	}, nil
 }
 
-// alreadyThere is the result of a call that finds its work done, by an earlier run of it perhaps. The
-// receipt names the file, with the same hash before and after.
+// alreadyThere is the result of a call that finds its work done, by an earlier run of it perhaps.
+// The receipt names the file, with the same hash before and after.
 func alreadyThere(p target, h held, text string) tool.Result {
 	return tool.Result{Text: text, Facts: tool.Facts{Wrote: []tool.Change{
 		{Path: p.path, Before: h.hash, After: h.hash, Bytes: h.size},

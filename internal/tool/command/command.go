@@ -1,5 +1,6 @@
 // Package command says what a shell line would run, before it runs: every command in it, also those
-// behind &&, in pipes, substitutions and functions. Rules are checked against each of them, and people are shown them.
+// behind &&, in pipes, substitutions and functions. Rules are checked against each of them, and
+// people are shown them.
 //
 // It imports tool. It is there for rules and for people, not for safety: what a line may
 // touch is decided by the sandbox, since no reading of a line tells what a program does.
@@ -185,7 +186,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// About is what a call that runs a line is about. A line that cannot be read is about something hidden.
+// About is what a call that runs a line is about. A line that cannot be read is about something
+// hidden.
 func About(line string) tool.About {
 	l := Parse(line)
 	if l.Problem != "" {
@@ -215,8 +217,9 @@ func (c Command) Words() []string { return slices.Clone(c.words) }
 // Launches reports whether it runs what its arguments say, as interpreters do.
 func (c Command) Launches() bool { return c.launches() }
 
-// Pattern is what a person may allow for later calls too: the line itself, or, for a single command that only reads, that
-// command with any arguments that leave it so. It is empty if every such call should be looked at.
+// Pattern is what a person may allow for later calls too: the line itself, or, for a single command
+// that only reads, that command with any arguments that leave it so. It is empty if every such call
+// should be looked at.
 func (l Line) Pattern() string {
 	if l.Problem != "" || len(l.Commands) == 0 {
 		return ""

@@ -150,8 +150,8 @@ func TestWhatMayBeAllowedForLaterCalls(t *testing.T) {
 	}
 }
 
-// TestAWideYesCoversNoOtherProgram allows harmless lines for later calls. None of the others, which run programs of
-// somebody's choice, is of a family that was allowed, or would be one of its own.
+// TestAWideYesCoversNoOtherProgram allows harmless lines for later calls. None of the others, which
+// run programs of somebody's choice, is of a family that was allowed, or would be one of its own.
 func TestAWideYesCoversNoOtherProgram(t *testing.T) {
 	wall, allowed := measure.NewWall(t, "1.9"), map[string]bool{}
 	for _, line := range []string{
@@ -205,7 +205,8 @@ func TestWhatALineIsAbout(t *testing.T) {
 	}
 }
 
-// TestWhatALineAmountsTo looks for a command behind assignments, options and programs that run others.
+// TestWhatALineAmountsTo looks for a command behind assignments, options and programs that run
+// others.
 func TestWhatALineAmountsTo(t *testing.T) {
 	wall := measure.NewWall(t, "1.9")
 	for _, line := range []string{
@@ -232,8 +233,8 @@ func TestWhatALineAmountsTo(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for lines that break the reading of them, and for patterns that say less than they
-// should: whatever may be allowed for later has no hidden part.
+// FuzzParse looks for lines that break the reading of them, and for patterns that say less than
+// they should: whatever may be allowed for later has no hidden part.
 func FuzzParse(f *testing.F) {
 	for _, line := range []string{"git status; rm x", "echo $(id)", "a=b c >d", "f() { x; }; f", "cat <<E\nx\nE", "{a,b}", "\\\n", "$'a'"} {
 		f.Add(line)

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// mostInside is how many texts are looked at for one command. A longer one is hidden: nobody finds what is in it.
+// mostInside is how many texts are looked at for one command. A longer one is hidden: nobody finds
+// what is in it.
 const mostInside = 64
 
 // deepest is how many programs that run others may stand inside each other.
 const deepest = 3
 
-// inside are the texts that the command amounts to for a rule that forbids something: without its assignments, without
-// the options before the program's own command, and, for one that runs another, that other one. False means that there
-// are too many.
+// inside are the texts that the command amounts to for a rule that forbids something: without its
+// assignments, without the options before the program's own command, and, for one that runs
+// another, that other one. False means that there are too many.
 func (c Command) inside(depth int) ([]string, bool) {
 	if len(c.words) == 0 {
 		return nil, true
@@ -68,7 +69,8 @@ func lineInside(word string, depth int) ([]string, bool) {
 	return texts, true
 }
 
-// before reports whether words may all stand before a program's own command: options, and the values of options.
+// before reports whether words may all stand before a program's own command: options, and the
+// values of options.
 func before(words []string) bool {
 	for i, w := range words {
 		if !strings.HasPrefix(w, "-") && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {

@@ -24,7 +24,8 @@ func (c Command) launches() bool {
 	return runsAnother(c.Program, c.words[min(1, len(c.words)):])
 }
 
-// launching are the commands of programs that run what the rest of the line says. A name of two words is one command.
+// launching are the commands of programs that run what the rest of the line says. A name of two
+// words is one command.
 var launching = map[string][]string{
 	"git": {
 		"bisect run", "submodule foreach", "difftool", "mergetool", "filter-branch", "instaweb", "web--browse", "daemon", "shell",

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// readOnly are the commands of programs that change nothing and run nothing, each with the options that leave it so.
-// A command or option that is not in this list is not covered by a wider approval: programs get new options, and their
-// options run others. An option that ends in = takes its value after that, one that ends in # a number.
+// readOnly are the commands of programs that change nothing and run nothing, each with the options
+// that leave it so. A command or option that is not in this list is not covered by a wider
+// approval: programs get new options, and their options run others. An option that ends in = takes
+// its value after that, one that ends in # a number.
 var readOnly = map[string]map[string][]string{
 	"git": {
 		"status":     {"-s", "--short", "-b", "--branch", "--porcelain", "--porcelain=", "-u", "-uno", "-uall", "--ignored", "--long", "-v", "-z"},
@@ -48,8 +49,9 @@ var (
 	}
 )
 
-// family is the pattern of a command that only reads: its program and its own command, with any arguments. It is
-// empty for any other, and for one with an option that is not known to leave it so.
+// family is the pattern of a command that only reads: its program and its own command, with any
+// arguments. It is empty for any other, and for one with an option that is not known to leave it
+// so.
 func (c Command) family() string {
 	if c.path || c.assigned || len(c.words) < 2 {
 		return ""

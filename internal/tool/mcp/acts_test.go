@@ -155,8 +155,8 @@ var acts = map[string]func(){
 		serve(answers("[" + strings.Join(tools, ",") + "]"))
 	},
 	"schemas": func() { serve(answers(strings.Join(strings.Fields(oddSchemas), " "))) },
-	// hasty says that its tools have changed before it has said hello, and before its first list, which is an
-	// old one.
+	// hasty says that its tools have changed before it has said hello, and before its first list, which
+	// is an old one.
 	"hasty": func() {
 		lists := 0
 		serve(func(method string) string {

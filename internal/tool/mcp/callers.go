@@ -10,9 +10,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// callers are the calls under way at a server. The server's connections cannot be told apart by call, so
-// each host that the server reaches is on the record of every call that is under way, and of the calls
-// after it.
+// callers are the calls under way at a server. The server's connections cannot be told apart by
+// call, so each host that the server reaches is on the record of every call that is under way, and
+// of the calls after it.
 type callers struct {
 	mu    sync.Mutex
 	now   []*tool.Traffic

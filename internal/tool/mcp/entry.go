@@ -91,7 +91,8 @@ type revealed struct {
 	secrets []string
 }
 
-// shortestSecret is how long a secret must be to be taken out of texts: shorter ones are in words too.
+// shortestSecret is how long a secret must be to be taken out of texts: shorter ones are in words
+// too.
 const shortestSecret = 6
 
 // reveal fetches the secrets of an entry.

@@ -47,8 +47,8 @@ func (o Options) overHTTP(e Entry, r revealed) (*peer, error) {
 	}, nil
 }
 
-// ruleFor allows a host, with its port if it names one. An address that is not public is allowed only
-// because it was named itself.
+// ruleFor allows a host, with its port if it names one. An address that is not public is allowed
+// only because it was named itself.
 func ruleFor(host string) (egress.Rule, []netip.AddrPort, error) {
 	rule := egress.Rule{Host: host}
 	if name, port, err := net.SplitHostPort(host); err == nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/egress"
 )
 
-// TestAServerSendsOnlyItsOwnSecrets goes the way out of a server's sandbox with its own secret and with another's.
+// TestAServerSendsOnlyItsOwnSecrets goes the way out of a server's sandbox with its own secret and
+// with another's.
 func TestAServerSendsOnlyItsOwnSecrets(t *testing.T) {
 	var arrived []string
 	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -199,8 +199,9 @@ func (l *link) explain(s *session, what string, err error) error {
 	return &chat.Error{Code: chat.CodeUnavailable, Message: "server " + l.entry.Name + " " + what + ": " + reason}
 }
 
-// relist reads the tools again, because the server says that they are others now. One that says so while the
-// first list is read is asked after that: it would come first, and be forgotten for the older one.
+// relist reads the tools again, because the server says that they are others now. One that says so
+// while the first list is read is asked after that: it would come first, and be forgotten for the
+// older one.
 func (l *link) relist(s *session) {
 	s.mu.Lock()
 	waiting := s.stale

@@ -156,7 +156,8 @@ func everything(t *testing.T, f field) {
 	measure.Figure(t, "test/mcp: server-everything: %s, protocol %s, %d tools, %d usable", report.Server, report.Protocol, len(report.Tools), len(f.Tools()))
 }
 
-// TestProgramsReachTheirHostsOnly runs a program that tries two hosts, of which its entry names one.
+// TestProgramsReachTheirHostsOnly runs a program that tries two hosts, of which its entry names
+// one.
 func TestProgramsReachTheirHostsOnly(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("reached"))

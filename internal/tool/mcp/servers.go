@@ -28,8 +28,8 @@ type Options struct {
 	Resolver egress.Resolver
 	// HostBytes is what one server may exchange with a host while it runs; unlimited when 0.
 	HostBytes int64
-	// Leaks looks up what must not leave, apart from what the server itself was given; see egress.Leaks. Nil
-	// means that everything may.
+	// Leaks looks up what must not leave, apart from what the server itself was given; see
+	// egress.Leaks. Nil means that everything may.
 	Leaks func(given []string) (egress.Leaks, error)
 
 	// start, ping and own are others in tests: startTime, pingTime and ownEnd.
@@ -115,8 +115,8 @@ func (s *Servers) Generation() uint64 {
 	return s.generation + version
 }
 
-// Tools are the tools that were approved and have not changed, as far as is known. Nothing is started
-// for it.
+// Tools are the tools that were approved and have not changed, as far as is known. Nothing is
+// started for it.
 func (s *Servers) Tools() []tool.Tool {
 	var out []tool.Tool
 	taken := map[string]bool{}
@@ -145,8 +145,8 @@ func (r *remote) sound() bool {
 	return err == nil
 }
 
-// Close ends all servers and waits until they are gone, for a while: a sandbox puts the workspace back
-// when its last program is.
+// Close ends all servers and waits until they are gone, for a while: a sandbox puts the workspace
+// back when its last program is.
 func (s *Servers) Close() {
 	for _, l := range s.all() {
 		s.leaving.Go(l.close)

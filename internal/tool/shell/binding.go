@@ -20,7 +20,8 @@ const programBytes = 512 << 20
 
 // Binding is everything beyond the arguments that decides what a call will run, as text: where it
 // starts, what confines it, and which programs and scripts its words stand for now. A person who
-// approved a call approved that; when the text has changed, they have not. The binding leaves out what a program reads once it runs.
+// approved a call approved that; when the text has changed, they have not. The binding leaves out
+// what a program reads once it runs.
 func (t *Tool) Binding(ctx context.Context, call tool.Call) (string, error) {
 	var args arguments
 	if err := call.Decode(&args); err != nil {
@@ -130,8 +131,8 @@ type identity struct {
 	status  int64
 }
 
-// programHash is the hash of a file anywhere, remembered for as long as the file is the same one: its
-// status time changes with every write and cannot be set.
+// programHash is the hash of a file anywhere, remembered for as long as the file is the same one:
+// its status time changes with every write and cannot be set.
 func (t *Tool) programHash(path string) string {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	// mostFiles and lookTime bound how much of a workspace is looked at, before a command and after it.
 	mostFiles = 20_000
 	lookTime  = 300 * time.Millisecond
-	// mostChanges is how many files one call tells of, and hashedBytes how large those are whose content
-	// is hashed.
+	// mostChanges is how many files one call tells of, and hashedBytes how large those are whose
+	// content is hashed.
 	mostChanges = 500
 	hashedBytes = 8 << 20
 	// hashTime bounds the hashing of all of them.

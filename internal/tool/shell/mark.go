@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// mark says that a command runs in a workspace. It is a file outside of it, locked for as long as the
-// process that runs the command lives. The file goes when the command has ended and its caller knows how.
-// One that nobody holds any more tells of a command that was cut off.
+// mark says that a command runs in a workspace. It is a file outside of it, locked for as long as
+// the process that runs the command lives. The file goes when the command has ended and its caller
+// knows how. One that nobody holds any more tells of a command that was cut off.
 type mark struct {
 	file *os.File
 	path string
-	// cut are the marks of commands that were cut off, found when this one began. They go with it: if this
-	// command is cut off too, the next one tells of both.
+	// cut are the marks of commands that were cut off, found when this one began. They go with it: if
+	// this command is cut off too, the next one tells of both.
 	cut []cutOff
 }
 
-// cutOff is a command of which its caller does not know how it ended. It has no command line: an agent that
-// reads this may belong to another conversation.
+// cutOff is a command of which its caller does not know how it ended. It has no command line: an
+// agent that reads this may belong to another conversation.
 type cutOff struct {
 	Began   time.Time
 	Stopped time.Time `json:",omitzero"` // when its worker killed it; zero when it ended with the worker
@@ -35,8 +35,8 @@ type cutOff struct {
 // marks numbers those of this process.
 var marks atomic.Int64
 
-// leaveMark looks for what was cut off before and marks the workspace. Without a folder for marks it does
-// nothing.
+// leaveMark looks for what was cut off before and marks the workspace. Without a folder for marks
+// it does nothing.
 func leaveMark(dir string, now time.Time) (*mark, error) {
 	if dir == "" {
 		return &mark{}, nil

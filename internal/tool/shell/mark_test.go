@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestMarksTellOfTheDead leaves the marks of commands that ended in every way, and looks at what the next
-// one tells.
+// TestMarksTellOfTheDead leaves the marks of commands that ended in every way, and looks at what
+// the next one tells.
 func TestMarksTellOfTheDead(t *testing.T) {
 	dir, began := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	leave := func() *mark {

@@ -1,8 +1,9 @@
-// Package shell is the tool that runs command lines in a sandbox. The description for the model is in shell.md.
+// Package shell is the tool that runs command lines in a sandbox. The description for the model is
+// in shell.md.
 //
-// It imports chat, tool, tool/command and sandbox. It decides nothing about who may run what: a call
-// comes here after that. It says how a command ended, what it printed, which files it changed and
-// which tests it ran, all as seen from outside of the sandbox.
+// It imports chat, tool, tool/command and sandbox. It decides nothing about who may run what: a
+// call comes here after that. It says how a command ended, what it printed, which files it changed
+// and which tests it ran, all as seen from outside of the sandbox.
 package shell
 
 import (
@@ -30,10 +31,11 @@ var description string
 const (
 	defaultTime = 120 * time.Second
 	longestTime = 600 * time.Second
-	// overhead is what a call may take beyond its command: the sandbox's own start, and looking at files.
+	// overhead is what a call may take beyond its command: the sandbox's own start, and looking at
+	// files.
 	overhead = 30 * time.Second
-	// keptOutput is what is kept of a command's output, as a head and a tail. The set caps it further and
-	// keeps this as the whole.
+	// keptOutput is what is kept of a command's output, as a head and a tail. The set caps it further
+	// and keeps this as the whole.
 	keptOutput = 512 << 10
 )
 
@@ -54,7 +56,8 @@ type Options struct {
 	Files func(ctx context.Context, visit func(name string, info fs.FileInfo) error) error
 	// Cache makes the folder that commands keep their caches in from call to call; nil means none.
 	Cache func() (string, error)
-	// Marks makes the folder, outside of the workspace, that says which commands run in it; nil means none.
+	// Marks makes the folder, outside of the workspace, that says which commands run in it; nil means
+	// none.
 	Marks func() (string, error)
 	// Sandbox is how the box is opened, and Hosts what commands may reach from it.
 	Sandbox sandbox.Options

@@ -40,8 +40,8 @@ func named(name, program string, words []string) bool {
 		slices.ContainsFunc(words, func(w string) bool { return w == name || strings.HasSuffix(w, "/"+name) })
 }
 
-// drivers run other programs whose names do not stand in the line. Of their output, and of that of a
-// script, the shape alone says which runner wrote it.
+// drivers run other programs whose names do not stand in the line. Of their output, and of that of
+// a script, the shape alone says which runner wrote it.
 var drivers = []string{
 	"make", "gmake", "ninja", "bazel", "just", "task", "mage", "npm", "pnpm", "yarn", "bun", "npx", "tox", "nox", "uv", "poetry",
 	"hatch", "pipenv", "pdm", "rake", "gradle", "mvn", "earthly", "docker", "timeout", "time", "env", "nice", "xargs", "sh", "bash", "python",
@@ -87,7 +87,8 @@ var (
 	goPackage = regexp.MustCompile(`^(ok  |FAIL)\t\S+(?:\t| )(\(cached\)|[0-9.]+s|\[(?:build|setup) failed\])(.*)$`)
 )
 
-// readGo counts the tests at the top of go test -v and -json. Without either, only packages are told.
+// readGo counts the tests at the top of go test -v and -json. Without either, only packages are
+// told.
 func readGo(o sandbox.Output) *tool.Tests {
 	if o.Cut > 0 {
 		return nil // each test has its line, and some are missing

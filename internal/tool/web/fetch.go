@@ -16,8 +16,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Fetcher sends one request. It decides which addresses may be reached, on the address it connects to,
-// and follows no redirects: each is asked for anew, so that it is checked like the first.
+// Fetcher sends one request. It decides which addresses may be reached, on the address it connects
+// to, and follows no redirects: each is asked for anew, so that it is checked like the first.
 type Fetcher interface {
 	Do(request *http.Request) (*http.Response, error)
 }
@@ -47,8 +47,8 @@ type fetched struct {
 	body []byte
 }
 
-// fetch gets what is at an address, through a few redirects within its origin. One that leads elsewhere is
-// not followed: people and rules decided on the address that the call names.
+// fetch gets what is at an address, through a few redirects within its origin. One that leads
+// elsewhere is not followed: people and rules decided on the address that the call names.
 func fetch(ctx context.Context, f Fetcher, given string, refused judge) (fetched, error) {
 	at, err := parseURL(given)
 	if err != nil {
@@ -130,7 +130,8 @@ func redirected(status int) bool {
 	return false
 }
 
-// parseURL takes an address that may be asked for. Which hosts may be reached is the fetcher's affair.
+// parseURL takes an address that may be asked for. Which hosts may be reached is the fetcher's
+// affair.
 func parseURL(given string) (*url.URL, error) {
 	if len(given) > urlBytes {
 		return nil, tool.Refuse("the address has %d bytes, more than %d", len(given), urlBytes)
@@ -157,7 +158,8 @@ func denied(format string, args ...any) error {
 	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(format, args...)}
 }
 
-// exchange sends a request and reads the whole answer, within the caps. The body of a redirect is not read.
+// exchange sends a request and reads the whole answer, within the caps. The body of a redirect is
+// not read.
 func exchange(ctx context.Context, f Fetcher, request *http.Request) (*http.Response, []byte, error) {
 	response, err := f.Do(request)
 	if err != nil {
@@ -194,7 +196,8 @@ func exchange(ctx context.Context, f Fetcher, request *http.Request) (*http.Resp
 	return response, body, nil
 }
 
-// reason leaves the address out of an error: the caller names it. The error of an ended context comes first.
+// reason leaves the address out of an error: the caller names it. The error of an ended context
+// comes first.
 func reason(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

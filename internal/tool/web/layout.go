@@ -42,8 +42,8 @@ func decode(body []byte, kind string) (string, error) {
 	return string(text), nil
 }
 
-// layOut makes Markdown of a page. The libraries hear no context, so they work on the side: when ctx
-// ends nobody waits for them.
+// layOut makes Markdown of a page. The libraries hear no context, so they work on the side: when
+// ctx ends nobody waits for them.
 func layOut(ctx context.Context, page string, at *url.URL, whole bool) (string, error) {
 	if len(page) > layoutBytes || !manageable(page) {
 		return plainText(ctx, page)
@@ -97,7 +97,8 @@ func markdown(page string, at *url.URL, whole bool) (string, error) {
 	return head + strings.TrimSpace(string(text)) + "\n" + note, nil
 }
 
-// formatting are the elements that a parser opens again in every block after one that left them open.
+// formatting are the elements that a parser opens again in every block after one that left them
+// open.
 var formatting = []string{"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
 
 // scopes are the elements in which the end of an outer formatting element does not count.
@@ -106,8 +107,8 @@ var scopes = []string{"applet", "caption", "marquee", "object", "td", "template"
 // void are the elements that have no end.
 var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
-// manageable guesses, on the large side, whether a page can be parsed and laid out in little memory and
-// time. Formatting that is left open counts again for everything after it.
+// manageable guesses, on the large side, whether a page can be parsed and laid out in little memory
+// and time. Formatting that is left open counts again for everything after it.
 func manageable(page string) bool {
 	inSet := func(list []string) map[string]bool {
 		set := map[string]bool{}

@@ -219,8 +219,8 @@ func worked(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// comesBack is how long after its deadline a call returns. The best of three counts, as others use the same
-// cores, and growth does not run, as it stops the world.
+// comesBack is how long after its deadline a call returns. The best of three counts, as others use
+// the same cores, and growth does not run, as it stops the world.
 func comesBack(t *testing.T, s *tool.Set, call tool.Call) time.Duration {
 	t.Helper()
 	late := time.Hour

@@ -142,8 +142,8 @@ func window(text string, from int) (string, error) {
 	return text[from:end] + "\n" + tool.Note("bytes %d to %d of %d: go on with offset %d", from, end, len(text), end), nil
 }
 
-// About implements tool.Accountable: a rule knows a page by its address, a wider approval covers its
-// host.
+// About implements tool.Accountable: a rule knows a page by its address, a wider approval covers
+// its host.
 func (webFetch) About(call tool.Call) tool.About {
 	var args struct{ URL string }
 	if err := call.Decode(&args); err != nil {
@@ -156,8 +156,9 @@ func (webFetch) About(call tool.Call) tool.About {
 	return aboutPage(u)
 }
 
-// aboutPage is what the rules are asked about a page, which they know by the address as it was given, and by the plainest address that a server
-// may read the same. The stricter verdict of the two counts.
+// aboutPage is what the rules are asked about a page, which they know by the address as it was
+// given, and by the plainest address that a server may read the same. The stricter verdict of the
+// two counts.
 func aboutPage(at *url.URL) tool.About {
 	u := *at
 	u.Scheme, u.Host, u.User, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil, "", ""
@@ -169,7 +170,8 @@ func aboutPage(at *url.URL) tool.About {
 	return tool.About{Matters: []tool.Matter{{Forms: forms}}, Pattern: plain.Scheme + "://" + plain.Host + "/*"}
 }
 
-// plainForm is an address without the usual port, a dot after the host, needless escapes and steps up in its path.
+// plainForm is an address without the usual port, a dot after the host, needless escapes and steps
+// up in its path.
 func plainForm(at *url.URL) url.URL {
 	u := url.URL{Scheme: strings.ToLower(at.Scheme), RawQuery: at.RawQuery, ForceQuery: at.ForceQuery}
 	u.Host = strings.TrimSuffix(strings.ToLower(at.Hostname()), ".")

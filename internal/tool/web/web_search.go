@@ -104,8 +104,8 @@ func oneLine(text string, most int) string {
 	return tool.CutLine([]byte(strings.Join(strings.Fields(text), " ")), 0, most)
 }
 
-// About implements tool.Accountable: a rule knows a search by its words. All searches go to one engine, and a wider
-// approval covers them all.
+// About implements tool.Accountable: a rule knows a search by its words. All searches go to one
+// engine, and a wider approval covers them all.
 func (webSearch) About(call tool.Call) tool.About {
 	var args struct{ Query string }
 	if err := call.Decode(&args); err != nil {

@@ -161,7 +161,8 @@ func TestARedirectOutOfTLSIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestARedirectToAnotherSiteIsNotFollowed tries what differs in scheme, host or port. Nothing may reach the other site.
+// TestARedirectToAnotherSiteIsNotFollowed tries what differs in scheme, host or port. Nothing may
+// reach the other site.
 func TestARedirectToAnotherSiteIsNotFollowed(t *testing.T) {
 	wall, reached := measure.NewWall(t, "1.5"), 0
 	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
@@ -185,7 +186,8 @@ func TestARedirectToAnotherSiteIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestRulesSeeARedirectWithinASite does not allow one page of a site, and has other pages lead there.
+// TestRulesSeeARedirectWithinASite does not allow one page of a site, and has other pages lead
+// there.
 func TestRulesSeeARedirectWithinASite(t *testing.T) {
 	wall, to, code := measure.NewWall(t, "1.5"), "", 0
 	mux := http.NewServeMux()

@@ -315,7 +315,8 @@ func TestArchivedAndDeleted(t *testing.T) {
 }
 
 // TestGivingUpAndReplay has a receiver that is down for more than a day.
-// TestPrivateConversationsAreNobodysEvents has hooks hear nothing of a private conversation, until it is shared.
+// TestPrivateConversationsAreNobodysEvents has hooks hear nothing of a private conversation, until
+// it is shared.
 func TestPrivateConversationsAreNobodysEvents(t *testing.T) {
 	stores(t, func(t *testing.T, s *Store) {
 		r := newReceiver(t, func(string, int, http.ResponseWriter, *http.Request) {})
@@ -364,7 +365,8 @@ func TestGivingUpAndReplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The test waits for a delivery that is due: else a slow machine would have the day over after few attempts.
+			// The test waits for a delivery that is due: else a slow machine would have the day over after few
+			// attempts.
 			if len(list) == 1 && list[0].Status == webhook.Pending && list[0].Next.After(c.now()) {
 				c.advance(20 * time.Minute)
 			}

@@ -20,8 +20,8 @@ import (
 var seedFlag = flag.Uint64("seed", 0, "seed of the kills; zero draws one")
 
 const (
-	// nodeFolder names the folder of a process that this test starts, and nodeAhead how much its clock is
-	// ahead.
+	// nodeFolder names the folder of a process that this test starts, and nodeAhead how much its clock
+	// is ahead.
 	nodeFolder = "TEST_RETINUE_WEBHOOK_FOLDER"
 	nodeAhead  = "TEST_RETINUE_WEBHOOK_AHEAD"
 	killEvents = 60

@@ -102,8 +102,8 @@ func (s *Store) unwrap(ctx context.Context, tx *sql.Tx, tenant, wrapped string) 
 	return key, err
 }
 
-// Sealed counts the hooks of all tenants, and complains unless the keys open what seals their secrets. It
-// changes nothing.
+// Sealed counts the hooks of all tenants, and complains unless the keys open what seals their
+// secrets. It changes nothing.
 func (s *Store) Sealed(ctx context.Context) (count int, err error) {
 	tenants, err := s.Tenants(ctx)
 	for _, t := range tenants {
@@ -130,8 +130,8 @@ func (s *Store) Sealed(ctx context.Context) (count int, err error) {
 	return count, err
 }
 
-// shred forgets the key of a tenant that has no hooks: what is left of their secrets anywhere, such as in
-// a backup of the table, opens no more.
+// shred forgets the key of a tenant that has no hooks: what is left of their secrets anywhere, such
+// as in a backup of the table, opens no more.
 func shred(ctx context.Context, tx *sql.Tx, tenant string) error {
 	_, err := tx.ExecContext(ctx, `delete from webhook_keys where tenant_id = $1
 		and not exists (select 1 from webhooks where tenant_id = $1)`, tenant)

@@ -169,8 +169,8 @@ func TestKeysAreShredded(t *testing.T) {
 	})
 }
 
-// TestALostKeyCanBeGivenUp has a server begin with another key: it says so, and an owner sees the webhooks,
-// removes them and adds them again.
+// TestALostKeyCanBeGivenUp has a server begin with another key: it says so, and an owner sees the
+// webhooks, removes them and adds them again.
 func TestALostKeyCanBeGivenUp(t *testing.T) {
 	stores(t, func(t *testing.T, s *Store) {
 		h := add(t, s, "acme", "w1")

@@ -1,6 +1,6 @@
 // Package store keeps webhooks, how far conversations were read and the outbox, in Postgres or in a
-// SQLite file. It imports webhook, database and seal. Secrets are sealed with the keys that it is given;
-// without keys no webhook can be added.
+// SQLite file. It imports webhook, database and seal. Secrets are sealed with the keys that it is
+// given; without keys no webhook can be added.
 package store
 
 import (
@@ -37,7 +37,8 @@ var (
 	_ webhook.Outbox  = (*Store)(nil)
 )
 
-// OpenPostgres connects to a database that Migrate has prepared. Role is taken on unless it is empty.
+// OpenPostgres connects to a database that Migrate has prepared. Role is taken on unless it is
+// empty.
 func OpenPostgres(ctx context.Context, dsn, role string, keys *seal.Keys) (*Store, error) {
 	db, err := database.OpenPostgres(ctx, dsn, role)
 	if err != nil {
@@ -66,7 +67,7 @@ func ReadSQLite(ctx context.Context, path string, keys *seal.Keys) (*Store, erro
 
 // Migrate makes the tables in Postgres, after the journal's.
 func Migrate(ctx context.Context, dsn string) error {
-	return database.Migrate(ctx, dsn, "webhook", migrations)
+	return database.MigrateBeside(ctx, dsn, "webhook", migrations)
 }
 
 // Close ends all connections.
@@ -111,8 +112,8 @@ func (s *Store) Add(ctx context.Context, h webhook.Hook) (out webhook.Hook, err 
 	return out, err
 }
 
-// Hooks implements webhook.Book. No key is needed, so that hooks can be seen and removed although theirs
-// is lost.
+// Hooks implements webhook.Book. No key is needed, so that hooks can be seen and removed although
+// theirs is lost.
 func (s *Store) Hooks(ctx context.Context, tenant string) (out []webhook.Hook, err error) {
 	err = s.db.In(ctx, tenant, func(tx *sql.Tx) error {
 		out, err = hooks(ctx, tx, tenant)

@@ -25,7 +25,7 @@ export interface Cost {
   slower: number;
 }
 
-/** Whether time is held against its budgets. Elsewhere it is only said, since who else is on the machine decides it. */
+/** Whether budgets of time are checked. Elsewhere times are only reported, because they depend on other users of the machine. */
 export const measuring = (): boolean => process.env.TEST_RETINUE_MEASURE === '1';
 
 /** Units of what a clock gave, or of what was made of it. All others are counted, and the same everywhere. */

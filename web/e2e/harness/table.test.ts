@@ -52,7 +52,7 @@ it('ends with what was proved and how many passed', async () => {
   ]);
 });
 
-it('says of a figure that is over its budget whether that is held against it', async () => {
+it('says of a figure that is over its budget whether that counts', async () => {
   const lines = await print(
     figure({ what: 'here', figure: 6 }),
     figure({ what: 'elsewhere', figure: 6, held: false }),

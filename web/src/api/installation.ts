@@ -10,12 +10,12 @@ type Values = Record<string, string | number | boolean | undefined>;
 const get = <O extends keyof operations>(path: string, query?: object, reading?: Reading) =>
   send<Answer<O>>(path, { query: query as Values | undefined, signal: reading?.signal });
 
-export type Role = Schemas['RoleInfo'];
+export type Role = Schemas['Role'];
 export type Run = Schemas['TaskLine'];
-export type Settings = Schemas['SettingsInfo'];
+export type Settings = Schemas['Settings'];
 export type Quotas = Schemas['Quotas'];
-export type ApiKey = Schemas['Key'];
-export type NewApiKey = Schemas['NewKey'];
+export type ApiKey = Schemas['APIKey'];
+export type NewApiKey = Schemas['MadeAPIKey'];
 export type Member = Schemas['Member'];
 
 export const getRole = (role: string, reading?: Reading) =>

@@ -1010,14 +1010,43 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        APIKey: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            name: string;
+            /** @description Whose it is. It can do no more than they can. */
+            owner: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            scopes: string[];
+            /**
+             * Format: date-time
+             * @description When it was used last, to the minute.
+             */
+            used_at?: string;
+        };
         Accepted: {
             /** @description Names the command. The same key gives the same id. */
             id: string;
+        };
+        Actor: {
+            by: string;
         };
         AddInputBody: {
             email: string;
             /** @enum {string} */
             role: "viewer" | "member" | "owner";
+        };
+        AddedWaiting: {
+            item: components["schemas"]["Waiting"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "inbox.added";
         };
         Agent: {
             /** Format: int64 */
@@ -1039,7 +1068,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["FinishedData"];
+            data: components["schemas"]["Finished"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1058,7 +1087,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["FinishedData"];
+            data: components["schemas"]["Finished"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1089,7 +1118,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["FinishedData"];
+            data: components["schemas"]["Finished"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1108,7 +1137,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["PatchedData"];
+            data: components["schemas"]["Patched"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1127,7 +1156,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["MovedData"];
+            data: components["schemas"]["Moved"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1146,7 +1175,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["MovedData"];
+            data: components["schemas"]["Moved"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1165,7 +1194,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["MovedData"];
+            data: components["schemas"]["Moved"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1184,7 +1213,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["SpawnedData"];
+            data: components["schemas"]["Spawned"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1203,7 +1232,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["MovedData"];
+            data: components["schemas"]["Moved"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1240,7 +1269,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["MovedData"];
+            data: components["schemas"]["Moved"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1255,7 +1284,7 @@ export interface components {
              */
             type: "agent.waiting";
         };
-        AnsweredData: {
+        Answered: {
             by?: string;
             /** Format: int64 */
             number?: number;
@@ -1297,7 +1326,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["DecidedData"];
+            data: components["schemas"]["Decided"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1316,7 +1345,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ClosedData"];
+            data: components["schemas"]["Closed"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1335,7 +1364,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["GrantedData"];
+            data: components["schemas"]["Granted"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1373,7 +1402,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ClosedData"];
+            data: components["schemas"]["Closed"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1410,11 +1439,21 @@ export interface components {
              */
             streams?: number;
         };
+        Attempt: {
+            /** Format: int64 */
+            attempt?: number;
+            call: string;
+            model?: string;
+            prompt?: string;
+            /** Format: int64 */
+            turn?: number;
+            type: string;
+        };
         AttemptCompletedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["AttemptEndData"];
+            data: components["schemas"]["AttemptEnd"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1429,17 +1468,7 @@ export interface components {
              */
             type: "attempt.completed";
         };
-        AttemptData: {
-            /** Format: int64 */
-            attempt?: number;
-            call: string;
-            model?: string;
-            prompt?: string;
-            /** Format: int64 */
-            turn?: number;
-            type: string;
-        };
-        AttemptEndData: {
+        AttemptEnd: {
             call: string;
             /** Format: int64 */
             duration_ms?: number;
@@ -1468,7 +1497,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["AttemptEndData"];
+            data: components["schemas"]["AttemptEnd"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1487,7 +1516,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["AttemptData"];
+            data: components["schemas"]["Attempt"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1536,18 +1565,11 @@ export interface components {
             /** @description In the order of the chain. */
             items: components["schemas"]["AuditEntry"][];
         };
-        ByData: {
-            by: string;
-        };
-        CancelInputBody: {
-            /** @description The task to stop, with all below it. Empty means everything. */
-            task?: string;
-        };
         CancelRequestedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["StoppingData"];
+            data: components["schemas"]["Stopping"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1562,7 +1584,7 @@ export interface components {
              */
             type: "cancel.requested";
         };
-        ClosedData: {
+        Closed: {
             approval: string;
             by?: string;
             scope?: string;
@@ -1600,7 +1622,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ByData"];
+            data: components["schemas"]["Actor"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1619,7 +1641,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["OpenedData"];
+            data: components["schemas"]["Opened"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1634,19 +1656,11 @@ export interface components {
              */
             type: "conversation.created";
         };
-        ConversationRemoved: {
-            conversation: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "conversation.removed";
-        };
         ConversationRenamedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["TitledData"];
+            data: components["schemas"]["Renamed"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1665,7 +1679,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ByData"];
+            data: components["schemas"]["Actor"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -1680,62 +1694,10 @@ export interface components {
              */
             type: "conversation.shared";
         };
-        ConversationUpdated: {
-            conversation: components["schemas"]["Conversation"];
-            /**
-             * @description How the orchestrator's last turn ended.
-             * @enum {string}
-             */
-            last?: "completed" | "failed" | "cancelled" | "timed_out";
-            /**
-             * Format: int64
-             * @description How many of its tasks are under way and wait for nobody.
-             */
-            running: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "conversation.updated";
-            /**
-             * Format: int64
-             * @description How many things in it wait for a person.
-             */
-            waiting: number;
-        };
         Conversations: {
             /** @description Asks for the next page; absent on the last. */
             cursor?: string;
             items: components["schemas"]["ListedConversation"][];
-        };
-        CreateInputBody: {
-            /** @description Nobody is there: what would be asked is declined. */
-            headless?: boolean;
-            /**
-             * Format: int64
-             * @description The most that the conversation may cost.
-             */
-            max_cost_micro_usd?: number;
-            /**
-             * Format: int64
-             * @description The most that a turn may take, in milliseconds; waiting for a person does not count.
-             */
-            max_duration_ms?: number;
-            /** @description The first message. */
-            message?: string;
-            /** @description Replaces the role's model. */
-            model?: string;
-            /** @description Who talks to you; empty means main. */
-            role?: string;
-            title?: string;
-            /**
-             * @description Who may see it: everybody in the tenant, or only you until you share it.
-             * @default tenant
-             * @enum {string}
-             */
-            visibility: "tenant" | "private";
-            /** @description Where the files are. Empty for a talk without files. */
-            workspace?: string;
         };
         Cut: {
             /** @enum {string} */
@@ -1746,7 +1708,16 @@ export interface components {
              */
             type: "stream.cut";
         };
-        DecideInputBody: {
+        Decided: {
+            allow: boolean;
+            approval: string;
+            /** @description What the call is allowed with instead of the agent's arguments. */
+            args?: unknown;
+            by: string;
+            note?: string;
+            scope?: string;
+        };
+        Decision: {
             allow: boolean;
             /** @description All the arguments to run the call with instead of the agent's, of the same tool. With allow, and for once only. They are checked as the agent's were, and the agent is told. */
             args?: {
@@ -1762,21 +1733,18 @@ export interface components {
              */
             scope?: "once" | "task" | "conversation";
         };
-        DecidedData: {
-            allow: boolean;
-            approval: string;
-            /** @description What the call is allowed with instead of the agent's arguments. */
-            args?: unknown;
-            by: string;
-            note?: string;
-            scope?: string;
-        };
         DeleteTenantInputBody: {
             /** @description The name of the tenant, as listTenants shows it: that you mean this one. */
             name: string;
         };
-        DeliveredData: {
+        Delivered: {
             message: string;
+        };
+        Deliveries: {
+            /** @description Ask with this for what came before; absent when nothing did. */
+            cursor?: string;
+            /** @description The newest first. */
+            items: components["schemas"]["Delivery"][];
         };
         Delivery: {
             /** Format: int64 */
@@ -1809,12 +1777,6 @@ export interface components {
             ts: string;
             type: string;
         };
-        DeliveryPage: {
-            /** @description Ask with this for what came before; absent when nothing did. */
-            cursor?: string;
-            /** @description The newest first. */
-            items: components["schemas"]["Delivery"][];
-        };
         Delta: {
             agent_path: string;
             /**
@@ -1839,6 +1801,22 @@ export interface components {
              */
             type: "message.delta";
         };
+        EndedTurn: {
+            agent: string;
+            /** Format: date-time */
+            at: string;
+            by?: string;
+            cut?: boolean;
+            error_kind?: string;
+            reason?: string;
+            /** Format: int64 */
+            seq: number;
+            /** @enum {string} */
+            status: "completed" | "failed" | "cancelled" | "timed_out";
+            task: string;
+            /** Format: int64 */
+            turn: number;
+        };
         Entrance: {
             /** @description To be sent with every request, in the header Retinue-Request. */
             proof: string;
@@ -1859,7 +1837,7 @@ export interface components {
             /** @description Why there are none, where there cannot be any. */
             reason?: string;
         };
-        FinishedData: {
+        Finished: {
             error_kind?: string;
             files?: string[];
             /** Format: int64 */
@@ -1872,7 +1850,7 @@ export interface components {
             status: "completed" | "failed" | "cancelled" | "timed_out";
             summary?: string;
         };
-        GrantedData: {
+        Granted: {
             pattern?: string;
             tool: string;
         };
@@ -1886,56 +1864,20 @@ export interface components {
             speaker: string;
             text: string;
         };
-        InboxAdded: {
-            item: components["schemas"]["Waiting"];
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "inbox.added";
-        };
         InboxOutputBody: {
             /** @description The oldest first. */
             items: components["schemas"]["Waiting"][];
         };
-        InboxRemoved: {
-            approval?: string;
-            conversation: string;
-            question?: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            type: "inbox.removed";
-        };
-        Key: {
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string;
-            id: string;
-            name: string;
-            /** @description Whose it is. It can do no more than they can. */
-            owner: string;
-            /** Format: date-time */
-            revoked_at?: string;
-            scopes: string[];
-            /**
-             * Format: date-time
-             * @description When it was used last, to the minute.
-             */
-            used_at?: string;
-        };
         KeysOutputBody: {
             /** @description The oldest first. */
-            items: components["schemas"]["Key"][];
+            items: components["schemas"]["APIKey"][];
         };
         LinkOutputBody: {
             /** @description What to open. It lets one browser in, once, until the server ends. */
             url: string;
         };
         /** @description One event of the stream: what follows 'data:'. Its type is also in 'event:'. */
-        ListEvent: components["schemas"]["ConversationRemoved"] | components["schemas"]["ConversationUpdated"] | components["schemas"]["InboxAdded"] | components["schemas"]["InboxRemoved"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
+        ListEvent: components["schemas"]["RemovedLine"] | components["schemas"]["UpdatedLine"] | components["schemas"]["AddedWaiting"] | components["schemas"]["RemovedWaiting"] | components["schemas"]["Resync"] | components["schemas"]["Cut"];
         ListedConversation: {
             archived: boolean;
             /** @description Who began it. */
@@ -1972,6 +1914,37 @@ export interface components {
              */
             visibility: "tenant" | "private";
             workspace: string;
+        };
+        MadeAPIKey: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            name: string;
+            /** @description Whose it is. It can do no more than they can. */
+            owner: string;
+            /** Format: date-time */
+            revoked_at?: string;
+            scopes: string[];
+            /** @description Keep it: it is never shown again. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description When it was used last, to the minute.
+             */
+            used_at?: string;
+        };
+        MadeWebhook: {
+            by: string;
+            id: string;
+            /** @description Signs what is sent, as the Standard Webhooks have it. It is shown here only. */
+            secret: string;
+            /** Format: date-time */
+            ts: string;
+            /** @description The events that it is told of; empty means all that webhooks can be told of. */
+            types: string[];
+            url: string;
         };
         Me: {
             name: string;
@@ -2058,7 +2031,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["DeliveredData"];
+            data: components["schemas"]["Delivered"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -2077,7 +2050,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ReceivedData"];
+            data: components["schemas"]["Received"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -2096,7 +2069,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["VoidedData"];
+            data: components["schemas"]["Voided"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -2229,32 +2202,12 @@ export interface components {
              */
             spent_micro_usd: number;
         };
-        MovedData: {
+        Moved: {
             /** @enum {string} */
             status: "queued" | "pending" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out";
             waiting_reason?: string;
         };
-        NewKey: {
-            /** Format: date-time */
-            created_at: string;
-            /** Format: date-time */
-            expires_at: string;
-            id: string;
-            name: string;
-            /** @description Whose it is. It can do no more than they can. */
-            owner: string;
-            /** Format: date-time */
-            revoked_at?: string;
-            scopes: string[];
-            /** @description Keep it: it is never shown again. */
-            secret: string;
-            /**
-             * Format: date-time
-             * @description When it was used last, to the minute.
-             */
-            used_at?: string;
-        };
-        NewKeyInputBody: {
+        NewAPIKey: {
             /**
              * Format: int64
              * @description How long it lasts; 90 when nothing is said.
@@ -2265,21 +2218,46 @@ export interface components {
             /** @description write is for commands to conversations and nothing else. */
             scopes: ("read" | "write" | "admin")[];
         };
+        NewConversation: {
+            /** @description Nobody is there: what would be asked is declined. */
+            headless?: boolean;
+            /**
+             * Format: int64
+             * @description The most that the conversation may cost.
+             */
+            max_cost_micro_usd?: number;
+            /**
+             * Format: int64
+             * @description The most that a turn may take, in milliseconds; waiting for a person does not count.
+             */
+            max_duration_ms?: number;
+            /** @description The first message. */
+            message?: string;
+            /** @description Replaces the role's model. */
+            model?: string;
+            /** @description Who talks to you; empty means main. */
+            role?: string;
+            title?: string;
+            /**
+             * @description Who may see it: everybody in the tenant, or only you until you share it.
+             * @default tenant
+             * @enum {string}
+             */
+            visibility: "tenant" | "private";
+            /** @description Where the files are. Empty for a talk without files. */
+            workspace?: string;
+        };
+        NewMessage: {
+            /** @description The question will not be answered; text says why. */
+            decline?: boolean;
+            /** @description The question that this answers. */
+            in_reply_to?: string;
+            text: string;
+        };
         NewTenantInputBody: {
             name: string;
         };
         NewWebhook: {
-            by: string;
-            id: string;
-            /** @description Signs what is sent, as the Standard Webhooks have it. It is shown here only. */
-            secret: string;
-            /** Format: date-time */
-            ts: string;
-            /** @description The events that it is told of; empty means all that webhooks can be told of. */
-            types: string[];
-            url: string;
-        };
-        NewWebhookInputBody: {
             /** @description whsec_ and base64; one is made if there is none. */
             secret?: string;
             /** @description The events to be told of; none means all. */
@@ -2304,7 +2282,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["NotedData"];
+            data: components["schemas"]["Noted"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -2319,14 +2297,14 @@ export interface components {
              */
             type: "note.added";
         };
-        NotedData: {
+        Noted: {
             note: string;
             /** Format: int64 */
             number?: number;
             question?: string;
             text?: string;
         };
-        OpenedData: {
+        Opened: {
             by: string;
             title: string;
             /** @enum {string} */
@@ -2417,7 +2395,7 @@ export interface components {
             /** Format: int64 */
             removed?: number;
         };
-        PatchedData: {
+        Patched: {
             files: components["schemas"]["PatchFile"][];
             partial?: boolean;
             problem?: string;
@@ -2432,13 +2410,6 @@ export interface components {
             retention_days?: number;
             /** @description Whether an approval needs a second pair of eyes: nobody who has said something in a conversation allows a call there. */
             second_pair: boolean;
-        };
-        PostInputBody: {
-            /** @description The question will not be answered; text says why. */
-            decline?: boolean;
-            /** @description The question that this answers. */
-            in_reply_to?: string;
-            text: string;
         };
         Problem: {
             /**
@@ -2465,7 +2436,7 @@ export interface components {
              */
             type: string;
         };
-        ProviderInfo: {
+        Provider: {
             /** @description Where it is, without credentials; absent on a server that several share. */
             address?: string;
             /** @description Whether its key can be found. */
@@ -2500,7 +2471,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["AnsweredData"];
+            data: components["schemas"]["Answered"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -2534,14 +2505,11 @@ export interface components {
              */
             type: "question.asked";
         };
-        QuestionData: {
-            question: string;
-        };
         QuestionRelayedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["QuestionData"];
+            data: components["schemas"]["Relayed"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -2561,7 +2529,7 @@ export interface components {
             month: components["schemas"]["MonthQuota"];
             storage: components["schemas"]["StorageQuota"];
         };
-        ReceivedData: {
+        Received: {
             /** @description Whose transcript it is in. */
             agent: string;
             /** Format: date-time */
@@ -2591,6 +2559,30 @@ export interface components {
             /** Format: int64 */
             turn?: number;
         };
+        Relayed: {
+            question: string;
+        };
+        RemovedLine: {
+            conversation: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "conversation.removed";
+        };
+        RemovedWaiting: {
+            approval?: string;
+            conversation: string;
+            question?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "inbox.removed";
+        };
+        Renamed: {
+            title: string;
+        };
         Resync: {
             /** Format: int64 */
             seq: number;
@@ -2600,25 +2592,7 @@ export interface components {
              */
             type: "resync";
         };
-        RoleFigures: {
-            /** Format: int64 */
-            mean_cost_micro_usd: number;
-            /** Format: int64 */
-            median_duration_ms: number;
-            /** Format: double */
-            questions_per_run: number;
-            /**
-             * Format: int64
-             * @description Tasks that ended, and turns of an agent that talks to people.
-             */
-            runs: number;
-            /**
-             * Format: double
-             * @description The share that completed, from 0 to 1.
-             */
-            succeeded: number;
-        };
-        RoleInfo: {
+        Role: {
             /** @description The roles that may ask it for help. */
             delegated_by: string[];
             /** @description The roles that it may ask for help. */
@@ -2669,33 +2643,51 @@ export interface components {
             tool_rules: components["schemas"]["ToolRule"][];
             tools: string[];
         };
+        RoleFigures: {
+            /** Format: int64 */
+            mean_cost_micro_usd: number;
+            /** Format: int64 */
+            median_duration_ms: number;
+            /** Format: double */
+            questions_per_run: number;
+            /**
+             * Format: int64
+             * @description Tasks that ended, and turns of an agent that talks to people.
+             */
+            runs: number;
+            /**
+             * Format: double
+             * @description The share that completed, from 0 to 1.
+             */
+            succeeded: number;
+        };
         RoleInputBody: {
             /** @enum {string} */
             role: "viewer" | "member" | "owner";
         };
         RolesOutputBody: {
-            items: components["schemas"]["RoleInfo"][];
+            items: components["schemas"]["Role"][];
         };
         SearchOutputBody: {
             /** @description The newest first. */
             items: components["schemas"]["Hit"][];
         };
-        SettingInfo: {
+        Setting: {
             key: string;
             /** @description Where it came from. */
             layer: string;
             value: string;
         };
-        SettingsInfo: {
+        Settings: {
             /** @description Limits, budgets, rules and the like, in order of key. */
-            items: components["schemas"]["SettingInfo"][];
+            items: components["schemas"]["Setting"][];
             /**
              * @description One person's machine, a server that several share, or a scripted model.
              * @enum {string}
              */
             mode: "local" | "hosted" | "demo";
-            providers: components["schemas"]["ProviderInfo"][];
-            tiers: components["schemas"]["TierInfo"][];
+            providers: components["schemas"]["Provider"][];
+            tiers: components["schemas"]["Tier"][];
             version: string;
         };
         Snapshot: {
@@ -2723,7 +2715,7 @@ export interface components {
             questions: components["schemas"]["Question"][];
             tasks: components["schemas"]["Task"][];
             /** @description The ends of the orchestrator's turns between these messages, the last of them. */
-            turns: components["schemas"]["TurnEnd"][];
+            turns: components["schemas"]["EndedTurn"][];
             used: components["schemas"]["Usage"];
         };
         Source: {
@@ -2735,7 +2727,7 @@ export interface components {
             /** @description A host, a server, a path or an agent. */
             name?: string;
         };
-        SpawnedData: {
+        Spawned: {
             background?: boolean;
             /** Format: int64 */
             depth: number;
@@ -2755,7 +2747,11 @@ export interface components {
             /** Format: int64 */
             trigger?: number;
         };
-        StoppingData: {
+        Stop: {
+            /** @description The task to stop, with all below it. Empty means everything. */
+            task?: string;
+        };
+        Stopping: {
             by: string;
             task?: string;
         };
@@ -2999,15 +2995,18 @@ export interface components {
         TextOutputBody: {
             text: string;
         };
-        TierInfo: {
+        Tier: {
             layer: string;
             /** @description As provider/model; absent if none is configured. */
             model?: string;
             /** @enum {string} */
             tier: "fast" | "balanced" | "strong";
         };
-        TitledData: {
-            title: string;
+        ToolBegin: {
+            /** Format: int64 */
+            attempt?: number;
+            call: string;
+            effect_class?: string;
         };
         ToolCall: {
             agent: string;
@@ -3045,23 +3044,11 @@ export interface components {
             /** @description The hash under which the whole output is kept, if the text is cut. */
             whole?: string;
         };
-        ToolData: {
-            call: string;
-            /** Format: int64 */
-            duration_ms?: number;
-            facts?: unknown;
-            images?: string[];
-            reason?: string;
-            status: string;
-            text?: string;
-            /** @description The hash under which the whole output is kept, if the text is cut. */
-            whole?: string;
-        };
         ToolDeniedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ToolData"];
+            data: components["schemas"]["ToolResult"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -3076,11 +3063,23 @@ export interface components {
              */
             type: "tool.denied";
         };
+        ToolResult: {
+            call: string;
+            /** Format: int64 */
+            duration_ms?: number;
+            facts?: unknown;
+            images?: string[];
+            reason?: string;
+            status: string;
+            text?: string;
+            /** @description The hash under which the whole output is kept, if the text is cut. */
+            whole?: string;
+        };
         ToolReturnedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ToolData"];
+            data: components["schemas"]["ToolResult"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -3103,17 +3102,11 @@ export interface components {
             asks: "never" | "sometimes" | "always" | "denied";
             tool: string;
         };
-        ToolStartedData: {
-            /** Format: int64 */
-            attempt?: number;
-            call: string;
-            effect_class?: string;
-        };
         ToolStartedEvent: {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["ToolStartedData"];
+            data: components["schemas"]["ToolBegin"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -3137,7 +3130,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["TurnData"];
+            data: components["schemas"]["TurnEnd"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -3156,7 +3149,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["TurnData"];
+            data: components["schemas"]["TurnEnd"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -3171,29 +3164,13 @@ export interface components {
              */
             type: "turn.completed";
         };
-        TurnData: {
-            by?: string;
-            cut?: boolean;
-            error_kind?: string;
-            reason?: string;
-            /** @enum {string} */
-            status: "completed" | "failed" | "cancelled" | "timed_out";
-            /** Format: int64 */
-            turn: number;
-        };
         TurnEnd: {
-            agent: string;
-            /** Format: date-time */
-            at: string;
             by?: string;
             cut?: boolean;
             error_kind?: string;
             reason?: string;
-            /** Format: int64 */
-            seq: number;
             /** @enum {string} */
             status: "completed" | "failed" | "cancelled" | "timed_out";
-            task: string;
             /** Format: int64 */
             turn: number;
         };
@@ -3201,7 +3178,7 @@ export interface components {
             /** @description The agent's path from the orchestrator down. */
             agent_path?: string;
             conversation: string;
-            data: components["schemas"]["TurnData"];
+            data: components["schemas"]["TurnEnd"];
             /**
              * Format: int64
              * @description Its place in the conversation. It grows; some numbers are no event.
@@ -3215,6 +3192,29 @@ export interface components {
              * @enum {string}
              */
             type: "turn.failed";
+        };
+        UpdatedLine: {
+            conversation: components["schemas"]["Conversation"];
+            /**
+             * @description How the orchestrator's last turn ended.
+             * @enum {string}
+             */
+            last?: "completed" | "failed" | "cancelled" | "timed_out";
+            /**
+             * Format: int64
+             * @description How many of its tasks are under way and wait for nobody.
+             */
+            running: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "conversation.updated";
+            /**
+             * Format: int64
+             * @description How many things in it wait for a person.
+             */
+            waiting: number;
         };
         Usage: {
             /** Format: int64 */
@@ -3259,7 +3259,7 @@ export interface components {
             /** @description The sum of own of all items. */
             total: components["schemas"]["Usage"];
         };
-        VoidedData: {
+        Voided: {
             /** Format: int64 */
             turn: number;
         };
@@ -3281,7 +3281,7 @@ export interface components {
             types: string[];
             url: string;
         };
-        WebhookList: {
+        Webhooks: {
             /** @description In the order in which they came into being. */
             items: components["schemas"]["Webhook"][];
         };
@@ -3982,7 +3982,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CreateInputBody"];
+                "application/json": components["schemas"]["NewConversation"];
             };
         };
         responses: {
@@ -5418,7 +5418,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DecideInputBody"];
+                "application/json": components["schemas"]["Decision"];
             };
         };
         responses: {
@@ -5688,7 +5688,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CancelInputBody"];
+                "application/json": components["schemas"]["Stop"];
             };
         };
         responses: {
@@ -6146,7 +6146,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PostInputBody"];
+                "application/json": components["schemas"]["NewMessage"];
             };
         };
         responses: {
@@ -7484,7 +7484,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewKeyInputBody"];
+                "application/json": components["schemas"]["NewAPIKey"];
             };
         };
         responses: {
@@ -7494,7 +7494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NewKey"];
+                    "application/json": components["schemas"]["MadeAPIKey"];
                 };
             };
             /** @description Bad Request */
@@ -9045,7 +9045,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RoleInfo"];
+                    "application/json": components["schemas"]["Role"];
                 };
             };
             /** @description Bad Request */
@@ -9254,7 +9254,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SettingsInfo"];
+                    "application/json": components["schemas"]["Settings"];
                 };
             };
             /** @description Bad Request */
@@ -10173,7 +10173,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookList"];
+                    "application/json": components["schemas"]["Webhooks"];
                 };
             };
             /** @description Bad Request */
@@ -10271,7 +10271,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewWebhookInputBody"];
+                "application/json": components["schemas"]["NewWebhook"];
             };
         };
         responses: {
@@ -10281,7 +10281,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NewWebhook"];
+                    "application/json": components["schemas"]["MadeWebhook"];
                 };
             };
             /** @description Bad Request */
@@ -10547,7 +10547,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeliveryPage"];
+                    "application/json": components["schemas"]["Deliveries"];
                 };
             };
             /** @description Bad Request */

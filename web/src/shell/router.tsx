@@ -8,32 +8,7 @@ import { readSearch } from '../features/runs/filter';
 import { Frame } from './frame';
 import { Home } from './home';
 import { NotFound } from './notfound';
-
-// What is selected is in the address, so that every view can be linked to and comes back after a reload.
-
-export interface ConversationSearch {
-  /** The agent whose inspector is open. */
-  agent?: string;
-  /** The ask that the dock shows. */
-  ask?: string;
-  /** Which view of the agent is seen, if not its transcript. */
-  tab?: string;
-}
-export interface CallSearch extends ConversationSearch {
-  /** Whose call it is: ids of calls are unique in their agent only. */
-  of?: string;
-  kind?: 'model' | 'tool';
-  /** The task that a model call is part of, if it is not the agent's first. */
-  task?: string;
-}
-export interface TimelineSearch extends ConversationSearch {
-  from?: number;
-  to?: number;
-  fold?: boolean;
-}
-export interface CostSearch extends ConversationSearch {
-  by?: 'agent' | 'role' | 'model' | 'turn';
-}
+import type { CallSearch, ConversationSearch, CostSearch, TimelineSearch } from './search';
 
 type Raw = Record<string, unknown>;
 const text = (raw: Raw, name: string) =>

@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
-import type { ConversationSearch } from './router';
+import type { ConversationSearch } from './search';
 
 /** The conversation that the address names. Only for what is below /c/$id. */
 export function useConversationId(): string {

@@ -2,11 +2,11 @@ import type { Event } from '../api/types';
 import { applyAsk, isAsk } from './applyask';
 import { applyCall, isCall } from './applycall';
 import { applyTask, isTask } from './applytask';
-import type { ConversationState } from './conversation';
 import { messageId, toolCallId, turnId } from './rows';
+import type { ConversationTables } from './state';
 
 /** What an event says, written into the tables. Types that are not known are passed over: the server may be newer. */
-export function apply(state: ConversationState, event: Event): void {
+export function apply(state: ConversationTables, event: Event): void {
   const { seq } = event;
   state.head.put(state.id, { updated_at: event.ts, seq }, seq);
   if (isTask(event)) return applyTask(state, event);
@@ -71,7 +71,7 @@ export function of(event: Event): { agent?: string; task?: string } {
 
 type Said = Extract<Event, { type: 'message.received' | 'message.completed' }>;
 
-function applyMessage(state: ConversationState, event: Said): void {
+function applyMessage(state: ConversationTables, event: Said): void {
   const { seq, data } = event;
   const { id: name, state: _, ...fields } = data;
   const id = messageId(data.agent, name);

@@ -1,6 +1,6 @@
 import type { Event } from '../api/types';
-import type { ConversationState } from './conversation';
 import { toolCallId } from './rows';
+import type { ConversationTables } from './state';
 import { final } from './table';
 
 type AskEvent = Extract<
@@ -13,7 +13,7 @@ export const isAsk = (event: Event): event is AskEvent =>
   (event.type.startsWith('approval.') && event.type !== 'approval.granted');
 
 /** The tables after an event about something that a person is asked. */
-export function applyAsk(state: ConversationState, event: AskEvent): void {
+export function applyAsk(state: ConversationTables, event: AskEvent): void {
   const { seq, ts } = event;
   switch (event.type) {
     case 'question.asked': {

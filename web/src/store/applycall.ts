@@ -1,6 +1,6 @@
 import type { Event, ToolStatus } from '../api/types';
-import type { ConversationState } from './conversation';
 import { modelCallId, toolCallId } from './rows';
+import type { ConversationTables } from './state';
 import { final } from './table';
 import { noUsage } from './usage';
 
@@ -13,7 +13,7 @@ export const isCall = (event: Event): event is CallEvent =>
 const PREVIEW = 280;
 
 /** The tables after an event about a call of a model or a tool. */
-export function applyCall(state: ConversationState, event: CallEvent): void {
+export function applyCall(state: ConversationTables, event: CallEvent): void {
   const { seq, ts, task = '', agent_path: agent = '' } = event;
   switch (event.type) {
     case 'attempt.started': {

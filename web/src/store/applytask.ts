@@ -1,5 +1,5 @@
 import type { Event, Task } from '../api/types';
-import type { ConversationState } from './conversation';
+import type { ConversationTables } from './state';
 import { final } from './table';
 
 type TaskEvent = Extract<Event, { type: `agent.${string}` }>;
@@ -7,7 +7,7 @@ type TaskEvent = Extract<Event, { type: `agent.${string}` }>;
 export const isTask = (event: Event): event is TaskEvent => event.type.startsWith('agent.');
 
 /** The tables after an event about a task. */
-export function applyTask(state: ConversationState, event: TaskEvent): void {
+export function applyTask(state: ConversationTables, event: TaskEvent): void {
   const { seq, ts, task = '', agent_path: agent = '' } = event;
   switch (event.type) {
     case 'agent.spawned': {

@@ -1,10 +1,10 @@
 import type { Approval, Message, Question, Snapshot, Task } from '../api/types';
-import type { ConversationState } from './conversation';
 import { messageId, turnId } from './rows';
+import type { ConversationTables } from './state';
 import { final } from './table';
 
 /** Writes a snapshot into the tables. All that it says is as of its seq. */
-export function loadSnapshot(state: ConversationState, snapshot: Snapshot): void {
+export function loadSnapshot(state: ConversationTables, snapshot: Snapshot): void {
   const { seq } = snapshot.conversation;
   const { id, ...head } = snapshot.conversation;
   state.head.bear(id, head, seq);
@@ -39,7 +39,7 @@ export function loadSnapshot(state: ConversationState, snapshot: Snapshot): void
 }
 
 /** A message of a listing or a snapshot, whose state is as of seq. */
-export function loadMessage(state: ConversationState, message: Message, seq: number): void {
+export function loadMessage(state: ConversationTables, message: Message, seq: number): void {
   const { id: name, state: how, ...fields } = message;
   const id = messageId(message.agent, name);
   state.messages.bear(id, fields, message.seq);
@@ -50,7 +50,7 @@ export function loadMessage(state: ConversationState, message: Message, seq: num
 
 const over = new Set<Task['status']>(['completed', 'failed', 'cancelled', 'timed_out']);
 
-function loadTask(state: ConversationState, task: Task, seq: number): void {
+function loadTask(state: ConversationTables, task: Task, seq: number): void {
   const { id, started_at, status, waiting_reason, finished_at, error_kind, ...rest } = task;
   const { summary, message, changed_files, changed_count, verdict, iterations, ...fields } = rest;
   state.tasks.bear(id, fields, task.seq);
@@ -65,14 +65,14 @@ function loadTask(state: ConversationState, task: Task, seq: number): void {
 }
 
 /** Those that are closed come without their text, which an event may have brought. */
-function loadQuestion(state: ConversationState, question: Question, seq: number): void {
+function loadQuestion(state: ConversationTables, question: Question, seq: number): void {
   const { id, status, by, ...fields } = question;
   state.questions.bear(id, fields, question.seq);
   const version = status === 'closed' ? final(seq) : seq;
   state.questions.put(id, by === undefined ? { status } : { status, by }, version);
 }
 
-function loadApproval(state: ConversationState, approval: Approval, seq: number): void {
+function loadApproval(state: ConversationTables, approval: Approval, seq: number): void {
   const { id, status, by, allow, scope, ...fields } = approval;
   state.approvals.bear(id, fields, approval.seq);
   const version = status === 'open' || status === 'decided' ? seq : final(seq);

@@ -32,7 +32,7 @@ export interface TaskRow extends wire.Task {
   end_reason?: string;
   result?: unknown;
   receipt?: unknown;
-  patch?: wire.Schemas['PatchedData'];
+  patch?: wire.Schemas['Patched'];
 }
 
 /** Results are not kept: they are read when a row is opened. */
@@ -83,7 +83,7 @@ export interface QuestionRow extends wire.Question {
   number?: number;
 }
 
-type Noted = wire.Schemas['NotedData'];
+type Noted = wire.Schemas['Noted'];
 
 /** A line for people, such as that the orchestrator answered an agent from what it knew. */
 export interface NoteRow extends Noted {
@@ -101,7 +101,7 @@ export interface TurnRow {
   seq: number;
   agent: string;
   turn: number;
-  status?: wire.Schemas['TurnData']['status'];
+  status?: wire.Schemas['TurnEnd']['status'];
   error_kind?: string;
   reason?: string;
   by?: string;

@@ -1,7 +1,6 @@
 // What screens ask of a conversation. Each gives rows that are in the tables, so that comparing them is cheap.
 
 import type { TaskStatus } from '../api/types';
-import type { ConversationState } from './conversation';
 import type { Draft } from './drafts';
 import type { ListRow, ListState } from './list';
 import type {
@@ -14,6 +13,7 @@ import type {
   ToolCallRow,
 } from './rows';
 import { turnId } from './rows';
+import type { ConversationTables } from './state';
 
 /** The orchestrator's id. */
 export const orchestrator = 'main';
@@ -23,7 +23,7 @@ const over: ReadonlySet<TaskStatus> = new Set(['completed', 'failed', 'cancelled
 export const isOver = (task: Pick<TaskRow, 'status'>): boolean => over.has(task.status);
 
 /** What people and the orchestrator said, without replies that were made void. */
-export function chatMessages(state: ConversationState): readonly MessageRow[] {
+export function chatMessages(state: ConversationTables): readonly MessageRow[] {
   const messages = state.by.messageAgent.group(orchestrator);
   return cached(state, 'chat', [messages, state.turns], () =>
     transcript(state, orchestrator).filter(
@@ -35,51 +35,51 @@ export function chatMessages(state: ConversationState): readonly MessageRow[] {
 }
 
 /** All messages of an agent's transcript that count. */
-export function transcript(state: ConversationState, agent: string): readonly MessageRow[] {
+export function transcript(state: ConversationTables, agent: string): readonly MessageRow[] {
   const messages = state.by.messageAgent.group(agent);
   return cached(state, `transcript ${agent}`, [messages, state.turns], () =>
     messages.all().filter((m) => !isVoided(state, m)),
   );
 }
 
-function isVoided(state: ConversationState, message: MessageRow): boolean {
+function isVoided(state: ConversationTables, message: MessageRow): boolean {
   if (message.turn === undefined || message.speaker !== 'assistant') return false;
   const at = state.turns.get(turnId(message.agent, message.turn))?.voided;
   return at !== undefined && message.seq < at;
 }
 
 /** Text on its way from an agent, oldest first. */
-export const draftsOf = (state: ConversationState, agent: string): readonly Draft[] =>
+export const draftsOf = (state: ConversationTables, agent: string): readonly Draft[] =>
   cached(state, `drafts ${agent}`, [state.drafts], () => state.drafts.of(agent));
 
 /** How far a posted message has come. */
 export function messageState(
-  state: ConversationState,
+  state: ConversationTables,
   message: MessageRow,
 ): 'received' | 'delivered' | 'read' {
   if (message.number !== undefined && state.read.has(message.number)) return 'read';
   return message.state ?? 'received';
 }
 
-export const agentById = (state: ConversationState, id: string): AgentRow | undefined =>
+export const agentById = (state: ConversationTables, id: string): AgentRow | undefined =>
   state.agents.get(id);
 
 /** The agents that one agent has called, in the order in which they came. */
-export const childrenOf = (state: ConversationState, agent: string): readonly AgentRow[] =>
+export const childrenOf = (state: ConversationTables, agent: string): readonly AgentRow[] =>
   state.by.agentParent.of(agent);
 
 /** An agent's tasks, oldest first. The last one is what it is doing. */
-export const tasksOf = (state: ConversationState, agent: string): readonly TaskRow[] =>
+export const tasksOf = (state: ConversationTables, agent: string): readonly TaskRow[] =>
   state.by.taskAgent.of(agent);
 
-export function latestTask(state: ConversationState, agent: string): TaskRow | undefined {
+export function latestTask(state: ConversationTables, agent: string): TaskRow | undefined {
   const row = state.agents.get(agent);
   return row && state.tasks.get(row.task);
 }
 
 /** The tasks that one call of an agent asked for, in the order of its items. */
 export const tasksOfCall = (
-  state: ConversationState,
+  state: ConversationTables,
   agent: string,
   call: string,
 ): readonly TaskRow[] => {
@@ -89,10 +89,10 @@ export const tasksOfCall = (
   );
 };
 
-export const toolCallsOf = (state: ConversationState, agent: string): readonly ToolCallRow[] =>
+export const toolCallsOf = (state: ConversationTables, agent: string): readonly ToolCallRow[] =>
   state.by.toolCallAgent.of(agent);
 
-export const notesOf = (state: ConversationState, agent: string): readonly NoteRow[] =>
+export const notesOf = (state: ConversationTables, agent: string): readonly NoteRow[] =>
   state.by.noteAgent.of(agent);
 
 /** Something that waits for a person. */
@@ -101,7 +101,7 @@ export type Ask =
   | { kind: 'question'; id: string; at: string; question: QuestionRow };
 
 /** All that waits for a person in the whole tree, oldest first. */
-export const openAsks = (state: ConversationState): readonly Ask[] =>
+export const openAsks = (state: ConversationTables): readonly Ask[] =>
   cached(state, 'asks', [state.approvals, state.questions], () => {
     const approvals = state.approvals.all().filter((a) => a.status === 'open');
     const questions = state.questions.all().filter((q) => q.status === 'relayed');
@@ -125,13 +125,13 @@ export function sidebarGroups(list: ListState): Record<'needs' | 'running' | 'ea
 }
 
 const caches = new WeakMap<
-  ConversationState,
+  ConversationTables,
   Map<string, { versions: number[]; value: unknown }>
 >();
 
 /** Computes again only when one of the tables that it reads, or of the groups of an index, has changed. */
 export function cached<T>(
-  state: ConversationState,
+  state: ConversationTables,
   key: string,
   tables: readonly { version: number }[],
   compute: () => T,

@@ -1,6 +1,6 @@
 import type { Usage } from '../api/types';
-import type { ConversationState } from './conversation';
 import { cached } from './selectors';
+import type { ConversationTables } from './state';
 
 export const noUsage: Usage = {
   input: 0,
@@ -25,17 +25,17 @@ export function plus(a: Usage, b: Usage): Usage {
 }
 
 /** What the whole conversation used: as the last snapshot says, and what calls that ended since then used. */
-export const totalUsage = (state: ConversationState): Usage =>
+export const totalUsage = (state: ConversationTables): Usage =>
   cached(state, 'used', [state.modelCalls, { version: state.spent?.seq ?? 0 }], () =>
     plus(state.spent?.used ?? noUsage, sums(state).of('')),
   );
 
 /** What an agent's own calls used. */
-export const ownUsage = (state: ConversationState, agent: string): Usage =>
+export const ownUsage = (state: ConversationTables, agent: string): Usage =>
   plus(state.spent?.agents[agent]?.own ?? noUsage, sums(state).of(`=${agent}`));
 
 /** What an agent and all below it used. Not to be summed with theirs. */
-export const subtreeUsage = (state: ConversationState, agent: string): Usage =>
+export const subtreeUsage = (state: ConversationTables, agent: string): Usage =>
   plus(state.spent?.agents[agent]?.subtree ?? noUsage, sums(state).of(agent));
 
 /** What calls used that ended after a snapshot. Each call is added once, however many there are. */
@@ -45,7 +45,7 @@ class Sums {
   private seen = 0;
 
   constructor(
-    private readonly state: ConversationState,
+    private readonly state: ConversationTables,
     readonly after: number,
   ) {}
 
@@ -76,9 +76,9 @@ class Sums {
   }
 }
 
-const kept = new WeakMap<ConversationState, Sums>();
+const kept = new WeakMap<ConversationTables, Sums>();
 
-function sums(state: ConversationState): Sums {
+function sums(state: ConversationTables): Sums {
   const after = state.spent?.seq ?? 0;
   let found = kept.get(state);
   if (!found || found.after !== after) {

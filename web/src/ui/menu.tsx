@@ -1,7 +1,7 @@
 import { DropdownMenu } from 'radix-ui';
 import type { ReactElement } from 'react';
 import { cx } from './classes';
-import type { MenuItem } from './menubutton';
+import type { MenuItem } from './menuitem';
 
 /** The menu of a button that was pressed: open when it appears. The button must take a ref. */
 export function Menu({ button, items }: { button: ReactElement; items: readonly MenuItem[] }) {

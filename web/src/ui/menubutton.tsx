@@ -4,18 +4,10 @@ import {
   type KeyboardEvent,
   lazy,
   type ReactElement,
-  type ReactNode,
   Suspense,
   useState,
 } from 'react';
-
-export interface MenuItem {
-  name: string;
-  content: ReactNode;
-  onSelect: () => void;
-  danger?: boolean;
-  disabled?: boolean;
-}
+import type { MenuItem } from './menuitem';
 
 const load = () => import('./menu').then((module) => ({ default: module.Menu }));
 const Menu = lazy(load);

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Commits makes a row and returns what changes and commits it, for tests that want to know how long the
-// server takes for nothing else.
+// Commits makes a row and returns what changes and commits it, for tests that want to know how long
+// the server takes for nothing else.
 func (d Database) Commits(t testing.TB) (commit func(context.Context) error) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

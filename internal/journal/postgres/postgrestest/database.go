@@ -31,8 +31,8 @@ func Server() string {
 	return "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 }
 
-// New makes a database, which goes when the test ends. Beside are endings of further ones that somebody else
-// will make and that go with it.
+// New makes a database, which goes when the test ends. Beside are endings of further ones that
+// somebody else will make and that go with it.
 func New(t testing.TB, beside ...string) Database {
 	t.Helper()
 	d := Database{admin: Server(), name: "retinue_e2e_" + strings.ToLower(rand.Text()), beside: beside}

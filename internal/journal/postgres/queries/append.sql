@@ -45,7 +45,7 @@ insert into spending (tenant_id, month, spent) values (@tenant, @month, 0) on co
 update spending set spent = spent + @amount
 where tenant_id = @tenant and month = @month and spent + @amount <= @most::bigint;
 
--- name: SettleMonth :exec
+-- name: MonthSettled :exec
 update spending set spent = spent + @change where tenant_id = @tenant and month = @month;
 
 -- name: WipeTombstones :execrows

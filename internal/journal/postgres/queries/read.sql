@@ -186,13 +186,13 @@ from conversations c
 where c.tenant_id = @tenant and c.conversation_id = any(@conversations::text[]);
 
 -- name: WaitingFor :many
-select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.key, w.until, c.private_to
+select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.entry_key, w.until, c.private_to
 from (
-  select q.tenant_id, q.conversation_id, q.seq, q.at, q.agent_id, q.task_id, ('ask/' || q.question_id)::text as key, q.until
+  select q.tenant_id, q.conversation_id, q.seq, q.at, q.agent_id, q.task_id, ('ask/' || q.question_id)::text as entry_key, q.until
   from questions q where q.tenant_id = @tenant and q.relayed and not q.closed
   union all
   select a.tenant_id, a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
-    ('approval/' || a.agent_id || '#' || a.call_id)::text as key, a.until
+    ('approval/' || a.agent_id || '#' || a.call_id)::text as entry_key, a.until
   from approvals a where a.tenant_id = @tenant and a.status = 'open'
   order by at, conversation_id, seq
   limit @count

@@ -7,7 +7,6 @@ package query
 
 import (
 	"context"
-	"time"
 )
 
 const advanceConversation = `-- name: AdvanceConversation :exec
@@ -19,7 +18,7 @@ where tenant_id = $5 and conversation_id = $6
 type AdvanceConversationParams struct {
 	LastSeq      int64
 	LastNumber   int64
-	At           time.Time
+	At           int64
 	Bytes        int64
 	Tenant       string
 	Conversation string
@@ -134,7 +133,7 @@ type InsertEntriesParams struct {
 	Kinds        []string
 	Agents       []string
 	Tasks        []string
-	Ats          []time.Time
+	Ats          []int64
 	Bodies       []string
 }
 
@@ -209,6 +208,21 @@ func (q *Queries) LockConversation(ctx context.Context, arg LockConversationPara
 	return items, nil
 }
 
+const monthSettled = `-- name: MonthSettled :exec
+update spending set spent = spent + $1 where tenant_id = $2 and month = $3
+`
+
+type MonthSettledParams struct {
+	Change int64
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) MonthSettled(ctx context.Context, arg MonthSettledParams) error {
+	_, err := q.db.Exec(ctx, monthSettled, arg.Change, arg.Tenant, arg.Month)
+	return err
+}
+
 const reserve = `-- name: Reserve :execrows
 update spending set spent = spent + $1
 where tenant_id = $2 and month = $3 and spent + $1 <= $4::bigint
@@ -234,21 +248,6 @@ func (q *Queries) Reserve(ctx context.Context, arg ReserveParams) (int64, error)
 	return result.RowsAffected(), nil
 }
 
-const settleMonth = `-- name: SettleMonth :exec
-update spending set spent = spent + $1 where tenant_id = $2 and month = $3
-`
-
-type SettleMonthParams struct {
-	Change int64
-	Tenant string
-	Month  string
-}
-
-func (q *Queries) SettleMonth(ctx context.Context, arg SettleMonthParams) error {
-	_, err := q.db.Exec(ctx, settleMonth, arg.Change, arg.Tenant, arg.Month)
-	return err
-}
-
 const tombstoneOf = `-- name: TombstoneOf :many
 select command, erased_at from tombstones where tenant_id = $1 and hash = $2
 `
@@ -260,7 +259,7 @@ type TombstoneOfParams struct {
 
 type TombstoneOfRow struct {
 	Command  string
-	ErasedAt time.Time
+	ErasedAt int64
 }
 
 func (q *Queries) TombstoneOf(ctx context.Context, arg TombstoneOfParams) ([]TombstoneOfRow, error) {
@@ -302,7 +301,7 @@ delete from texts d where d.tenant_id = $1 and (d.conversation_id, d.hash) in (
 
 type WipeTextsParams struct {
 	Tenant string
-	Count  int32
+	Count  int64
 }
 
 func (q *Queries) WipeTexts(ctx context.Context, arg WipeTextsParams) (int64, error) {
@@ -321,7 +320,7 @@ delete from tombstones d where d.tenant_id = $1 and d.hash in (
 
 type WipeTombstonesParams struct {
 	Tenant string
-	Count  int32
+	Count  int64
 }
 
 func (q *Queries) WipeTombstones(ctx context.Context, arg WipeTombstonesParams) (int64, error) {

@@ -7,10 +7,9 @@ package query
 
 import (
 	"context"
-	"time"
 )
 
-const foldAgent = `-- name: FoldAgent :exec
+const agentAdded = `-- name: AgentAdded :exec
 insert into agents as a
   (tenant_id, conversation_id, agent_id, seq, parent_id, depth, role, role_hash, latest_task)
 values
@@ -18,20 +17,20 @@ values
 on conflict (tenant_id, conversation_id, agent_id) do update set latest_task = excluded.latest_task
 `
 
-type FoldAgentParams struct {
+type AgentAddedParams struct {
 	Tenant       string
 	Conversation string
 	Agent        string
 	Seq          int64
 	Parent       string
-	Depth        int32
+	Depth        int64
 	Role         string
 	RoleHash     string
 	Task         string
 }
 
-func (q *Queries) FoldAgent(ctx context.Context, arg FoldAgentParams) error {
-	_, err := q.db.Exec(ctx, foldAgent,
+func (q *Queries) AgentAdded(ctx context.Context, arg AgentAddedParams) error {
+	_, err := q.db.Exec(ctx, agentAdded,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Agent,
@@ -45,166 +44,49 @@ func (q *Queries) FoldAgent(ctx context.Context, arg FoldAgentParams) error {
 	return err
 }
 
-const foldAnswered = `-- name: FoldAnswered :exec
-update questions set closed = true, answered_by = $1
-where tenant_id = $2 and conversation_id = $3 and question_id = $4
+const approvalAdded = `-- name: ApprovalAdded :exec
+insert into approvals
+  (tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, at, until)
+values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10)
 `
 
-type FoldAnsweredParams struct {
-	AnsweredBy   string
+type ApprovalAddedParams struct {
 	Tenant       string
 	Conversation string
-	Question     string
-}
-
-func (q *Queries) FoldAnswered(ctx context.Context, arg FoldAnsweredParams) error {
-	_, err := q.db.Exec(ctx, foldAnswered,
-		arg.AnsweredBy,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Question,
-	)
-	return err
-}
-
-const foldArchived = `-- name: FoldArchived :exec
-update conversations set archived = true
-where tenant_id = $1 and conversation_id = $2
-`
-
-type FoldArchivedParams struct {
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) FoldArchived(ctx context.Context, arg FoldArchivedParams) error {
-	_, err := q.db.Exec(ctx, foldArchived, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldAsked = `-- name: FoldAsked :exec
-insert into questions
-  (tenant_id, conversation_id, question_id, seq, agent_id, task_id, call_id, at, until)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-`
-
-type FoldAskedParams struct {
-	Tenant       string
-	Conversation string
-	Question     string
-	Seq          int64
 	Agent        string
-	Task         string
 	Call         string
-	At           time.Time
+	Seq          int64
+	Task         string
+	Tool         string
+	Hash         string
+	At           int64
 	Until        int64
 }
 
-func (q *Queries) FoldAsked(ctx context.Context, arg FoldAskedParams) error {
-	_, err := q.db.Exec(ctx, foldAsked,
+func (q *Queries) ApprovalAdded(ctx context.Context, arg ApprovalAddedParams) error {
+	_, err := q.db.Exec(ctx, approvalAdded,
 		arg.Tenant,
 		arg.Conversation,
-		arg.Question,
-		arg.Seq,
 		arg.Agent,
-		arg.Task,
 		arg.Call,
+		arg.Seq,
+		arg.Task,
+		arg.Tool,
+		arg.Hash,
 		arg.At,
 		arg.Until,
 	)
 	return err
 }
 
-const foldCallClosed = `-- name: FoldCallClosed :exec
-update tool_calls set closed = true
-where tenant_id = $1 and conversation_id = $2 and agent_id = $3
-  and turn = $4 and item = $5
-`
-
-type FoldCallClosedParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int32
-	Item         int32
-}
-
-func (q *Queries) FoldCallClosed(ctx context.Context, arg FoldCallClosedParams) error {
-	_, err := q.db.Exec(ctx, foldCallClosed,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-	)
-	return err
-}
-
-const foldCallWanted = `-- name: FoldCallWanted :exec
-update tool_calls set wanted = true
-where tenant_id = $1 and conversation_id = $2 and agent_id = $3
-  and turn = $4 and item = $5
-`
-
-type FoldCallWantedParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int32
-	Item         int32
-}
-
-func (q *Queries) FoldCallWanted(ctx context.Context, arg FoldCallWantedParams) error {
-	_, err := q.db.Exec(ctx, foldCallWanted,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-	)
-	return err
-}
-
-const foldClosed = `-- name: FoldClosed :exec
-update approvals
-set
-  status = $1, scope = coalesce(nullif($2::text, ''), scope),
-  decided_by = coalesce(nullif($3::text, ''), decided_by)
-where tenant_id = $4 and conversation_id = $5 and agent_id = $6
-  and call_id = $7
-`
-
-type FoldClosedParams struct {
-	Status       string
-	Scope        string
-	DecidedBy    string
-	Tenant       string
-	Conversation string
-	Agent        string
-	Call         string
-}
-
-func (q *Queries) FoldClosed(ctx context.Context, arg FoldClosedParams) error {
-	_, err := q.db.Exec(ctx, foldClosed,
-		arg.Status,
-		arg.Scope,
-		arg.DecidedBy,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Call,
-	)
-	return err
-}
-
-const foldDecided = `-- name: FoldDecided :exec
+const approvalAnswered = `-- name: ApprovalAnswered :exec
 update approvals
 set status = 'decided', allow = $1, scope = $2, decided_by = $3, edited = $4
 where tenant_id = $5 and conversation_id = $6 and agent_id = $7
   and call_id = $8 and status = 'open'
 `
 
-type FoldDecidedParams struct {
+type ApprovalAnsweredParams struct {
 	Allow        bool
 	Scope        string
 	DecidedBy    string
@@ -215,8 +97,8 @@ type FoldDecidedParams struct {
 	Call         string
 }
 
-func (q *Queries) FoldDecided(ctx context.Context, arg FoldDecidedParams) error {
-	_, err := q.db.Exec(ctx, foldDecided,
+func (q *Queries) ApprovalAnswered(ctx context.Context, arg ApprovalAnsweredParams) error {
+	_, err := q.db.Exec(ctx, approvalAnswered,
 		arg.Allow,
 		arg.Scope,
 		arg.DecidedBy,
@@ -229,54 +111,292 @@ func (q *Queries) FoldDecided(ctx context.Context, arg FoldDecidedParams) error 
 	return err
 }
 
-const foldDelivered = `-- name: FoldDelivered :exec
-delete from mailbox
-where tenant_id = $1 and conversation_id = $2 and post_id = $3
+const approvalEnded = `-- name: ApprovalEnded :exec
+update approvals
+set
+  status = $1, scope = coalesce(nullif($2::text, ''), scope),
+  decided_by = coalesce(nullif($3::text, ''), decided_by)
+where tenant_id = $4 and conversation_id = $5 and agent_id = $6
+  and call_id = $7
 `
 
-type FoldDeliveredParams struct {
-	Tenant       string
-	Conversation string
-	Post         string
-}
-
-func (q *Queries) FoldDelivered(ctx context.Context, arg FoldDeliveredParams) error {
-	_, err := q.db.Exec(ctx, foldDelivered, arg.Tenant, arg.Conversation, arg.Post)
-	return err
-}
-
-const foldFinished = `-- name: FoldFinished :exec
-update tasks set status = $1, reason = '', error_kind = $2, finished_at = $3::timestamptz
-where tenant_id = $4 and conversation_id = $5 and task_id = $6
-`
-
-type FoldFinishedParams struct {
+type ApprovalEndedParams struct {
 	Status       string
-	ErrorKind    string
-	At           time.Time
+	Scope        string
+	DecidedBy    string
 	Tenant       string
 	Conversation string
-	Task         string
+	Agent        string
+	Call         string
 }
 
-func (q *Queries) FoldFinished(ctx context.Context, arg FoldFinishedParams) error {
-	_, err := q.db.Exec(ctx, foldFinished,
+func (q *Queries) ApprovalEnded(ctx context.Context, arg ApprovalEndedParams) error {
+	_, err := q.db.Exec(ctx, approvalEnded,
 		arg.Status,
-		arg.ErrorKind,
-		arg.At,
+		arg.Scope,
+		arg.DecidedBy,
 		arg.Tenant,
 		arg.Conversation,
-		arg.Task,
+		arg.Agent,
+		arg.Call,
 	)
 	return err
 }
 
-const foldGranted = `-- name: FoldGranted :exec
+const callAdded = `-- name: CallAdded :exec
+insert into tool_calls
+  (tenant_id, conversation_id, agent_id, turn, item, call_id, task_id, seq, tool, voided)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+on conflict do nothing
+`
+
+type CallAddedParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+	Call         string
+	Task         string
+	Seq          int64
+	Tool         string
+	Voided       bool
+}
+
+func (q *Queries) CallAdded(ctx context.Context, arg CallAddedParams) error {
+	_, err := q.db.Exec(ctx, callAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+		arg.Call,
+		arg.Task,
+		arg.Seq,
+		arg.Tool,
+		arg.Voided,
+	)
+	return err
+}
+
+const callFinished = `-- name: CallFinished :exec
+update tool_calls set result = $1, finished_at = $2::timestamptz, duration = $3
+where tenant_id = $4 and conversation_id = $5 and agent_id = $6
+  and turn = $7 and item = $8
+`
+
+type CallFinishedParams struct {
+	Result       string
+	At           int64
+	Duration     int64
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallFinished(ctx context.Context, arg CallFinishedParams) error {
+	_, err := q.db.Exec(ctx, callFinished,
+		arg.Result,
+		arg.At,
+		arg.Duration,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callHeld = `-- name: CallHeld :exec
+update tool_calls set wanted = true
+where tenant_id = $1 and conversation_id = $2 and agent_id = $3
+  and turn = $4 and item = $5
+`
+
+type CallHeldParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallHeld(ctx context.Context, arg CallHeldParams) error {
+	_, err := q.db.Exec(ctx, callHeld,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callReleased = `-- name: CallReleased :exec
+update tool_calls set closed = true
+where tenant_id = $1 and conversation_id = $2 and agent_id = $3
+  and turn = $4 and item = $5
+`
+
+type CallReleasedParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallReleased(ctx context.Context, arg CallReleasedParams) error {
+	_, err := q.db.Exec(ctx, callReleased,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callStarted = `-- name: CallStarted :exec
+update tool_calls
+set started = true, attempt = greatest(attempt, $1), started_at = coalesce(started_at, $2::timestamptz)
+where tenant_id = $3 and conversation_id = $4 and agent_id = $5
+  and turn = $6 and item = $7
+`
+
+type CallStartedParams struct {
+	Attempt      int64
+	At           int64
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallStarted(ctx context.Context, arg CallStartedParams) error {
+	_, err := q.db.Exec(ctx, callStarted,
+		arg.Attempt,
+		arg.At,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callsTaken = `-- name: CallsTaken :exec
+update tool_calls set voided = true
+where tenant_id = $1 and conversation_id = $2 and agent_id = $3
+  and turn = $4
+`
+
+type CallsTakenParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+}
+
+func (q *Queries) CallsTaken(ctx context.Context, arg CallsTakenParams) error {
+	_, err := q.db.Exec(ctx, callsTaken,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+	)
+	return err
+}
+
+const conversationArchived = `-- name: ConversationArchived :exec
+update conversations set archived = true
+where tenant_id = $1 and conversation_id = $2
+`
+
+type ConversationArchivedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) ConversationArchived(ctx context.Context, arg ConversationArchivedParams) error {
+	_, err := q.db.Exec(ctx, conversationArchived, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const conversationOpened = `-- name: ConversationOpened :exec
+
+update conversations
+set opened_by = $1, title = $2, workspace = $3, opened_at = $4, private_to = $5
+where tenant_id = $6 and conversation_id = $7
+`
+
+type ConversationOpenedParams struct {
+	OpenedBy     string
+	Title        string
+	Workspace    string
+	At           int64
+	PrivateTo    string
+	Tenant       string
+	Conversation string
+}
+
+// One query for each journal.Change, under its name. Each statement names a whole key, so that there is
+// one way to run it, whatever the planner knows of the tables.
+func (q *Queries) ConversationOpened(ctx context.Context, arg ConversationOpenedParams) error {
+	_, err := q.db.Exec(ctx, conversationOpened,
+		arg.OpenedBy,
+		arg.Title,
+		arg.Workspace,
+		arg.At,
+		arg.PrivateTo,
+		arg.Tenant,
+		arg.Conversation,
+	)
+	return err
+}
+
+const conversationShared = `-- name: ConversationShared :exec
+update conversations set private_to = ''
+where tenant_id = $1 and conversation_id = $2
+`
+
+type ConversationSharedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) ConversationShared(ctx context.Context, arg ConversationSharedParams) error {
+	_, err := q.db.Exec(ctx, conversationShared, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const conversationTitled = `-- name: ConversationTitled :exec
+update conversations set title = $1
+where tenant_id = $2 and conversation_id = $3
+`
+
+type ConversationTitledParams struct {
+	Title        string
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) ConversationTitled(ctx context.Context, arg ConversationTitledParams) error {
+	_, err := q.db.Exec(ctx, conversationTitled, arg.Title, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const grantAdded = `-- name: GrantAdded :exec
 insert into grants (tenant_id, conversation_id, seq, tool, pattern)
 values ($1, $2, $3, $4, $5)
 `
 
-type FoldGrantedParams struct {
+type GrantAddedParams struct {
 	Tenant       string
 	Conversation string
 	Seq          int64
@@ -284,8 +404,8 @@ type FoldGrantedParams struct {
 	Pattern      string
 }
 
-func (q *Queries) FoldGranted(ctx context.Context, arg FoldGrantedParams) error {
-	_, err := q.db.Exec(ctx, foldGranted,
+func (q *Queries) GrantAdded(ctx context.Context, arg GrantAddedParams) error {
+	_, err := q.db.Exec(ctx, grantAdded,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Seq,
@@ -295,7 +415,101 @@ func (q *Queries) FoldGranted(ctx context.Context, arg FoldGrantedParams) error 
 	return err
 }
 
-const foldMessages = `-- name: FoldMessages :exec
+const leaseHeld = `-- name: LeaseHeld :exec
+insert into leases
+  (tenant_id, conversation_id, key, seq, agent_id, task_id, holder, tokens, cost)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+on conflict (tenant_id, conversation_id, key) do update set holder = excluded.holder
+`
+
+type LeaseHeldParams struct {
+	Tenant       string
+	Conversation string
+	Key          string
+	Seq          int64
+	Agent        string
+	Task         string
+	Holder       string
+	Tokens       int64
+	Cost         int64
+}
+
+func (q *Queries) LeaseHeld(ctx context.Context, arg LeaseHeldParams) error {
+	_, err := q.db.Exec(ctx, leaseHeld,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Key,
+		arg.Seq,
+		arg.Agent,
+		arg.Task,
+		arg.Holder,
+		arg.Tokens,
+		arg.Cost,
+	)
+	return err
+}
+
+const leaseSettled = `-- name: LeaseSettled :exec
+update leases set settled = true
+where tenant_id = $1 and conversation_id = $2 and key = $3
+`
+
+type LeaseSettledParams struct {
+	Tenant       string
+	Conversation string
+	Key          string
+}
+
+func (q *Queries) LeaseSettled(ctx context.Context, arg LeaseSettledParams) error {
+	_, err := q.db.Exec(ctx, leaseSettled, arg.Tenant, arg.Conversation, arg.Key)
+	return err
+}
+
+const mailAdded = `-- name: MailAdded :exec
+insert into mailbox (tenant_id, conversation_id, post_id, agent_id, seq, topic, at)
+values ($1, $2, $3, $4, $5, $6, $7)
+`
+
+type MailAddedParams struct {
+	Tenant       string
+	Conversation string
+	Post         string
+	Agent        string
+	Seq          int64
+	Topic        string
+	At           int64
+}
+
+func (q *Queries) MailAdded(ctx context.Context, arg MailAddedParams) error {
+	_, err := q.db.Exec(ctx, mailAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Post,
+		arg.Agent,
+		arg.Seq,
+		arg.Topic,
+		arg.At,
+	)
+	return err
+}
+
+const mailRemoved = `-- name: MailRemoved :exec
+delete from mailbox
+where tenant_id = $1 and conversation_id = $2 and post_id = $3
+`
+
+type MailRemovedParams struct {
+	Tenant       string
+	Conversation string
+	Post         string
+}
+
+func (q *Queries) MailRemoved(ctx context.Context, arg MailRemovedParams) error {
+	_, err := q.db.Exec(ctx, mailRemoved, arg.Tenant, arg.Conversation, arg.Post)
+	return err
+}
+
+const messagesListed = `-- name: MessagesListed :exec
 insert into messages
   (tenant_id, conversation_id, seq, agent_id, turn, speaker, in_chat, voided, at, words)
 select
@@ -305,21 +519,21 @@ select
   array_to_tsvector(string_to_array(nullif(unnest($10::text[]), ''), ' '))
 `
 
-type FoldMessagesParams struct {
+type MessagesListedParams struct {
 	Tenant       string
 	Conversation string
 	Seqs         []int64
 	Agents       []string
-	Turns        []int32
+	Turns        []int64
 	Speakers     []string
 	InChats      []bool
 	Voided       []bool
-	Ats          []time.Time
+	Ats          []int64
 	Words        []string
 }
 
-func (q *Queries) FoldMessages(ctx context.Context, arg FoldMessagesParams) error {
-	_, err := q.db.Exec(ctx, foldMessages,
+func (q *Queries) MessagesListed(ctx context.Context, arg MessagesListedParams) error {
+	_, err := q.db.Exec(ctx, messagesListed,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Seqs,
@@ -334,143 +548,7 @@ func (q *Queries) FoldMessages(ctx context.Context, arg FoldMessagesParams) erro
 	return err
 }
 
-const foldMoved = `-- name: FoldMoved :exec
-update tasks
-set
-  status = $1, reason = $2,
-  started_at = case when $1 = 'running' then coalesce(started_at, $3::timestamptz) else started_at end
-where tenant_id = $4 and conversation_id = $5 and task_id = $6
-  -- Not "is null": the index of open tasks would look as good as the key.
-  and coalesce(finished_at, '-infinity') = '-infinity'
-`
-
-type FoldMovedParams struct {
-	Status       string
-	Reason       string
-	At           time.Time
-	Tenant       string
-	Conversation string
-	Task         string
-}
-
-func (q *Queries) FoldMoved(ctx context.Context, arg FoldMovedParams) error {
-	_, err := q.db.Exec(ctx, foldMoved,
-		arg.Status,
-		arg.Reason,
-		arg.At,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Task,
-	)
-	return err
-}
-
-const foldNotPrivate = `-- name: FoldNotPrivate :exec
-delete from private_conversations where tenant_id = $1 and conversation_id = $2
-`
-
-type FoldNotPrivateParams struct {
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) FoldNotPrivate(ctx context.Context, arg FoldNotPrivateParams) error {
-	_, err := q.db.Exec(ctx, foldNotPrivate, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldOpened = `-- name: FoldOpened :exec
-
-update conversations
-set opened_by = $1, title = $2, workspace = $3, opened_at = $4, private_to = $5
-where tenant_id = $6 and conversation_id = $7
-`
-
-type FoldOpenedParams struct {
-	OpenedBy     string
-	Title        string
-	Workspace    string
-	At           time.Time
-	PrivateTo    string
-	Tenant       string
-	Conversation string
-}
-
-// The fold: what one row means for the tables. Each statement names a whole key, so that there is
-// one way to run it, whatever the planner knows of the tables.
-func (q *Queries) FoldOpened(ctx context.Context, arg FoldOpenedParams) error {
-	_, err := q.db.Exec(ctx, foldOpened,
-		arg.OpenedBy,
-		arg.Title,
-		arg.Workspace,
-		arg.At,
-		arg.PrivateTo,
-		arg.Tenant,
-		arg.Conversation,
-	)
-	return err
-}
-
-const foldPosted = `-- name: FoldPosted :exec
-insert into mailbox (tenant_id, conversation_id, post_id, agent_id, seq, topic, at)
-values ($1, $2, $3, $4, $5, $6, $7)
-`
-
-type FoldPostedParams struct {
-	Tenant       string
-	Conversation string
-	Post         string
-	Agent        string
-	Seq          int64
-	Topic        string
-	At           time.Time
-}
-
-func (q *Queries) FoldPosted(ctx context.Context, arg FoldPostedParams) error {
-	_, err := q.db.Exec(ctx, foldPosted,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Post,
-		arg.Agent,
-		arg.Seq,
-		arg.Topic,
-		arg.At,
-	)
-	return err
-}
-
-const foldPrivate = `-- name: FoldPrivate :exec
-insert into private_conversations (tenant_id, conversation_id, owner) values ($1, $2, $3)
-`
-
-type FoldPrivateParams struct {
-	Tenant       string
-	Conversation string
-	Owner        string
-}
-
-func (q *Queries) FoldPrivate(ctx context.Context, arg FoldPrivateParams) error {
-	_, err := q.db.Exec(ctx, foldPrivate, arg.Tenant, arg.Conversation, arg.Owner)
-	return err
-}
-
-const foldRelayed = `-- name: FoldRelayed :exec
-update questions set relayed = true
-where tenant_id = $1 and conversation_id = $2 and question_id = $3
-`
-
-type FoldRelayedParams struct {
-	Tenant       string
-	Conversation string
-	Question     string
-}
-
-func (q *Queries) FoldRelayed(ctx context.Context, arg FoldRelayedParams) error {
-	_, err := q.db.Exec(ctx, foldRelayed, arg.Tenant, arg.Conversation, arg.Question)
-	return err
-}
-
-const foldRequested = `-- name: FoldRequested :exec
+const modelCallAdded = `-- name: ModelCallAdded :exec
 insert into model_calls (
   tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn, attempt, model,
   prompt_hash, status, started_at
@@ -481,7 +559,7 @@ values (
 )
 `
 
-type FoldRequestedParams struct {
+type ModelCallAddedParams struct {
 	Tenant       string
 	Conversation string
 	Task         string
@@ -489,15 +567,15 @@ type FoldRequestedParams struct {
 	Agent        string
 	Seq          int64
 	RequestType  string
-	Turn         int32
-	Attempt      int32
+	Turn         int64
+	Attempt      int64
 	Model        string
 	Prompt       string
-	At           time.Time
+	At           int64
 }
 
-func (q *Queries) FoldRequested(ctx context.Context, arg FoldRequestedParams) error {
-	_, err := q.db.Exec(ctx, foldRequested,
+func (q *Queries) ModelCallAdded(ctx context.Context, arg ModelCallAddedParams) error {
+	_, err := q.db.Exec(ctx, modelCallAdded,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Task,
@@ -514,7 +592,7 @@ func (q *Queries) FoldRequested(ctx context.Context, arg FoldRequestedParams) er
 	return err
 }
 
-const foldResponded = `-- name: FoldResponded :exec
+const modelCallFinished = `-- name: ModelCallFinished :exec
 update model_calls
 set
   status = $1, error_kind = $2, model = coalesce(nullif($3::text, ''), model),
@@ -525,7 +603,7 @@ where tenant_id = $13 and conversation_id = $14 and agent_id = $15
   and seq = $16
 `
 
-type FoldRespondedParams struct {
+type ModelCallFinishedParams struct {
 	Status       string
 	ErrorKind    string
 	Model        string
@@ -536,7 +614,7 @@ type FoldRespondedParams struct {
 	Reasoning    int64
 	Cost         int64
 	Unpriced     int64
-	At           time.Time
+	At           int64
 	FinishedSeq  int64
 	Tenant       string
 	Conversation string
@@ -544,8 +622,8 @@ type FoldRespondedParams struct {
 	Seq          int64
 }
 
-func (q *Queries) FoldResponded(ctx context.Context, arg FoldRespondedParams) error {
-	_, err := q.db.Exec(ctx, foldResponded,
+func (q *Queries) ModelCallFinished(ctx context.Context, arg ModelCallFinishedParams) error {
+	_, err := q.db.Exec(ctx, modelCallFinished,
 		arg.Status,
 		arg.ErrorKind,
 		arg.Model,
@@ -566,83 +644,135 @@ func (q *Queries) FoldResponded(ctx context.Context, arg FoldRespondedParams) er
 	return err
 }
 
-const foldResulted = `-- name: FoldResulted :exec
-update tool_calls set result = $1, finished_at = $2::timestamptz, duration = $3
-where tenant_id = $4 and conversation_id = $5 and agent_id = $6
-  and turn = $7 and item = $8
+const privateAdded = `-- name: PrivateAdded :exec
+insert into private_conversations (tenant_id, conversation_id, owner) values ($1, $2, $3)
 `
 
-type FoldResultedParams struct {
-	Result       string
-	At           time.Time
-	Duration     int64
+type PrivateAddedParams struct {
 	Tenant       string
 	Conversation string
-	Agent        string
-	Turn         int32
-	Item         int32
+	Owner        string
 }
 
-func (q *Queries) FoldResulted(ctx context.Context, arg FoldResultedParams) error {
-	_, err := q.db.Exec(ctx, foldResulted,
-		arg.Result,
-		arg.At,
-		arg.Duration,
+func (q *Queries) PrivateAdded(ctx context.Context, arg PrivateAddedParams) error {
+	_, err := q.db.Exec(ctx, privateAdded, arg.Tenant, arg.Conversation, arg.Owner)
+	return err
+}
+
+const privateRemoved = `-- name: PrivateRemoved :exec
+delete from private_conversations where tenant_id = $1 and conversation_id = $2
+`
+
+type PrivateRemovedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) PrivateRemoved(ctx context.Context, arg PrivateRemovedParams) error {
+	_, err := q.db.Exec(ctx, privateRemoved, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const questionAdded = `-- name: QuestionAdded :exec
+insert into questions
+  (tenant_id, conversation_id, question_id, seq, agent_id, task_id, call_id, at, until)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+`
+
+type QuestionAddedParams struct {
+	Tenant       string
+	Conversation string
+	Question     string
+	Seq          int64
+	Agent        string
+	Task         string
+	Call         string
+	At           int64
+	Until        int64
+}
+
+func (q *Queries) QuestionAdded(ctx context.Context, arg QuestionAddedParams) error {
+	_, err := q.db.Exec(ctx, questionAdded,
 		arg.Tenant,
 		arg.Conversation,
+		arg.Question,
+		arg.Seq,
 		arg.Agent,
-		arg.Turn,
-		arg.Item,
+		arg.Task,
+		arg.Call,
+		arg.At,
+		arg.Until,
 	)
 	return err
 }
 
-const foldShared = `-- name: FoldShared :exec
-update conversations set private_to = ''
-where tenant_id = $1 and conversation_id = $2
+const questionClosed = `-- name: QuestionClosed :exec
+update questions set closed = true, answered_by = $1
+where tenant_id = $2 and conversation_id = $3 and question_id = $4
 `
 
-type FoldSharedParams struct {
+type QuestionClosedParams struct {
+	AnsweredBy   string
 	Tenant       string
 	Conversation string
+	Question     string
 }
 
-func (q *Queries) FoldShared(ctx context.Context, arg FoldSharedParams) error {
-	_, err := q.db.Exec(ctx, foldShared, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldStarted = `-- name: FoldStarted :exec
-update tool_calls
-set started = true, attempt = greatest(attempt, $1), started_at = coalesce(started_at, $2::timestamptz)
-where tenant_id = $3 and conversation_id = $4 and agent_id = $5
-  and turn = $6 and item = $7
-`
-
-type FoldStartedParams struct {
-	Attempt      int32
-	At           time.Time
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int32
-	Item         int32
-}
-
-func (q *Queries) FoldStarted(ctx context.Context, arg FoldStartedParams) error {
-	_, err := q.db.Exec(ctx, foldStarted,
-		arg.Attempt,
-		arg.At,
+func (q *Queries) QuestionClosed(ctx context.Context, arg QuestionClosedParams) error {
+	_, err := q.db.Exec(ctx, questionClosed,
+		arg.AnsweredBy,
 		arg.Tenant,
 		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
+		arg.Question,
 	)
 	return err
 }
 
-const foldTask = `-- name: FoldTask :exec
+const questionShown = `-- name: QuestionShown :exec
+update questions set relayed = true
+where tenant_id = $1 and conversation_id = $2 and question_id = $3
+`
+
+type QuestionShownParams struct {
+	Tenant       string
+	Conversation string
+	Question     string
+}
+
+func (q *Queries) QuestionShown(ctx context.Context, arg QuestionShownParams) error {
+	_, err := q.db.Exec(ctx, questionShown, arg.Tenant, arg.Conversation, arg.Question)
+	return err
+}
+
+const replyTaken = `-- name: ReplyTaken :exec
+update messages o set voided = true
+where o.tenant_id = $1 and o.conversation_id = $2 and o.agent_id = $3 and o.seq in (
+  select m.seq from messages m
+  where m.tenant_id = $1 and m.conversation_id = $2 and m.agent_id = $3::text
+    and m.turn = $4 and m.speaker = 'assistant'
+  order by m.seq desc
+  limit 1
+)
+`
+
+type ReplyTakenParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+}
+
+func (q *Queries) ReplyTaken(ctx context.Context, arg ReplyTakenParams) error {
+	_, err := q.db.Exec(ctx, replyTaken,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+	)
+	return err
+}
+
+const taskAdded = `-- name: TaskAdded :exec
 insert into tasks (
   tenant_id, conversation_id, task_id, agent_id, seq, parent_id, call_id, item, trigger_number,
   background, status, assigned_at
@@ -653,7 +783,7 @@ values (
 )
 `
 
-type FoldTaskParams struct {
+type TaskAddedParams struct {
 	Tenant        string
 	Conversation  string
 	Task          string
@@ -661,14 +791,14 @@ type FoldTaskParams struct {
 	Seq           int64
 	Parent        string
 	Call          string
-	Item          int32
+	Item          int64
 	TriggerNumber int64
 	Background    bool
-	At            time.Time
+	At            int64
 }
 
-func (q *Queries) FoldTask(ctx context.Context, arg FoldTaskParams) error {
-	_, err := q.db.Exec(ctx, foldTask,
+func (q *Queries) TaskAdded(ctx context.Context, arg TaskAddedParams) error {
+	_, err := q.db.Exec(ctx, taskAdded,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Task,
@@ -684,59 +814,64 @@ func (q *Queries) FoldTask(ctx context.Context, arg FoldTaskParams) error {
 	return err
 }
 
-const foldTitled = `-- name: FoldTitled :exec
-update conversations set title = $1
-where tenant_id = $2 and conversation_id = $3
+const taskFinished = `-- name: TaskFinished :exec
+update tasks set status = $1, reason = '', error_kind = $2, finished_at = $3::timestamptz
+where tenant_id = $4 and conversation_id = $5 and task_id = $6
 `
 
-type FoldTitledParams struct {
-	Title        string
+type TaskFinishedParams struct {
+	Status       string
+	ErrorKind    string
+	At           int64
 	Tenant       string
 	Conversation string
-}
-
-func (q *Queries) FoldTitled(ctx context.Context, arg FoldTitledParams) error {
-	_, err := q.db.Exec(ctx, foldTitled, arg.Title, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldToolUse = `-- name: FoldToolUse :exec
-insert into tool_calls
-  (tenant_id, conversation_id, agent_id, turn, item, call_id, task_id, seq, tool, voided)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-on conflict do nothing
-`
-
-type FoldToolUseParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int32
-	Item         int32
-	Call         string
 	Task         string
-	Seq          int64
-	Tool         string
-	Voided       bool
 }
 
-func (q *Queries) FoldToolUse(ctx context.Context, arg FoldToolUseParams) error {
-	_, err := q.db.Exec(ctx, foldToolUse,
+func (q *Queries) TaskFinished(ctx context.Context, arg TaskFinishedParams) error {
+	_, err := q.db.Exec(ctx, taskFinished,
+		arg.Status,
+		arg.ErrorKind,
+		arg.At,
 		arg.Tenant,
 		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-		arg.Call,
 		arg.Task,
-		arg.Seq,
-		arg.Tool,
-		arg.Voided,
 	)
 	return err
 }
 
-const foldUsage = `-- name: FoldUsage :exec
+const taskMoved = `-- name: TaskMoved :exec
+update tasks
+set
+  status = $1, reason = $2,
+  started_at = case when $1 = 'running' then coalesce(started_at, $3::timestamptz) else started_at end
+where tenant_id = $4 and conversation_id = $5 and task_id = $6
+  -- Not "is null": the index of open tasks would look as good as the key.
+  and coalesce(finished_at, '-infinity') = '-infinity'
+`
+
+type TaskMovedParams struct {
+	Status       string
+	Reason       string
+	At           int64
+	Tenant       string
+	Conversation string
+	Task         string
+}
+
+func (q *Queries) TaskMoved(ctx context.Context, arg TaskMovedParams) error {
+	_, err := q.db.Exec(ctx, taskMoved,
+		arg.Status,
+		arg.Reason,
+		arg.At,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Task,
+	)
+	return err
+}
+
+const usageAdded = `-- name: UsageAdded :exec
 update agents
 set
   input = input + $1, output = output + $2, cache_read = cache_read + $3,
@@ -745,7 +880,7 @@ set
 where tenant_id = $8 and conversation_id = $9 and agent_id = $10
 `
 
-type FoldUsageParams struct {
+type UsageAddedParams struct {
 	Input        int64
 	Output       int64
 	CacheRead    int64
@@ -758,8 +893,8 @@ type FoldUsageParams struct {
 	Agent        string
 }
 
-func (q *Queries) FoldUsage(ctx context.Context, arg FoldUsageParams) error {
-	_, err := q.db.Exec(ctx, foldUsage,
+func (q *Queries) UsageAdded(ctx context.Context, arg UsageAddedParams) error {
+	_, err := q.db.Exec(ctx, usageAdded,
 		arg.Input,
 		arg.Output,
 		arg.CacheRead,
@@ -771,141 +906,5 @@ func (q *Queries) FoldUsage(ctx context.Context, arg FoldUsageParams) error {
 		arg.Conversation,
 		arg.Agent,
 	)
-	return err
-}
-
-const foldVoidedCalls = `-- name: FoldVoidedCalls :exec
-update tool_calls set voided = true
-where tenant_id = $1 and conversation_id = $2 and agent_id = $3
-  and turn = $4
-`
-
-type FoldVoidedCallsParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int32
-}
-
-func (q *Queries) FoldVoidedCalls(ctx context.Context, arg FoldVoidedCallsParams) error {
-	_, err := q.db.Exec(ctx, foldVoidedCalls,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-	)
-	return err
-}
-
-const foldVoidedMessage = `-- name: FoldVoidedMessage :exec
-update messages o set voided = true
-where o.tenant_id = $1 and o.conversation_id = $2 and o.agent_id = $3 and o.seq in (
-  select m.seq from messages m
-  where m.tenant_id = $1 and m.conversation_id = $2 and m.agent_id = $3::text
-    and m.turn = $4 and m.speaker = 'assistant'
-  order by m.seq desc
-  limit 1
-)
-`
-
-type FoldVoidedMessageParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int32
-}
-
-func (q *Queries) FoldVoidedMessage(ctx context.Context, arg FoldVoidedMessageParams) error {
-	_, err := q.db.Exec(ctx, foldVoidedMessage,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-	)
-	return err
-}
-
-const foldWanted = `-- name: FoldWanted :exec
-insert into approvals
-  (tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, at, until)
-values ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, $10)
-`
-
-type FoldWantedParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Call         string
-	Seq          int64
-	Task         string
-	Tool         string
-	Hash         string
-	At           time.Time
-	Until        int64
-}
-
-func (q *Queries) FoldWanted(ctx context.Context, arg FoldWantedParams) error {
-	_, err := q.db.Exec(ctx, foldWanted,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Call,
-		arg.Seq,
-		arg.Task,
-		arg.Tool,
-		arg.Hash,
-		arg.At,
-		arg.Until,
-	)
-	return err
-}
-
-const hold = `-- name: Hold :exec
-insert into leases
-  (tenant_id, conversation_id, key, seq, agent_id, task_id, holder, tokens, cost)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-on conflict (tenant_id, conversation_id, key) do update set holder = excluded.holder
-`
-
-type HoldParams struct {
-	Tenant       string
-	Conversation string
-	Key          string
-	Seq          int64
-	Agent        string
-	Task         string
-	Holder       string
-	Tokens       int64
-	Cost         int64
-}
-
-func (q *Queries) Hold(ctx context.Context, arg HoldParams) error {
-	_, err := q.db.Exec(ctx, hold,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Key,
-		arg.Seq,
-		arg.Agent,
-		arg.Task,
-		arg.Holder,
-		arg.Tokens,
-		arg.Cost,
-	)
-	return err
-}
-
-const settle = `-- name: Settle :exec
-update leases set settled = true
-where tenant_id = $1 and conversation_id = $2 and key = $3
-`
-
-type SettleParams struct {
-	Tenant       string
-	Conversation string
-	Key          string
-}
-
-func (q *Queries) Settle(ctx context.Context, arg SettleParams) error {
-	_, err := q.db.Exec(ctx, settle, arg.Tenant, arg.Conversation, arg.Key)
 	return err
 }

@@ -4,17 +4,13 @@
 
 package query
 
-import (
-	"time"
-)
-
 type Agent struct {
 	TenantID       string
 	ConversationID string
 	AgentID        string
 	Seq            int64
 	ParentID       *string
-	Depth          int32
+	Depth          int64
 	Role           string
 	RoleHash       string
 	LatestTask     string
@@ -41,7 +37,7 @@ type Approval struct {
 	Scope          string
 	DecidedBy      string
 	Edited         bool
-	At             time.Time
+	At             int64
 	Until          int64
 }
 
@@ -52,8 +48,8 @@ type Conversation struct {
 	Title          string
 	Workspace      string
 	Archived       bool
-	OpenedAt       time.Time
-	UpdatedAt      time.Time
+	OpenedAt       int64
+	UpdatedAt      int64
 	LastSeq        int64
 	LastNumber     int64
 	Bytes          int64
@@ -90,8 +86,8 @@ type ModelCall struct {
 	AgentID        string
 	Seq            int64
 	RequestType    string
-	Turn           int32
-	Attempt        int32
+	Turn           int64
+	Attempt        int64
 	Model          string
 	PromptHash     string
 	Status         string
@@ -103,8 +99,8 @@ type ModelCall struct {
 	Reasoning      int64
 	Cost           int64
 	Unpriced       int64
-	StartedAt      time.Time
-	FinishedAt     *time.Time
+	StartedAt      int64
+	FinishedAt     *int64
 	FinishedSeq    *int64
 }
 
@@ -119,7 +115,7 @@ type Question struct {
 	Relayed        bool
 	Closed         bool
 	AnsweredBy     string
-	At             time.Time
+	At             int64
 	Until          int64
 }
 
@@ -131,23 +127,23 @@ type Task struct {
 	Seq            int64
 	ParentID       string
 	CallID         string
-	Item           int32
+	Item           int64
 	TriggerNumber  int64
 	Background     bool
 	Status         string
 	Reason         string
 	ErrorKind      string
-	AssignedAt     time.Time
-	StartedAt      *time.Time
-	FinishedAt     *time.Time
+	AssignedAt     int64
+	StartedAt      *int64
+	FinishedAt     *int64
 }
 
 type ToolCall struct {
 	TenantID       string
 	ConversationID string
 	AgentID        string
-	Turn           int32
-	Item           int32
+	Turn           int64
+	Item           int64
 	CallID         string
 	TaskID         string
 	Seq            int64
@@ -157,8 +153,8 @@ type ToolCall struct {
 	Wanted         bool
 	Closed         bool
 	Result         string
-	Attempt        int32
-	StartedAt      *time.Time
-	FinishedAt     *time.Time
+	Attempt        int64
+	StartedAt      *int64
+	FinishedAt     *int64
 	Duration       int64
 }

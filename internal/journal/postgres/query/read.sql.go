@@ -7,7 +7,6 @@ package query
 
 import (
 	"context"
-	"time"
 )
 
 const agentsOf = `-- name: AgentsOf :many
@@ -110,8 +109,8 @@ limit $2
 `
 
 type ArrivedPostsParams struct {
-	After time.Time
-	Count int32
+	After int64
+	Count int64
 }
 
 type ArrivedPostsRow struct {
@@ -120,7 +119,7 @@ type ArrivedPostsRow struct {
 	PostID         string
 	AgentID        string
 	Topic          string
-	At             time.Time
+	At             int64
 }
 
 func (q *Queries) ArrivedPosts(ctx context.Context, arg ArrivedPostsParams) ([]ArrivedPostsRow, error) {
@@ -174,14 +173,14 @@ type ChatOfParams struct {
 	Tenant       string
 	Conversation string
 	Before       int64
-	Count        int32
+	Count        int64
 }
 
 type ChatOfRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -267,14 +266,14 @@ type EntriesAfterParams struct {
 	Tenant       string
 	Conversation string
 	After        int64
-	Count        int32
+	Count        int64
 }
 
 type EntriesAfterRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -336,7 +335,7 @@ type EntriesByKeyRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -483,7 +482,7 @@ type MailOfRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -557,14 +556,14 @@ type MarksOfParams struct {
 	Tenant       string
 	Conversation string
 	Before       int64
-	Count        int32
+	Count        int64
 }
 
 type MarksOfRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -612,7 +611,7 @@ type ModelCallsOfParams struct {
 	Conversation string
 	Agent        string
 	Before       int64
-	Count        int32
+	Count        int64
 }
 
 func (q *Queries) ModelCallsOf(ctx context.Context, arg ModelCallsOfParams) ([]ModelCall, error) {
@@ -718,8 +717,8 @@ limit $2
 `
 
 type PendingPostsParams struct {
-	Before time.Time
-	Count  int32
+	Before int64
+	Count  int64
 }
 
 type PendingPostsRow struct {
@@ -728,7 +727,7 @@ type PendingPostsRow struct {
 	PostID         string
 	AgentID        string
 	Topic          string
-	At             time.Time
+	At             int64
 }
 
 func (q *Queries) PendingPosts(ctx context.Context, arg PendingPostsParams) ([]PendingPostsRow, error) {
@@ -811,9 +810,9 @@ limit $4
 
 type RecentConversationsParams struct {
 	Tenant   string
-	Before   time.Time
+	Before   int64
 	BeforeID string
-	Count    int32
+	Count    int64
 }
 
 func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversationsParams) ([]Conversation, error) {
@@ -881,11 +880,11 @@ type RecordsOfRow struct {
 	ID                int64
 	SessionID         string
 	ParentMessageID   int64
-	StartedAt         time.Time
-	CompletedAt       *time.Time
+	StartedAt         int64
+	CompletedAt       *int64
 	DurationMs        int64
 	AgentRole         string
-	AgentDepth        int32
+	AgentDepth        int64
 	ModelID           string
 	SystemPromptID    string
 	RequestType       string
@@ -898,8 +897,8 @@ type RecordsOfRow struct {
 	FilesModifiedJson string
 	PromptTokens      int64
 	CompletionTokens  int64
-	IterationCount    int32
-	MaxIterations     int32
+	IterationCount    int64
+	MaxIterations     int64
 	MaxDurationMs     int64
 	BailoutReason     string
 	Status            string
@@ -969,14 +968,14 @@ type SearchMessagesParams struct {
 	Words        []string
 	Conversation string
 	SubAgents    bool
-	Count        int32
+	Count        int64
 	Tenant       string
 }
 
 type SearchMessagesRow struct {
 	ConversationID string
 	Seq            int64
-	At             time.Time
+	At             int64
 	AgentID        string
 	Speaker        string
 	Kind           string
@@ -1067,7 +1066,7 @@ type StepsOfRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -1228,7 +1227,7 @@ type ToolCallsOfParams struct {
 	Conversation string
 	Agent        string
 	Before       int64
-	Count        int32
+	Count        int64
 }
 
 func (q *Queries) ToolCallsOf(ctx context.Context, arg ToolCallsOfParams) ([]ToolCall, error) {
@@ -1294,14 +1293,14 @@ type TranscriptOfParams struct {
 	Conversation string
 	Agent        string
 	Before       int64
-	Count        int32
+	Count        int64
 }
 
 type TranscriptOfRow struct {
 	Seq    int64
 	Number int64
 	Kind   string
-	At     time.Time
+	At     int64
 	Body   string
 }
 
@@ -1347,8 +1346,8 @@ limit $4
 type UntouchedConversationsParams struct {
 	Tenant string
 	After  string
-	Before time.Time
-	Count  int32
+	Before int64
+	Count  int64
 }
 
 func (q *Queries) UntouchedConversations(ctx context.Context, arg UntouchedConversationsParams) ([]string, error) {
@@ -1377,13 +1376,13 @@ func (q *Queries) UntouchedConversations(ctx context.Context, arg UntouchedConve
 }
 
 const waitingFor = `-- name: WaitingFor :many
-select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.key, w.until, c.private_to
+select w.conversation_id, w.seq, w.at, w.agent_id, w.task_id, w.entry_key, w.until, c.private_to
 from (
-  select q.tenant_id, q.conversation_id, q.seq, q.at, q.agent_id, q.task_id, ('ask/' || q.question_id)::text as key, q.until
+  select q.tenant_id, q.conversation_id, q.seq, q.at, q.agent_id, q.task_id, ('ask/' || q.question_id)::text as entry_key, q.until
   from questions q where q.tenant_id = $2 and q.relayed and not q.closed
   union all
   select a.tenant_id, a.conversation_id, a.seq, a.at, a.agent_id, a.task_id,
-    ('approval/' || a.agent_id || '#' || a.call_id)::text as key, a.until
+    ('approval/' || a.agent_id || '#' || a.call_id)::text as entry_key, a.until
   from approvals a where a.tenant_id = $2 and a.status = 'open'
   order by at, conversation_id, seq
   limit $1
@@ -1393,17 +1392,17 @@ order by w.at, w.conversation_id, w.seq
 `
 
 type WaitingForParams struct {
-	Count  int32
+	Count  int64
 	Tenant string
 }
 
 type WaitingForRow struct {
 	ConversationID string
 	Seq            int64
-	At             time.Time
+	At             int64
 	AgentID        string
 	TaskID         string
-	Key            string
+	EntryKey       string
 	Until          int64
 	PrivateTo      string
 }
@@ -1423,7 +1422,7 @@ func (q *Queries) WaitingFor(ctx context.Context, arg WaitingForParams) ([]Waiti
 			&i.At,
 			&i.AgentID,
 			&i.TaskID,
-			&i.Key,
+			&i.EntryKey,
 			&i.Until,
 			&i.PrivateTo,
 		); err != nil {
@@ -1489,11 +1488,11 @@ limit $5
 `
 
 type WorkingTasksParams struct {
-	Before            time.Time
+	Before            int64
 	AfterTenant       string
 	AfterConversation string
 	AfterTask         string
-	Count             int32
+	Count             int64
 }
 
 type WorkingTasksRow struct {

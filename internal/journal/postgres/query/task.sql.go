@@ -7,7 +7,6 @@ package query
 
 import (
 	"context"
-	"time"
 )
 
 const newestTasks = `-- name: NewestTasks :many
@@ -58,7 +57,7 @@ limit $10
 
 type NewestTasksParams struct {
 	Tenant             string
-	Before             time.Time
+	Before             int64
 	BeforeConversation string
 	BeforeTask         string
 	Conversation       string
@@ -66,7 +65,7 @@ type NewestTasksParams struct {
 	Role               string
 	OpenedBy           string
 	MinCost            int64
-	Count              int32
+	Count              int64
 }
 
 type NewestTasksRow struct {
@@ -184,7 +183,7 @@ limit $10
 
 type OpenTasksParams struct {
 	Tenant             string
-	Before             time.Time
+	Before             int64
 	BeforeConversation string
 	BeforeTask         string
 	Conversation       string
@@ -192,7 +191,7 @@ type OpenTasksParams struct {
 	Role               string
 	OpenedBy           string
 	MinCost            int64
-	Count              int32
+	Count              int64
 }
 
 type OpenTasksRow struct {
@@ -334,7 +333,7 @@ order by r.role collate "C"
 
 type RoleRunsSinceParams struct {
 	Tenant string
-	Since  time.Time
+	Since  int64
 }
 
 type RoleRunsSinceRow struct {

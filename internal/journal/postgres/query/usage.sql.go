@@ -7,7 +7,6 @@ package query
 
 import (
 	"context"
-	"time"
 )
 
 const archivedConversations = `-- name: ArchivedConversations :many
@@ -20,9 +19,9 @@ limit $4
 
 type ArchivedConversationsParams struct {
 	Tenant   string
-	Before   time.Time
+	Before   int64
 	BeforeID string
-	Count    int32
+	Count    int64
 }
 
 func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConversationsParams) ([]Conversation, error) {
@@ -89,8 +88,8 @@ type UsageOfParams struct {
 	Grouped      string
 	Tenant       string
 	Conversation string
-	Since        time.Time
-	Until        time.Time
+	Since        int64
+	Until        int64
 }
 
 type UsageOfRow struct {

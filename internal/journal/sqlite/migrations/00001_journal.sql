@@ -10,13 +10,13 @@ create table conversations (
   title           text    not null default '',
   workspace       text    not null default '',
   archived        integer not null default 0,
-  -- private_to is the person who alone may see the conversation, if it is private, and bytes what its rows hold.
-  private_to      text    not null default '',
-  bytes           integer not null default 0,
   opened_at       integer not null,
   updated_at      integer not null,
   last_seq        integer not null default 0,
   last_number     integer not null default 0,
+  -- bytes is what its rows hold, and private_to the person who alone may see the conversation, if it is private.
+  bytes           integer not null default 0,
+  private_to      text    not null default '',
   primary key (tenant_id, conversation_id)
 ) strict, without rowid;
 create index conversations_recent on conversations (tenant_id, updated_at, conversation_id)
@@ -152,6 +152,7 @@ create table model_calls (
   unpriced        integer not null default 0,
   started_at      integer not null,
   finished_at     integer,
+  finished_seq    integer,
   primary key (tenant_id, conversation_id, agent_id, seq),
   foreign key (tenant_id, conversation_id, task_id) references tasks on delete cascade
 ) strict, without rowid;
@@ -208,10 +209,10 @@ create table approvals (
   hash            text    not null,
   status          text    not null,
   allow           integer not null default 0,
-  -- edited says that a person allowed the call with other arguments than the model's.
-  edited          integer not null default 0,
   scope           text    not null default '',
   decided_by      text    not null default '',
+  -- edited says that a person allowed the call with other arguments than the model's.
+  edited          integer not null default 0,
   at              integer not null,
   until           integer not null,
   primary key (tenant_id, conversation_id, agent_id, call_id),
@@ -339,8 +340,7 @@ join entries task on task.tenant_id = t.tenant_id and task.conversation_id = t.c
 join entries request on request.tenant_id = c.tenant_id
   and request.conversation_id = c.conversation_id and request.seq = c.seq
 left join entries response on response.tenant_id = c.tenant_id
-  and response.conversation_id = c.conversation_id
-  and response.key = 'response/' || c.task_id || '#' || c.call_id
+  and response.conversation_id = c.conversation_id and response.seq = c.finished_seq
 left join entries reply on reply.tenant_id = c.tenant_id
   and reply.conversation_id = c.conversation_id and reply.seq = (
     select m.seq from messages m

@@ -61,5 +61,5 @@ insert into spending (tenant_id, month, spent) values (@tenant, @month, 0) on co
 update spending set spent = spent + @amount
 where tenant_id = @tenant and month = @month and spent + @amount <= cast(@most as integer);
 
--- name: SettleMonth :exec
+-- name: MonthSettled :exec
 update spending set spent = spent + @change where tenant_id = @tenant and month = @month;

@@ -267,6 +267,21 @@ func (q *Queries) MayKeep(ctx context.Context, arg MayKeepParams) (int64, error)
 	return may, err
 }
 
+const monthSettled = `-- name: MonthSettled :exec
+update spending set spent = spent + ?1 where tenant_id = ?2 and month = ?3
+`
+
+type MonthSettledParams struct {
+	Change int64
+	Tenant string
+	Month  string
+}
+
+func (q *Queries) MonthSettled(ctx context.Context, arg MonthSettledParams) error {
+	_, err := q.exec(ctx, q.monthSettledStmt, monthSettled, arg.Change, arg.Tenant, arg.Month)
+	return err
+}
+
 const openConversation = `-- name: OpenConversation :exec
 
 insert into conversations (tenant_id, conversation_id, opened_at, updated_at)
@@ -309,21 +324,6 @@ func (q *Queries) Reserve(ctx context.Context, arg ReserveParams) (int64, error)
 		return 0, err
 	}
 	return result.RowsAffected()
-}
-
-const settleMonth = `-- name: SettleMonth :exec
-update spending set spent = spent + ?1 where tenant_id = ?2 and month = ?3
-`
-
-type SettleMonthParams struct {
-	Change int64
-	Tenant string
-	Month  string
-}
-
-func (q *Queries) SettleMonth(ctx context.Context, arg SettleMonthParams) error {
-	_, err := q.exec(ctx, q.settleMonthStmt, settleMonth, arg.Change, arg.Tenant, arg.Month)
-	return err
 }
 
 const tombstoneOf = `-- name: TombstoneOf :many

@@ -27,8 +27,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.advanceConversationStmt, err = db.PrepareContext(ctx, advanceConversation); err != nil {
 		return nil, fmt.Errorf("error preparing query AdvanceConversation: %w", err)
 	}
+	if q.agentAddedStmt, err = db.PrepareContext(ctx, agentAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query AgentAdded: %w", err)
+	}
 	if q.agentsOfStmt, err = db.PrepareContext(ctx, agentsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query AgentsOf: %w", err)
+	}
+	if q.approvalAddedStmt, err = db.PrepareContext(ctx, approvalAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query ApprovalAdded: %w", err)
+	}
+	if q.approvalAnsweredStmt, err = db.PrepareContext(ctx, approvalAnswered); err != nil {
+		return nil, fmt.Errorf("error preparing query ApprovalAnswered: %w", err)
+	}
+	if q.approvalEndedStmt, err = db.PrepareContext(ctx, approvalEnded); err != nil {
+		return nil, fmt.Errorf("error preparing query ApprovalEnded: %w", err)
 	}
 	if q.approvalsOfStmt, err = db.PrepareContext(ctx, approvalsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ApprovalsOf: %w", err)
@@ -48,11 +60,41 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.buryStmt, err = db.PrepareContext(ctx, bury); err != nil {
 		return nil, fmt.Errorf("error preparing query Bury: %w", err)
 	}
+	if q.callAddedStmt, err = db.PrepareContext(ctx, callAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query CallAdded: %w", err)
+	}
+	if q.callFinishedStmt, err = db.PrepareContext(ctx, callFinished); err != nil {
+		return nil, fmt.Errorf("error preparing query CallFinished: %w", err)
+	}
+	if q.callHeldStmt, err = db.PrepareContext(ctx, callHeld); err != nil {
+		return nil, fmt.Errorf("error preparing query CallHeld: %w", err)
+	}
+	if q.callReleasedStmt, err = db.PrepareContext(ctx, callReleased); err != nil {
+		return nil, fmt.Errorf("error preparing query CallReleased: %w", err)
+	}
+	if q.callStartedStmt, err = db.PrepareContext(ctx, callStarted); err != nil {
+		return nil, fmt.Errorf("error preparing query CallStarted: %w", err)
+	}
+	if q.callsTakenStmt, err = db.PrepareContext(ctx, callsTaken); err != nil {
+		return nil, fmt.Errorf("error preparing query CallsTaken: %w", err)
+	}
 	if q.chatOfStmt, err = db.PrepareContext(ctx, chatOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ChatOf: %w", err)
 	}
+	if q.conversationArchivedStmt, err = db.PrepareContext(ctx, conversationArchived); err != nil {
+		return nil, fmt.Errorf("error preparing query ConversationArchived: %w", err)
+	}
 	if q.conversationOfStmt, err = db.PrepareContext(ctx, conversationOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ConversationOf: %w", err)
+	}
+	if q.conversationOpenedStmt, err = db.PrepareContext(ctx, conversationOpened); err != nil {
+		return nil, fmt.Errorf("error preparing query ConversationOpened: %w", err)
+	}
+	if q.conversationSharedStmt, err = db.PrepareContext(ctx, conversationShared); err != nil {
+		return nil, fmt.Errorf("error preparing query ConversationShared: %w", err)
+	}
+	if q.conversationTitledStmt, err = db.PrepareContext(ctx, conversationTitled); err != nil {
+		return nil, fmt.Errorf("error preparing query ConversationTitled: %w", err)
 	}
 	if q.entriesAfterStmt, err = db.PrepareContext(ctx, entriesAfter); err != nil {
 		return nil, fmt.Errorf("error preparing query EntriesAfter: %w", err)
@@ -69,95 +111,11 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eraseTextsStmt, err = db.PrepareContext(ctx, eraseTexts); err != nil {
 		return nil, fmt.Errorf("error preparing query EraseTexts: %w", err)
 	}
-	if q.foldAgentStmt, err = db.PrepareContext(ctx, foldAgent); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldAgent: %w", err)
-	}
-	if q.foldAnsweredStmt, err = db.PrepareContext(ctx, foldAnswered); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldAnswered: %w", err)
-	}
-	if q.foldArchivedStmt, err = db.PrepareContext(ctx, foldArchived); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldArchived: %w", err)
-	}
-	if q.foldAskedStmt, err = db.PrepareContext(ctx, foldAsked); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldAsked: %w", err)
-	}
-	if q.foldCallClosedStmt, err = db.PrepareContext(ctx, foldCallClosed); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldCallClosed: %w", err)
-	}
-	if q.foldCallWantedStmt, err = db.PrepareContext(ctx, foldCallWanted); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldCallWanted: %w", err)
-	}
-	if q.foldClosedStmt, err = db.PrepareContext(ctx, foldClosed); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldClosed: %w", err)
-	}
-	if q.foldDecidedStmt, err = db.PrepareContext(ctx, foldDecided); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldDecided: %w", err)
-	}
-	if q.foldDeliveredStmt, err = db.PrepareContext(ctx, foldDelivered); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldDelivered: %w", err)
-	}
-	if q.foldFinishedStmt, err = db.PrepareContext(ctx, foldFinished); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldFinished: %w", err)
-	}
-	if q.foldGrantedStmt, err = db.PrepareContext(ctx, foldGranted); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldGranted: %w", err)
-	}
-	if q.foldMessageStmt, err = db.PrepareContext(ctx, foldMessage); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldMessage: %w", err)
-	}
-	if q.foldMovedStmt, err = db.PrepareContext(ctx, foldMoved); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldMoved: %w", err)
-	}
-	if q.foldOpenedStmt, err = db.PrepareContext(ctx, foldOpened); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldOpened: %w", err)
-	}
-	if q.foldPostedStmt, err = db.PrepareContext(ctx, foldPosted); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldPosted: %w", err)
-	}
-	if q.foldRelayedStmt, err = db.PrepareContext(ctx, foldRelayed); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldRelayed: %w", err)
-	}
-	if q.foldRequestedStmt, err = db.PrepareContext(ctx, foldRequested); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldRequested: %w", err)
-	}
-	if q.foldRespondedStmt, err = db.PrepareContext(ctx, foldResponded); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldResponded: %w", err)
-	}
-	if q.foldResultedStmt, err = db.PrepareContext(ctx, foldResulted); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldResulted: %w", err)
-	}
-	if q.foldSharedStmt, err = db.PrepareContext(ctx, foldShared); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldShared: %w", err)
-	}
-	if q.foldStartedStmt, err = db.PrepareContext(ctx, foldStarted); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldStarted: %w", err)
-	}
-	if q.foldTaskStmt, err = db.PrepareContext(ctx, foldTask); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldTask: %w", err)
-	}
-	if q.foldTitledStmt, err = db.PrepareContext(ctx, foldTitled); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldTitled: %w", err)
-	}
-	if q.foldToolUseStmt, err = db.PrepareContext(ctx, foldToolUse); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldToolUse: %w", err)
-	}
-	if q.foldUsageStmt, err = db.PrepareContext(ctx, foldUsage); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldUsage: %w", err)
-	}
-	if q.foldVoidedCallsStmt, err = db.PrepareContext(ctx, foldVoidedCalls); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldVoidedCalls: %w", err)
-	}
-	if q.foldVoidedMessageStmt, err = db.PrepareContext(ctx, foldVoidedMessage); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldVoidedMessage: %w", err)
-	}
-	if q.foldWantedStmt, err = db.PrepareContext(ctx, foldWanted); err != nil {
-		return nil, fmt.Errorf("error preparing query FoldWanted: %w", err)
+	if q.grantAddedStmt, err = db.PrepareContext(ctx, grantAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query GrantAdded: %w", err)
 	}
 	if q.grantsOfStmt, err = db.PrepareContext(ctx, grantsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query GrantsOf: %w", err)
-	}
-	if q.holdStmt, err = db.PrepareContext(ctx, hold); err != nil {
-		return nil, fmt.Errorf("error preparing query Hold: %w", err)
 	}
 	if q.insertEntryStmt, err = db.PrepareContext(ctx, insertEntry); err != nil {
 		return nil, fmt.Errorf("error preparing query InsertEntry: %w", err)
@@ -168,14 +126,26 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.keepTextStmt, err = db.PrepareContext(ctx, keepText); err != nil {
 		return nil, fmt.Errorf("error preparing query KeepText: %w", err)
 	}
+	if q.leaseHeldStmt, err = db.PrepareContext(ctx, leaseHeld); err != nil {
+		return nil, fmt.Errorf("error preparing query LeaseHeld: %w", err)
+	}
+	if q.leaseSettledStmt, err = db.PrepareContext(ctx, leaseSettled); err != nil {
+		return nil, fmt.Errorf("error preparing query LeaseSettled: %w", err)
+	}
 	if q.linesOfStmt, err = db.PrepareContext(ctx, linesOf); err != nil {
 		return nil, fmt.Errorf("error preparing query LinesOf: %w", err)
 	}
 	if q.lookUpStmt, err = db.PrepareContext(ctx, lookUp); err != nil {
 		return nil, fmt.Errorf("error preparing query LookUp: %w", err)
 	}
+	if q.mailAddedStmt, err = db.PrepareContext(ctx, mailAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query MailAdded: %w", err)
+	}
 	if q.mailOfStmt, err = db.PrepareContext(ctx, mailOf); err != nil {
 		return nil, fmt.Errorf("error preparing query MailOf: %w", err)
+	}
+	if q.mailRemovedStmt, err = db.PrepareContext(ctx, mailRemoved); err != nil {
+		return nil, fmt.Errorf("error preparing query MailRemoved: %w", err)
 	}
 	if q.mailboxesOfStmt, err = db.PrepareContext(ctx, mailboxesOf); err != nil {
 		return nil, fmt.Errorf("error preparing query MailboxesOf: %w", err)
@@ -186,8 +156,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.mayKeepStmt, err = db.PrepareContext(ctx, mayKeep); err != nil {
 		return nil, fmt.Errorf("error preparing query MayKeep: %w", err)
 	}
+	if q.messageListedStmt, err = db.PrepareContext(ctx, messageListed); err != nil {
+		return nil, fmt.Errorf("error preparing query MessageListed: %w", err)
+	}
+	if q.modelCallAddedStmt, err = db.PrepareContext(ctx, modelCallAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query ModelCallAdded: %w", err)
+	}
+	if q.modelCallFinishedStmt, err = db.PrepareContext(ctx, modelCallFinished); err != nil {
+		return nil, fmt.Errorf("error preparing query ModelCallFinished: %w", err)
+	}
 	if q.modelCallsOfStmt, err = db.PrepareContext(ctx, modelCallsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ModelCallsOf: %w", err)
+	}
+	if q.monthSettledStmt, err = db.PrepareContext(ctx, monthSettled); err != nil {
+		return nil, fmt.Errorf("error preparing query MonthSettled: %w", err)
 	}
 	if q.newestTasksStmt, err = db.PrepareContext(ctx, newestTasks); err != nil {
 		return nil, fmt.Errorf("error preparing query NewestTasks: %w", err)
@@ -204,6 +186,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.pendingPostsStmt, err = db.PrepareContext(ctx, pendingPosts); err != nil {
 		return nil, fmt.Errorf("error preparing query PendingPosts: %w", err)
 	}
+	if q.questionAddedStmt, err = db.PrepareContext(ctx, questionAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query QuestionAdded: %w", err)
+	}
+	if q.questionClosedStmt, err = db.PrepareContext(ctx, questionClosed); err != nil {
+		return nil, fmt.Errorf("error preparing query QuestionClosed: %w", err)
+	}
+	if q.questionShownStmt, err = db.PrepareContext(ctx, questionShown); err != nil {
+		return nil, fmt.Errorf("error preparing query QuestionShown: %w", err)
+	}
 	if q.questionsOfStmt, err = db.PrepareContext(ctx, questionsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query QuestionsOf: %w", err)
 	}
@@ -213,6 +204,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.recordsOfStmt, err = db.PrepareContext(ctx, recordsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query RecordsOf: %w", err)
 	}
+	if q.replyTakenStmt, err = db.PrepareContext(ctx, replyTaken); err != nil {
+		return nil, fmt.Errorf("error preparing query ReplyTaken: %w", err)
+	}
 	if q.reserveStmt, err = db.PrepareContext(ctx, reserve); err != nil {
 		return nil, fmt.Errorf("error preparing query Reserve: %w", err)
 	}
@@ -221,12 +215,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.searchMessagesStmt, err = db.PrepareContext(ctx, searchMessages); err != nil {
 		return nil, fmt.Errorf("error preparing query SearchMessages: %w", err)
-	}
-	if q.settleStmt, err = db.PrepareContext(ctx, settle); err != nil {
-		return nil, fmt.Errorf("error preparing query Settle: %w", err)
-	}
-	if q.settleMonthStmt, err = db.PrepareContext(ctx, settleMonth); err != nil {
-		return nil, fmt.Errorf("error preparing query SettleMonth: %w", err)
 	}
 	if q.spentInStmt, err = db.PrepareContext(ctx, spentIn); err != nil {
 		return nil, fmt.Errorf("error preparing query SpentIn: %w", err)
@@ -239,6 +227,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.tailsOfStmt, err = db.PrepareContext(ctx, tailsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TailsOf: %w", err)
+	}
+	if q.taskAddedStmt, err = db.PrepareContext(ctx, taskAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query TaskAdded: %w", err)
+	}
+	if q.taskFinishedStmt, err = db.PrepareContext(ctx, taskFinished); err != nil {
+		return nil, fmt.Errorf("error preparing query TaskFinished: %w", err)
+	}
+	if q.taskMovedStmt, err = db.PrepareContext(ctx, taskMoved); err != nil {
+		return nil, fmt.Errorf("error preparing query TaskMoved: %w", err)
 	}
 	if q.tasksOfStmt, err = db.PrepareContext(ctx, tasksOf); err != nil {
 		return nil, fmt.Errorf("error preparing query TasksOf: %w", err)
@@ -257,6 +254,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.untouchedConversationsStmt, err = db.PrepareContext(ctx, untouchedConversations); err != nil {
 		return nil, fmt.Errorf("error preparing query UntouchedConversations: %w", err)
+	}
+	if q.usageAddedStmt, err = db.PrepareContext(ctx, usageAdded); err != nil {
+		return nil, fmt.Errorf("error preparing query UsageAdded: %w", err)
 	}
 	if q.usageOfStmt, err = db.PrepareContext(ctx, usageOf); err != nil {
 		return nil, fmt.Errorf("error preparing query UsageOf: %w", err)
@@ -280,9 +280,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing advanceConversationStmt: %w", cerr)
 		}
 	}
+	if q.agentAddedStmt != nil {
+		if cerr := q.agentAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing agentAddedStmt: %w", cerr)
+		}
+	}
 	if q.agentsOfStmt != nil {
 		if cerr := q.agentsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing agentsOfStmt: %w", cerr)
+		}
+	}
+	if q.approvalAddedStmt != nil {
+		if cerr := q.approvalAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing approvalAddedStmt: %w", cerr)
+		}
+	}
+	if q.approvalAnsweredStmt != nil {
+		if cerr := q.approvalAnsweredStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing approvalAnsweredStmt: %w", cerr)
+		}
+	}
+	if q.approvalEndedStmt != nil {
+		if cerr := q.approvalEndedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing approvalEndedStmt: %w", cerr)
 		}
 	}
 	if q.approvalsOfStmt != nil {
@@ -315,14 +335,64 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing buryStmt: %w", cerr)
 		}
 	}
+	if q.callAddedStmt != nil {
+		if cerr := q.callAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callAddedStmt: %w", cerr)
+		}
+	}
+	if q.callFinishedStmt != nil {
+		if cerr := q.callFinishedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callFinishedStmt: %w", cerr)
+		}
+	}
+	if q.callHeldStmt != nil {
+		if cerr := q.callHeldStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callHeldStmt: %w", cerr)
+		}
+	}
+	if q.callReleasedStmt != nil {
+		if cerr := q.callReleasedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callReleasedStmt: %w", cerr)
+		}
+	}
+	if q.callStartedStmt != nil {
+		if cerr := q.callStartedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callStartedStmt: %w", cerr)
+		}
+	}
+	if q.callsTakenStmt != nil {
+		if cerr := q.callsTakenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing callsTakenStmt: %w", cerr)
+		}
+	}
 	if q.chatOfStmt != nil {
 		if cerr := q.chatOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing chatOfStmt: %w", cerr)
 		}
 	}
+	if q.conversationArchivedStmt != nil {
+		if cerr := q.conversationArchivedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing conversationArchivedStmt: %w", cerr)
+		}
+	}
 	if q.conversationOfStmt != nil {
 		if cerr := q.conversationOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing conversationOfStmt: %w", cerr)
+		}
+	}
+	if q.conversationOpenedStmt != nil {
+		if cerr := q.conversationOpenedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing conversationOpenedStmt: %w", cerr)
+		}
+	}
+	if q.conversationSharedStmt != nil {
+		if cerr := q.conversationSharedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing conversationSharedStmt: %w", cerr)
+		}
+	}
+	if q.conversationTitledStmt != nil {
+		if cerr := q.conversationTitledStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing conversationTitledStmt: %w", cerr)
 		}
 	}
 	if q.entriesAfterStmt != nil {
@@ -350,154 +420,14 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing eraseTextsStmt: %w", cerr)
 		}
 	}
-	if q.foldAgentStmt != nil {
-		if cerr := q.foldAgentStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldAgentStmt: %w", cerr)
-		}
-	}
-	if q.foldAnsweredStmt != nil {
-		if cerr := q.foldAnsweredStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldAnsweredStmt: %w", cerr)
-		}
-	}
-	if q.foldArchivedStmt != nil {
-		if cerr := q.foldArchivedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldArchivedStmt: %w", cerr)
-		}
-	}
-	if q.foldAskedStmt != nil {
-		if cerr := q.foldAskedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldAskedStmt: %w", cerr)
-		}
-	}
-	if q.foldCallClosedStmt != nil {
-		if cerr := q.foldCallClosedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldCallClosedStmt: %w", cerr)
-		}
-	}
-	if q.foldCallWantedStmt != nil {
-		if cerr := q.foldCallWantedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldCallWantedStmt: %w", cerr)
-		}
-	}
-	if q.foldClosedStmt != nil {
-		if cerr := q.foldClosedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldClosedStmt: %w", cerr)
-		}
-	}
-	if q.foldDecidedStmt != nil {
-		if cerr := q.foldDecidedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldDecidedStmt: %w", cerr)
-		}
-	}
-	if q.foldDeliveredStmt != nil {
-		if cerr := q.foldDeliveredStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldDeliveredStmt: %w", cerr)
-		}
-	}
-	if q.foldFinishedStmt != nil {
-		if cerr := q.foldFinishedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldFinishedStmt: %w", cerr)
-		}
-	}
-	if q.foldGrantedStmt != nil {
-		if cerr := q.foldGrantedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldGrantedStmt: %w", cerr)
-		}
-	}
-	if q.foldMessageStmt != nil {
-		if cerr := q.foldMessageStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldMessageStmt: %w", cerr)
-		}
-	}
-	if q.foldMovedStmt != nil {
-		if cerr := q.foldMovedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldMovedStmt: %w", cerr)
-		}
-	}
-	if q.foldOpenedStmt != nil {
-		if cerr := q.foldOpenedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldOpenedStmt: %w", cerr)
-		}
-	}
-	if q.foldPostedStmt != nil {
-		if cerr := q.foldPostedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldPostedStmt: %w", cerr)
-		}
-	}
-	if q.foldRelayedStmt != nil {
-		if cerr := q.foldRelayedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldRelayedStmt: %w", cerr)
-		}
-	}
-	if q.foldRequestedStmt != nil {
-		if cerr := q.foldRequestedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldRequestedStmt: %w", cerr)
-		}
-	}
-	if q.foldRespondedStmt != nil {
-		if cerr := q.foldRespondedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldRespondedStmt: %w", cerr)
-		}
-	}
-	if q.foldResultedStmt != nil {
-		if cerr := q.foldResultedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldResultedStmt: %w", cerr)
-		}
-	}
-	if q.foldSharedStmt != nil {
-		if cerr := q.foldSharedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldSharedStmt: %w", cerr)
-		}
-	}
-	if q.foldStartedStmt != nil {
-		if cerr := q.foldStartedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldStartedStmt: %w", cerr)
-		}
-	}
-	if q.foldTaskStmt != nil {
-		if cerr := q.foldTaskStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldTaskStmt: %w", cerr)
-		}
-	}
-	if q.foldTitledStmt != nil {
-		if cerr := q.foldTitledStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldTitledStmt: %w", cerr)
-		}
-	}
-	if q.foldToolUseStmt != nil {
-		if cerr := q.foldToolUseStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldToolUseStmt: %w", cerr)
-		}
-	}
-	if q.foldUsageStmt != nil {
-		if cerr := q.foldUsageStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldUsageStmt: %w", cerr)
-		}
-	}
-	if q.foldVoidedCallsStmt != nil {
-		if cerr := q.foldVoidedCallsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldVoidedCallsStmt: %w", cerr)
-		}
-	}
-	if q.foldVoidedMessageStmt != nil {
-		if cerr := q.foldVoidedMessageStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldVoidedMessageStmt: %w", cerr)
-		}
-	}
-	if q.foldWantedStmt != nil {
-		if cerr := q.foldWantedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing foldWantedStmt: %w", cerr)
+	if q.grantAddedStmt != nil {
+		if cerr := q.grantAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing grantAddedStmt: %w", cerr)
 		}
 	}
 	if q.grantsOfStmt != nil {
 		if cerr := q.grantsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing grantsOfStmt: %w", cerr)
-		}
-	}
-	if q.holdStmt != nil {
-		if cerr := q.holdStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing holdStmt: %w", cerr)
 		}
 	}
 	if q.insertEntryStmt != nil {
@@ -515,6 +445,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing keepTextStmt: %w", cerr)
 		}
 	}
+	if q.leaseHeldStmt != nil {
+		if cerr := q.leaseHeldStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing leaseHeldStmt: %w", cerr)
+		}
+	}
+	if q.leaseSettledStmt != nil {
+		if cerr := q.leaseSettledStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing leaseSettledStmt: %w", cerr)
+		}
+	}
 	if q.linesOfStmt != nil {
 		if cerr := q.linesOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing linesOfStmt: %w", cerr)
@@ -525,9 +465,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing lookUpStmt: %w", cerr)
 		}
 	}
+	if q.mailAddedStmt != nil {
+		if cerr := q.mailAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mailAddedStmt: %w", cerr)
+		}
+	}
 	if q.mailOfStmt != nil {
 		if cerr := q.mailOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mailOfStmt: %w", cerr)
+		}
+	}
+	if q.mailRemovedStmt != nil {
+		if cerr := q.mailRemovedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mailRemovedStmt: %w", cerr)
 		}
 	}
 	if q.mailboxesOfStmt != nil {
@@ -545,9 +495,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing mayKeepStmt: %w", cerr)
 		}
 	}
+	if q.messageListedStmt != nil {
+		if cerr := q.messageListedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing messageListedStmt: %w", cerr)
+		}
+	}
+	if q.modelCallAddedStmt != nil {
+		if cerr := q.modelCallAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing modelCallAddedStmt: %w", cerr)
+		}
+	}
+	if q.modelCallFinishedStmt != nil {
+		if cerr := q.modelCallFinishedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing modelCallFinishedStmt: %w", cerr)
+		}
+	}
 	if q.modelCallsOfStmt != nil {
 		if cerr := q.modelCallsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing modelCallsOfStmt: %w", cerr)
+		}
+	}
+	if q.monthSettledStmt != nil {
+		if cerr := q.monthSettledStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing monthSettledStmt: %w", cerr)
 		}
 	}
 	if q.newestTasksStmt != nil {
@@ -575,6 +545,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing pendingPostsStmt: %w", cerr)
 		}
 	}
+	if q.questionAddedStmt != nil {
+		if cerr := q.questionAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing questionAddedStmt: %w", cerr)
+		}
+	}
+	if q.questionClosedStmt != nil {
+		if cerr := q.questionClosedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing questionClosedStmt: %w", cerr)
+		}
+	}
+	if q.questionShownStmt != nil {
+		if cerr := q.questionShownStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing questionShownStmt: %w", cerr)
+		}
+	}
 	if q.questionsOfStmt != nil {
 		if cerr := q.questionsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing questionsOfStmt: %w", cerr)
@@ -590,6 +575,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing recordsOfStmt: %w", cerr)
 		}
 	}
+	if q.replyTakenStmt != nil {
+		if cerr := q.replyTakenStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing replyTakenStmt: %w", cerr)
+		}
+	}
 	if q.reserveStmt != nil {
 		if cerr := q.reserveStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing reserveStmt: %w", cerr)
@@ -603,16 +593,6 @@ func (q *Queries) Close() error {
 	if q.searchMessagesStmt != nil {
 		if cerr := q.searchMessagesStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing searchMessagesStmt: %w", cerr)
-		}
-	}
-	if q.settleStmt != nil {
-		if cerr := q.settleStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing settleStmt: %w", cerr)
-		}
-	}
-	if q.settleMonthStmt != nil {
-		if cerr := q.settleMonthStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing settleMonthStmt: %w", cerr)
 		}
 	}
 	if q.spentInStmt != nil {
@@ -633,6 +613,21 @@ func (q *Queries) Close() error {
 	if q.tailsOfStmt != nil {
 		if cerr := q.tailsOfStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing tailsOfStmt: %w", cerr)
+		}
+	}
+	if q.taskAddedStmt != nil {
+		if cerr := q.taskAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing taskAddedStmt: %w", cerr)
+		}
+	}
+	if q.taskFinishedStmt != nil {
+		if cerr := q.taskFinishedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing taskFinishedStmt: %w", cerr)
+		}
+	}
+	if q.taskMovedStmt != nil {
+		if cerr := q.taskMovedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing taskMovedStmt: %w", cerr)
 		}
 	}
 	if q.tasksOfStmt != nil {
@@ -663,6 +658,11 @@ func (q *Queries) Close() error {
 	if q.untouchedConversationsStmt != nil {
 		if cerr := q.untouchedConversationsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing untouchedConversationsStmt: %w", cerr)
+		}
+	}
+	if q.usageAddedStmt != nil {
+		if cerr := q.usageAddedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing usageAddedStmt: %w", cerr)
 		}
 	}
 	if q.usageOfStmt != nil {
@@ -725,83 +725,83 @@ type Queries struct {
 	db                         DBTX
 	tx                         *sql.Tx
 	advanceConversationStmt    *sql.Stmt
+	agentAddedStmt             *sql.Stmt
 	agentsOfStmt               *sql.Stmt
+	approvalAddedStmt          *sql.Stmt
+	approvalAnsweredStmt       *sql.Stmt
+	approvalEndedStmt          *sql.Stmt
 	approvalsOfStmt            *sql.Stmt
 	archivedConversationsStmt  *sql.Stmt
 	arrivedPostsStmt           *sql.Stmt
 	beginMonthStmt             *sql.Stmt
 	bodyOfStmt                 *sql.Stmt
 	buryStmt                   *sql.Stmt
+	callAddedStmt              *sql.Stmt
+	callFinishedStmt           *sql.Stmt
+	callHeldStmt               *sql.Stmt
+	callReleasedStmt           *sql.Stmt
+	callStartedStmt            *sql.Stmt
+	callsTakenStmt             *sql.Stmt
 	chatOfStmt                 *sql.Stmt
+	conversationArchivedStmt   *sql.Stmt
 	conversationOfStmt         *sql.Stmt
+	conversationOpenedStmt     *sql.Stmt
+	conversationSharedStmt     *sql.Stmt
+	conversationTitledStmt     *sql.Stmt
 	entriesAfterStmt           *sql.Stmt
 	entriesByKeyStmt           *sql.Stmt
 	eraseConversationStmt      *sql.Stmt
 	eraseMessagesStmt          *sql.Stmt
 	eraseTextsStmt             *sql.Stmt
-	foldAgentStmt              *sql.Stmt
-	foldAnsweredStmt           *sql.Stmt
-	foldArchivedStmt           *sql.Stmt
-	foldAskedStmt              *sql.Stmt
-	foldCallClosedStmt         *sql.Stmt
-	foldCallWantedStmt         *sql.Stmt
-	foldClosedStmt             *sql.Stmt
-	foldDecidedStmt            *sql.Stmt
-	foldDeliveredStmt          *sql.Stmt
-	foldFinishedStmt           *sql.Stmt
-	foldGrantedStmt            *sql.Stmt
-	foldMessageStmt            *sql.Stmt
-	foldMovedStmt              *sql.Stmt
-	foldOpenedStmt             *sql.Stmt
-	foldPostedStmt             *sql.Stmt
-	foldRelayedStmt            *sql.Stmt
-	foldRequestedStmt          *sql.Stmt
-	foldRespondedStmt          *sql.Stmt
-	foldResultedStmt           *sql.Stmt
-	foldSharedStmt             *sql.Stmt
-	foldStartedStmt            *sql.Stmt
-	foldTaskStmt               *sql.Stmt
-	foldTitledStmt             *sql.Stmt
-	foldToolUseStmt            *sql.Stmt
-	foldUsageStmt              *sql.Stmt
-	foldVoidedCallsStmt        *sql.Stmt
-	foldVoidedMessageStmt      *sql.Stmt
-	foldWantedStmt             *sql.Stmt
+	grantAddedStmt             *sql.Stmt
 	grantsOfStmt               *sql.Stmt
-	holdStmt                   *sql.Stmt
 	insertEntryStmt            *sql.Stmt
 	insertWordsStmt            *sql.Stmt
 	keepTextStmt               *sql.Stmt
+	leaseHeldStmt              *sql.Stmt
+	leaseSettledStmt           *sql.Stmt
 	linesOfStmt                *sql.Stmt
 	lookUpStmt                 *sql.Stmt
+	mailAddedStmt              *sql.Stmt
 	mailOfStmt                 *sql.Stmt
+	mailRemovedStmt            *sql.Stmt
 	mailboxesOfStmt            *sql.Stmt
 	marksOfStmt                *sql.Stmt
 	mayKeepStmt                *sql.Stmt
+	messageListedStmt          *sql.Stmt
+	modelCallAddedStmt         *sql.Stmt
+	modelCallFinishedStmt      *sql.Stmt
 	modelCallsOfStmt           *sql.Stmt
+	monthSettledStmt           *sql.Stmt
 	newestTasksStmt            *sql.Stmt
 	openConversationStmt       *sql.Stmt
 	openLeasesOfStmt           *sql.Stmt
 	openTasksStmt              *sql.Stmt
 	pendingPostsStmt           *sql.Stmt
+	questionAddedStmt          *sql.Stmt
+	questionClosedStmt         *sql.Stmt
+	questionShownStmt          *sql.Stmt
 	questionsOfStmt            *sql.Stmt
 	recentConversationsStmt    *sql.Stmt
 	recordsOfStmt              *sql.Stmt
+	replyTakenStmt             *sql.Stmt
 	reserveStmt                *sql.Stmt
 	roleRunsSinceStmt          *sql.Stmt
 	searchMessagesStmt         *sql.Stmt
-	settleStmt                 *sql.Stmt
-	settleMonthStmt            *sql.Stmt
 	spentInStmt                *sql.Stmt
 	stepsOfStmt                *sql.Stmt
 	storedByStmt               *sql.Stmt
 	tailsOfStmt                *sql.Stmt
+	taskAddedStmt              *sql.Stmt
+	taskFinishedStmt           *sql.Stmt
+	taskMovedStmt              *sql.Stmt
 	tasksOfStmt                *sql.Stmt
 	textOfStmt                 *sql.Stmt
 	tombstoneOfStmt            *sql.Stmt
 	toolCallsOfStmt            *sql.Stmt
 	transcriptOfStmt           *sql.Stmt
 	untouchedConversationsStmt *sql.Stmt
+	usageAddedStmt             *sql.Stmt
 	usageOfStmt                *sql.Stmt
 	waitingForStmt             *sql.Stmt
 	weightOfStmt               *sql.Stmt
@@ -813,83 +813,83 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		db:                         tx,
 		tx:                         tx,
 		advanceConversationStmt:    q.advanceConversationStmt,
+		agentAddedStmt:             q.agentAddedStmt,
 		agentsOfStmt:               q.agentsOfStmt,
+		approvalAddedStmt:          q.approvalAddedStmt,
+		approvalAnsweredStmt:       q.approvalAnsweredStmt,
+		approvalEndedStmt:          q.approvalEndedStmt,
 		approvalsOfStmt:            q.approvalsOfStmt,
 		archivedConversationsStmt:  q.archivedConversationsStmt,
 		arrivedPostsStmt:           q.arrivedPostsStmt,
 		beginMonthStmt:             q.beginMonthStmt,
 		bodyOfStmt:                 q.bodyOfStmt,
 		buryStmt:                   q.buryStmt,
+		callAddedStmt:              q.callAddedStmt,
+		callFinishedStmt:           q.callFinishedStmt,
+		callHeldStmt:               q.callHeldStmt,
+		callReleasedStmt:           q.callReleasedStmt,
+		callStartedStmt:            q.callStartedStmt,
+		callsTakenStmt:             q.callsTakenStmt,
 		chatOfStmt:                 q.chatOfStmt,
+		conversationArchivedStmt:   q.conversationArchivedStmt,
 		conversationOfStmt:         q.conversationOfStmt,
+		conversationOpenedStmt:     q.conversationOpenedStmt,
+		conversationSharedStmt:     q.conversationSharedStmt,
+		conversationTitledStmt:     q.conversationTitledStmt,
 		entriesAfterStmt:           q.entriesAfterStmt,
 		entriesByKeyStmt:           q.entriesByKeyStmt,
 		eraseConversationStmt:      q.eraseConversationStmt,
 		eraseMessagesStmt:          q.eraseMessagesStmt,
 		eraseTextsStmt:             q.eraseTextsStmt,
-		foldAgentStmt:              q.foldAgentStmt,
-		foldAnsweredStmt:           q.foldAnsweredStmt,
-		foldArchivedStmt:           q.foldArchivedStmt,
-		foldAskedStmt:              q.foldAskedStmt,
-		foldCallClosedStmt:         q.foldCallClosedStmt,
-		foldCallWantedStmt:         q.foldCallWantedStmt,
-		foldClosedStmt:             q.foldClosedStmt,
-		foldDecidedStmt:            q.foldDecidedStmt,
-		foldDeliveredStmt:          q.foldDeliveredStmt,
-		foldFinishedStmt:           q.foldFinishedStmt,
-		foldGrantedStmt:            q.foldGrantedStmt,
-		foldMessageStmt:            q.foldMessageStmt,
-		foldMovedStmt:              q.foldMovedStmt,
-		foldOpenedStmt:             q.foldOpenedStmt,
-		foldPostedStmt:             q.foldPostedStmt,
-		foldRelayedStmt:            q.foldRelayedStmt,
-		foldRequestedStmt:          q.foldRequestedStmt,
-		foldRespondedStmt:          q.foldRespondedStmt,
-		foldResultedStmt:           q.foldResultedStmt,
-		foldSharedStmt:             q.foldSharedStmt,
-		foldStartedStmt:            q.foldStartedStmt,
-		foldTaskStmt:               q.foldTaskStmt,
-		foldTitledStmt:             q.foldTitledStmt,
-		foldToolUseStmt:            q.foldToolUseStmt,
-		foldUsageStmt:              q.foldUsageStmt,
-		foldVoidedCallsStmt:        q.foldVoidedCallsStmt,
-		foldVoidedMessageStmt:      q.foldVoidedMessageStmt,
-		foldWantedStmt:             q.foldWantedStmt,
+		grantAddedStmt:             q.grantAddedStmt,
 		grantsOfStmt:               q.grantsOfStmt,
-		holdStmt:                   q.holdStmt,
 		insertEntryStmt:            q.insertEntryStmt,
 		insertWordsStmt:            q.insertWordsStmt,
 		keepTextStmt:               q.keepTextStmt,
+		leaseHeldStmt:              q.leaseHeldStmt,
+		leaseSettledStmt:           q.leaseSettledStmt,
 		linesOfStmt:                q.linesOfStmt,
 		lookUpStmt:                 q.lookUpStmt,
+		mailAddedStmt:              q.mailAddedStmt,
 		mailOfStmt:                 q.mailOfStmt,
+		mailRemovedStmt:            q.mailRemovedStmt,
 		mailboxesOfStmt:            q.mailboxesOfStmt,
 		marksOfStmt:                q.marksOfStmt,
 		mayKeepStmt:                q.mayKeepStmt,
+		messageListedStmt:          q.messageListedStmt,
+		modelCallAddedStmt:         q.modelCallAddedStmt,
+		modelCallFinishedStmt:      q.modelCallFinishedStmt,
 		modelCallsOfStmt:           q.modelCallsOfStmt,
+		monthSettledStmt:           q.monthSettledStmt,
 		newestTasksStmt:            q.newestTasksStmt,
 		openConversationStmt:       q.openConversationStmt,
 		openLeasesOfStmt:           q.openLeasesOfStmt,
 		openTasksStmt:              q.openTasksStmt,
 		pendingPostsStmt:           q.pendingPostsStmt,
+		questionAddedStmt:          q.questionAddedStmt,
+		questionClosedStmt:         q.questionClosedStmt,
+		questionShownStmt:          q.questionShownStmt,
 		questionsOfStmt:            q.questionsOfStmt,
 		recentConversationsStmt:    q.recentConversationsStmt,
 		recordsOfStmt:              q.recordsOfStmt,
+		replyTakenStmt:             q.replyTakenStmt,
 		reserveStmt:                q.reserveStmt,
 		roleRunsSinceStmt:          q.roleRunsSinceStmt,
 		searchMessagesStmt:         q.searchMessagesStmt,
-		settleStmt:                 q.settleStmt,
-		settleMonthStmt:            q.settleMonthStmt,
 		spentInStmt:                q.spentInStmt,
 		stepsOfStmt:                q.stepsOfStmt,
 		storedByStmt:               q.storedByStmt,
 		tailsOfStmt:                q.tailsOfStmt,
+		taskAddedStmt:              q.taskAddedStmt,
+		taskFinishedStmt:           q.taskFinishedStmt,
+		taskMovedStmt:              q.taskMovedStmt,
 		tasksOfStmt:                q.tasksOfStmt,
 		textOfStmt:                 q.textOfStmt,
 		tombstoneOfStmt:            q.tombstoneOfStmt,
 		toolCallsOfStmt:            q.toolCallsOfStmt,
 		transcriptOfStmt:           q.transcriptOfStmt,
 		untouchedConversationsStmt: q.untouchedConversationsStmt,
+		usageAddedStmt:             q.usageAddedStmt,
 		usageOfStmt:                q.usageOfStmt,
 		waitingForStmt:             q.waitingForStmt,
 		weightOfStmt:               q.weightOfStmt,

@@ -9,7 +9,7 @@ import (
 	"context"
 )
 
-const foldAgent = `-- name: FoldAgent :exec
+const agentAdded = `-- name: AgentAdded :exec
 insert into agents
   (tenant_id, conversation_id, agent_id, seq, parent_id, depth, role, role_hash, latest_task)
 values (
@@ -19,7 +19,7 @@ values (
 on conflict (tenant_id, conversation_id, agent_id) do update set latest_task = excluded.latest_task
 `
 
-type FoldAgentParams struct {
+type AgentAddedParams struct {
 	Tenant       string
 	Conversation string
 	Agent        string
@@ -31,8 +31,8 @@ type FoldAgentParams struct {
 	Task         string
 }
 
-func (q *Queries) FoldAgent(ctx context.Context, arg FoldAgentParams) error {
-	_, err := q.exec(ctx, q.foldAgentStmt, foldAgent,
+func (q *Queries) AgentAdded(ctx context.Context, arg AgentAddedParams) error {
+	_, err := q.exec(ctx, q.agentAddedStmt, agentAdded,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Agent,
@@ -46,760 +46,13 @@ func (q *Queries) FoldAgent(ctx context.Context, arg FoldAgentParams) error {
 	return err
 }
 
-const foldAnswered = `-- name: FoldAnswered :exec
-update questions set closed = 1, answered_by = ?1
-where tenant_id = ?2 and conversation_id = ?3 and question_id = ?4
-`
-
-type FoldAnsweredParams struct {
-	AnsweredBy   string
-	Tenant       string
-	Conversation string
-	Question     string
-}
-
-func (q *Queries) FoldAnswered(ctx context.Context, arg FoldAnsweredParams) error {
-	_, err := q.exec(ctx, q.foldAnsweredStmt, foldAnswered,
-		arg.AnsweredBy,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Question,
-	)
-	return err
-}
-
-const foldArchived = `-- name: FoldArchived :exec
-update conversations set archived = 1
-where tenant_id = ?1 and conversation_id = ?2
-`
-
-type FoldArchivedParams struct {
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) FoldArchived(ctx context.Context, arg FoldArchivedParams) error {
-	_, err := q.exec(ctx, q.foldArchivedStmt, foldArchived, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldAsked = `-- name: FoldAsked :exec
-insert into questions
-  (tenant_id, conversation_id, question_id, seq, agent_id, task_id, call_id, at, until)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-`
-
-type FoldAskedParams struct {
-	Tenant       string
-	Conversation string
-	Question     string
-	Seq          int64
-	Agent        string
-	Task         string
-	Call         string
-	At           int64
-	Until        int64
-}
-
-func (q *Queries) FoldAsked(ctx context.Context, arg FoldAskedParams) error {
-	_, err := q.exec(ctx, q.foldAskedStmt, foldAsked,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Question,
-		arg.Seq,
-		arg.Agent,
-		arg.Task,
-		arg.Call,
-		arg.At,
-		arg.Until,
-	)
-	return err
-}
-
-const foldCallClosed = `-- name: FoldCallClosed :exec
-update tool_calls set closed = 1
-where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
-  and turn = ?4 and item = ?5
-`
-
-type FoldCallClosedParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-	Item         int64
-}
-
-func (q *Queries) FoldCallClosed(ctx context.Context, arg FoldCallClosedParams) error {
-	_, err := q.exec(ctx, q.foldCallClosedStmt, foldCallClosed,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-	)
-	return err
-}
-
-const foldCallWanted = `-- name: FoldCallWanted :exec
-update tool_calls set wanted = 1
-where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
-  and turn = ?4 and item = ?5
-`
-
-type FoldCallWantedParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-	Item         int64
-}
-
-func (q *Queries) FoldCallWanted(ctx context.Context, arg FoldCallWantedParams) error {
-	_, err := q.exec(ctx, q.foldCallWantedStmt, foldCallWanted,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-	)
-	return err
-}
-
-const foldClosed = `-- name: FoldClosed :exec
-update approvals
-set
-  status = ?1, scope = coalesce(nullif(cast(?2 as text), ''), scope),
-  decided_by = coalesce(nullif(cast(?3 as text), ''), decided_by)
-where tenant_id = ?4 and conversation_id = ?5 and agent_id = ?6
-  and call_id = ?7
-`
-
-type FoldClosedParams struct {
-	Status       string
-	Scope        string
-	DecidedBy    string
-	Tenant       string
-	Conversation string
-	Agent        string
-	Call         string
-}
-
-func (q *Queries) FoldClosed(ctx context.Context, arg FoldClosedParams) error {
-	_, err := q.exec(ctx, q.foldClosedStmt, foldClosed,
-		arg.Status,
-		arg.Scope,
-		arg.DecidedBy,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Call,
-	)
-	return err
-}
-
-const foldDecided = `-- name: FoldDecided :exec
-update approvals
-set status = 'decided', allow = ?1, scope = ?2, decided_by = ?3, edited = ?4
-where tenant_id = ?5 and conversation_id = ?6 and agent_id = ?7
-  and call_id = ?8 and status = 'open'
-`
-
-type FoldDecidedParams struct {
-	Allow        bool
-	Scope        string
-	DecidedBy    string
-	Edited       bool
-	Tenant       string
-	Conversation string
-	Agent        string
-	Call         string
-}
-
-func (q *Queries) FoldDecided(ctx context.Context, arg FoldDecidedParams) error {
-	_, err := q.exec(ctx, q.foldDecidedStmt, foldDecided,
-		arg.Allow,
-		arg.Scope,
-		arg.DecidedBy,
-		arg.Edited,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Call,
-	)
-	return err
-}
-
-const foldDelivered = `-- name: FoldDelivered :exec
-delete from mailbox
-where tenant_id = ?1 and conversation_id = ?2 and post_id = ?3
-`
-
-type FoldDeliveredParams struct {
-	Tenant       string
-	Conversation string
-	Post         string
-}
-
-func (q *Queries) FoldDelivered(ctx context.Context, arg FoldDeliveredParams) error {
-	_, err := q.exec(ctx, q.foldDeliveredStmt, foldDelivered, arg.Tenant, arg.Conversation, arg.Post)
-	return err
-}
-
-const foldFinished = `-- name: FoldFinished :exec
-update tasks set
-  status = ?1, reason = '', error_kind = ?2, finished_at = cast(?3 as integer)
-where tenant_id = ?4 and conversation_id = ?5 and task_id = ?6
-`
-
-type FoldFinishedParams struct {
-	Status       string
-	ErrorKind    string
-	At           int64
-	Tenant       string
-	Conversation string
-	Task         string
-}
-
-func (q *Queries) FoldFinished(ctx context.Context, arg FoldFinishedParams) error {
-	_, err := q.exec(ctx, q.foldFinishedStmt, foldFinished,
-		arg.Status,
-		arg.ErrorKind,
-		arg.At,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Task,
-	)
-	return err
-}
-
-const foldGranted = `-- name: FoldGranted :exec
-insert into grants (tenant_id, conversation_id, seq, tool, pattern)
-values (?1, ?2, ?3, ?4, ?5)
-`
-
-type FoldGrantedParams struct {
-	Tenant       string
-	Conversation string
-	Seq          int64
-	Tool         string
-	Pattern      string
-}
-
-func (q *Queries) FoldGranted(ctx context.Context, arg FoldGrantedParams) error {
-	_, err := q.exec(ctx, q.foldGrantedStmt, foldGranted,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Seq,
-		arg.Tool,
-		arg.Pattern,
-	)
-	return err
-}
-
-const foldMessage = `-- name: FoldMessage :exec
-insert into messages
-  (tenant_id, conversation_id, seq, agent_id, turn, speaker, in_chat, voided, at, word_row)
-values (
-  ?1, ?2, ?3, nullif(cast(?4 as text), ''), ?5, ?6, ?7, ?8,
-  ?9, ?10
-)
-`
-
-type FoldMessageParams struct {
-	Tenant       string
-	Conversation string
-	Seq          int64
-	Agent        string
-	Turn         int64
-	Speaker      string
-	InChat       bool
-	Voided       bool
-	At           int64
-	WordRow      *int64
-}
-
-func (q *Queries) FoldMessage(ctx context.Context, arg FoldMessageParams) error {
-	_, err := q.exec(ctx, q.foldMessageStmt, foldMessage,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Seq,
-		arg.Agent,
-		arg.Turn,
-		arg.Speaker,
-		arg.InChat,
-		arg.Voided,
-		arg.At,
-		arg.WordRow,
-	)
-	return err
-}
-
-const foldMoved = `-- name: FoldMoved :exec
-update tasks
-set
-  status = ?1, reason = ?2,
-  started_at = case
-    when ?1 = 'running' then coalesce(started_at, cast(?3 as integer)) else started_at
-  end
-where tenant_id = ?4 and conversation_id = ?5 and task_id = ?6
-  and finished_at is null
-`
-
-type FoldMovedParams struct {
-	Status       string
-	Reason       string
-	At           int64
-	Tenant       string
-	Conversation string
-	Task         string
-}
-
-func (q *Queries) FoldMoved(ctx context.Context, arg FoldMovedParams) error {
-	_, err := q.exec(ctx, q.foldMovedStmt, foldMoved,
-		arg.Status,
-		arg.Reason,
-		arg.At,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Task,
-	)
-	return err
-}
-
-const foldOpened = `-- name: FoldOpened :exec
-
-update conversations
-set opened_by = ?1, title = ?2, workspace = ?3, opened_at = ?4, private_to = ?5
-where tenant_id = ?6 and conversation_id = ?7
-`
-
-type FoldOpenedParams struct {
-	OpenedBy     string
-	Title        string
-	Workspace    string
-	At           int64
-	PrivateTo    string
-	Tenant       string
-	Conversation string
-}
-
-// The fold: what one row means for the tables.
-func (q *Queries) FoldOpened(ctx context.Context, arg FoldOpenedParams) error {
-	_, err := q.exec(ctx, q.foldOpenedStmt, foldOpened,
-		arg.OpenedBy,
-		arg.Title,
-		arg.Workspace,
-		arg.At,
-		arg.PrivateTo,
-		arg.Tenant,
-		arg.Conversation,
-	)
-	return err
-}
-
-const foldPosted = `-- name: FoldPosted :exec
-insert into mailbox (tenant_id, conversation_id, post_id, agent_id, seq, topic, at)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-`
-
-type FoldPostedParams struct {
-	Tenant       string
-	Conversation string
-	Post         string
-	Agent        string
-	Seq          int64
-	Topic        string
-	At           int64
-}
-
-func (q *Queries) FoldPosted(ctx context.Context, arg FoldPostedParams) error {
-	_, err := q.exec(ctx, q.foldPostedStmt, foldPosted,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Post,
-		arg.Agent,
-		arg.Seq,
-		arg.Topic,
-		arg.At,
-	)
-	return err
-}
-
-const foldRelayed = `-- name: FoldRelayed :exec
-update questions set relayed = 1
-where tenant_id = ?1 and conversation_id = ?2 and question_id = ?3
-`
-
-type FoldRelayedParams struct {
-	Tenant       string
-	Conversation string
-	Question     string
-}
-
-func (q *Queries) FoldRelayed(ctx context.Context, arg FoldRelayedParams) error {
-	_, err := q.exec(ctx, q.foldRelayedStmt, foldRelayed, arg.Tenant, arg.Conversation, arg.Question)
-	return err
-}
-
-const foldRequested = `-- name: FoldRequested :exec
-insert into model_calls (
-  tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn, attempt, model,
-  prompt_hash, status, started_at
-)
-values (
-  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
-  ?11, 'running', ?12
-)
-`
-
-type FoldRequestedParams struct {
-	Tenant       string
-	Conversation string
-	Task         string
-	Call         string
-	Agent        string
-	Seq          int64
-	RequestType  string
-	Turn         int64
-	Attempt      int64
-	Model        string
-	Prompt       string
-	At           int64
-}
-
-func (q *Queries) FoldRequested(ctx context.Context, arg FoldRequestedParams) error {
-	_, err := q.exec(ctx, q.foldRequestedStmt, foldRequested,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Task,
-		arg.Call,
-		arg.Agent,
-		arg.Seq,
-		arg.RequestType,
-		arg.Turn,
-		arg.Attempt,
-		arg.Model,
-		arg.Prompt,
-		arg.At,
-	)
-	return err
-}
-
-const foldResponded = `-- name: FoldResponded :exec
-update model_calls
-set
-  status = ?1, error_kind = ?2,
-  model = coalesce(nullif(cast(?3 as text), ''), model),
-  input = ?4, output = ?5, cache_read = ?6, cache_write = ?7,
-  reasoning = ?8, cost = ?9, unpriced = ?10,
-  finished_at = cast(?11 as integer)
-where tenant_id = ?12 and conversation_id = ?13 and agent_id = ?14
-  and seq = ?15
-`
-
-type FoldRespondedParams struct {
-	Status       string
-	ErrorKind    string
-	Model        string
-	Input        int64
-	Output       int64
-	CacheRead    int64
-	CacheWrite   int64
-	Reasoning    int64
-	Cost         int64
-	Unpriced     int64
-	At           int64
-	Tenant       string
-	Conversation string
-	Agent        string
-	Seq          int64
-}
-
-func (q *Queries) FoldResponded(ctx context.Context, arg FoldRespondedParams) error {
-	_, err := q.exec(ctx, q.foldRespondedStmt, foldResponded,
-		arg.Status,
-		arg.ErrorKind,
-		arg.Model,
-		arg.Input,
-		arg.Output,
-		arg.CacheRead,
-		arg.CacheWrite,
-		arg.Reasoning,
-		arg.Cost,
-		arg.Unpriced,
-		arg.At,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Seq,
-	)
-	return err
-}
-
-const foldResulted = `-- name: FoldResulted :exec
-update tool_calls set result = ?1, finished_at = cast(?2 as integer), duration = ?3
-where tenant_id = ?4 and conversation_id = ?5 and agent_id = ?6
-  and turn = ?7 and item = ?8
-`
-
-type FoldResultedParams struct {
-	Result       string
-	At           int64
-	Duration     int64
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-	Item         int64
-}
-
-func (q *Queries) FoldResulted(ctx context.Context, arg FoldResultedParams) error {
-	_, err := q.exec(ctx, q.foldResultedStmt, foldResulted,
-		arg.Result,
-		arg.At,
-		arg.Duration,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-	)
-	return err
-}
-
-const foldShared = `-- name: FoldShared :exec
-update conversations set private_to = ''
-where tenant_id = ?1 and conversation_id = ?2
-`
-
-type FoldSharedParams struct {
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) FoldShared(ctx context.Context, arg FoldSharedParams) error {
-	_, err := q.exec(ctx, q.foldSharedStmt, foldShared, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldStarted = `-- name: FoldStarted :exec
-update tool_calls
-set
-  started = 1, attempt = max(attempt, cast(?1 as integer)),
-  started_at = coalesce(started_at, cast(?2 as integer))
-where tenant_id = ?3 and conversation_id = ?4 and agent_id = ?5
-  and turn = ?6 and item = ?7
-`
-
-type FoldStartedParams struct {
-	Attempt      int64
-	At           int64
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-	Item         int64
-}
-
-func (q *Queries) FoldStarted(ctx context.Context, arg FoldStartedParams) error {
-	_, err := q.exec(ctx, q.foldStartedStmt, foldStarted,
-		arg.Attempt,
-		arg.At,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-	)
-	return err
-}
-
-const foldTask = `-- name: FoldTask :exec
-insert into tasks (
-  tenant_id, conversation_id, task_id, agent_id, seq, parent_id, call_id, item, trigger_number,
-  background, status, assigned_at
-)
-values (
-  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
-  'pending', ?11
-)
-`
-
-type FoldTaskParams struct {
-	Tenant        string
-	Conversation  string
-	Task          string
-	Agent         string
-	Seq           int64
-	Parent        string
-	Call          string
-	Item          int64
-	TriggerNumber int64
-	Background    bool
-	At            int64
-}
-
-func (q *Queries) FoldTask(ctx context.Context, arg FoldTaskParams) error {
-	_, err := q.exec(ctx, q.foldTaskStmt, foldTask,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Task,
-		arg.Agent,
-		arg.Seq,
-		arg.Parent,
-		arg.Call,
-		arg.Item,
-		arg.TriggerNumber,
-		arg.Background,
-		arg.At,
-	)
-	return err
-}
-
-const foldTitled = `-- name: FoldTitled :exec
-update conversations set title = ?1
-where tenant_id = ?2 and conversation_id = ?3
-`
-
-type FoldTitledParams struct {
-	Title        string
-	Tenant       string
-	Conversation string
-}
-
-func (q *Queries) FoldTitled(ctx context.Context, arg FoldTitledParams) error {
-	_, err := q.exec(ctx, q.foldTitledStmt, foldTitled, arg.Title, arg.Tenant, arg.Conversation)
-	return err
-}
-
-const foldToolUse = `-- name: FoldToolUse :exec
-insert into tool_calls
-  (tenant_id, conversation_id, agent_id, turn, item, call_id, task_id, seq, tool, voided)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-on conflict do nothing
-`
-
-type FoldToolUseParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-	Item         int64
-	Call         string
-	Task         string
-	Seq          int64
-	Tool         string
-	Voided       bool
-}
-
-func (q *Queries) FoldToolUse(ctx context.Context, arg FoldToolUseParams) error {
-	_, err := q.exec(ctx, q.foldToolUseStmt, foldToolUse,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-		arg.Item,
-		arg.Call,
-		arg.Task,
-		arg.Seq,
-		arg.Tool,
-		arg.Voided,
-	)
-	return err
-}
-
-const foldUsage = `-- name: FoldUsage :exec
-update agents
-set
-  input = input + ?1, output = output + ?2, cache_read = cache_read + ?3,
-  cache_write = cache_write + ?4, reasoning = reasoning + ?5,
-  cost = cost + ?6, unpriced = unpriced + ?7
-where tenant_id = ?8 and conversation_id = ?9 and agent_id = ?10
-`
-
-type FoldUsageParams struct {
-	Input        int64
-	Output       int64
-	CacheRead    int64
-	CacheWrite   int64
-	Reasoning    int64
-	Cost         int64
-	Unpriced     int64
-	Tenant       string
-	Conversation string
-	Agent        string
-}
-
-func (q *Queries) FoldUsage(ctx context.Context, arg FoldUsageParams) error {
-	_, err := q.exec(ctx, q.foldUsageStmt, foldUsage,
-		arg.Input,
-		arg.Output,
-		arg.CacheRead,
-		arg.CacheWrite,
-		arg.Reasoning,
-		arg.Cost,
-		arg.Unpriced,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-	)
-	return err
-}
-
-const foldVoidedCalls = `-- name: FoldVoidedCalls :exec
-update tool_calls set voided = 1
-where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
-  and turn = ?4
-`
-
-type FoldVoidedCallsParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-}
-
-func (q *Queries) FoldVoidedCalls(ctx context.Context, arg FoldVoidedCallsParams) error {
-	_, err := q.exec(ctx, q.foldVoidedCallsStmt, foldVoidedCalls,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-	)
-	return err
-}
-
-const foldVoidedMessage = `-- name: FoldVoidedMessage :exec
-update messages set voided = 1
-where tenant_id = ?1 and conversation_id = ?2 and agent_id = cast(?3 as text)
-  and turn = ?4 and speaker = 'assistant'
-`
-
-type FoldVoidedMessageParams struct {
-	Tenant       string
-	Conversation string
-	Agent        string
-	Turn         int64
-}
-
-func (q *Queries) FoldVoidedMessage(ctx context.Context, arg FoldVoidedMessageParams) error {
-	_, err := q.exec(ctx, q.foldVoidedMessageStmt, foldVoidedMessage,
-		arg.Tenant,
-		arg.Conversation,
-		arg.Agent,
-		arg.Turn,
-	)
-	return err
-}
-
-const foldWanted = `-- name: FoldWanted :exec
+const approvalAdded = `-- name: ApprovalAdded :exec
 insert into approvals
   (tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, at, until)
 values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'open', ?9, ?10)
 `
 
-type FoldWantedParams struct {
+type ApprovalAddedParams struct {
 	Tenant       string
 	Conversation string
 	Agent        string
@@ -812,8 +65,8 @@ type FoldWantedParams struct {
 	Until        int64
 }
 
-func (q *Queries) FoldWanted(ctx context.Context, arg FoldWantedParams) error {
-	_, err := q.exec(ctx, q.foldWantedStmt, foldWanted,
+func (q *Queries) ApprovalAdded(ctx context.Context, arg ApprovalAddedParams) error {
+	_, err := q.exec(ctx, q.approvalAddedStmt, approvalAdded,
 		arg.Tenant,
 		arg.Conversation,
 		arg.Agent,
@@ -828,36 +81,339 @@ func (q *Queries) FoldWanted(ctx context.Context, arg FoldWantedParams) error {
 	return err
 }
 
-const hold = `-- name: Hold :exec
-insert into leases
-  (tenant_id, conversation_id, key, seq, agent_id, task_id, holder, tokens, cost)
-values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-on conflict (tenant_id, conversation_id, key) do update set holder = excluded.holder
+const approvalAnswered = `-- name: ApprovalAnswered :exec
+update approvals
+set status = 'decided', allow = ?1, scope = ?2, decided_by = ?3, edited = ?4
+where tenant_id = ?5 and conversation_id = ?6 and agent_id = ?7
+  and call_id = ?8 and status = 'open'
 `
 
-type HoldParams struct {
+type ApprovalAnsweredParams struct {
+	Allow        bool
+	Scope        string
+	DecidedBy    string
+	Edited       bool
 	Tenant       string
 	Conversation string
-	Key          string
-	Seq          int64
 	Agent        string
-	Task         string
-	Holder       string
-	Tokens       int64
-	Cost         int64
+	Call         string
 }
 
-func (q *Queries) Hold(ctx context.Context, arg HoldParams) error {
-	_, err := q.exec(ctx, q.holdStmt, hold,
+func (q *Queries) ApprovalAnswered(ctx context.Context, arg ApprovalAnsweredParams) error {
+	_, err := q.exec(ctx, q.approvalAnsweredStmt, approvalAnswered,
+		arg.Allow,
+		arg.Scope,
+		arg.DecidedBy,
+		arg.Edited,
 		arg.Tenant,
 		arg.Conversation,
-		arg.Key,
-		arg.Seq,
 		arg.Agent,
+		arg.Call,
+	)
+	return err
+}
+
+const approvalEnded = `-- name: ApprovalEnded :exec
+update approvals
+set
+  status = ?1, scope = coalesce(nullif(cast(?2 as text), ''), scope),
+  decided_by = coalesce(nullif(cast(?3 as text), ''), decided_by)
+where tenant_id = ?4 and conversation_id = ?5 and agent_id = ?6
+  and call_id = ?7
+`
+
+type ApprovalEndedParams struct {
+	Status       string
+	Scope        string
+	DecidedBy    string
+	Tenant       string
+	Conversation string
+	Agent        string
+	Call         string
+}
+
+func (q *Queries) ApprovalEnded(ctx context.Context, arg ApprovalEndedParams) error {
+	_, err := q.exec(ctx, q.approvalEndedStmt, approvalEnded,
+		arg.Status,
+		arg.Scope,
+		arg.DecidedBy,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Call,
+	)
+	return err
+}
+
+const callAdded = `-- name: CallAdded :exec
+insert into tool_calls
+  (tenant_id, conversation_id, agent_id, turn, item, call_id, task_id, seq, tool, voided)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+on conflict do nothing
+`
+
+type CallAddedParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+	Call         string
+	Task         string
+	Seq          int64
+	Tool         string
+	Voided       bool
+}
+
+func (q *Queries) CallAdded(ctx context.Context, arg CallAddedParams) error {
+	_, err := q.exec(ctx, q.callAddedStmt, callAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+		arg.Call,
 		arg.Task,
-		arg.Holder,
-		arg.Tokens,
-		arg.Cost,
+		arg.Seq,
+		arg.Tool,
+		arg.Voided,
+	)
+	return err
+}
+
+const callFinished = `-- name: CallFinished :exec
+update tool_calls set result = ?1, finished_at = cast(?2 as integer), duration = ?3
+where tenant_id = ?4 and conversation_id = ?5 and agent_id = ?6
+  and turn = ?7 and item = ?8
+`
+
+type CallFinishedParams struct {
+	Result       string
+	At           int64
+	Duration     int64
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallFinished(ctx context.Context, arg CallFinishedParams) error {
+	_, err := q.exec(ctx, q.callFinishedStmt, callFinished,
+		arg.Result,
+		arg.At,
+		arg.Duration,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callHeld = `-- name: CallHeld :exec
+update tool_calls set wanted = 1
+where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
+  and turn = ?4 and item = ?5
+`
+
+type CallHeldParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallHeld(ctx context.Context, arg CallHeldParams) error {
+	_, err := q.exec(ctx, q.callHeldStmt, callHeld,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callReleased = `-- name: CallReleased :exec
+update tool_calls set closed = 1
+where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
+  and turn = ?4 and item = ?5
+`
+
+type CallReleasedParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallReleased(ctx context.Context, arg CallReleasedParams) error {
+	_, err := q.exec(ctx, q.callReleasedStmt, callReleased,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callStarted = `-- name: CallStarted :exec
+update tool_calls
+set
+  started = 1, attempt = max(attempt, cast(?1 as integer)),
+  started_at = coalesce(started_at, cast(?2 as integer))
+where tenant_id = ?3 and conversation_id = ?4 and agent_id = ?5
+  and turn = ?6 and item = ?7
+`
+
+type CallStartedParams struct {
+	Attempt      int64
+	At           int64
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+	Item         int64
+}
+
+func (q *Queries) CallStarted(ctx context.Context, arg CallStartedParams) error {
+	_, err := q.exec(ctx, q.callStartedStmt, callStarted,
+		arg.Attempt,
+		arg.At,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+		arg.Item,
+	)
+	return err
+}
+
+const callsTaken = `-- name: CallsTaken :exec
+update tool_calls set voided = 1
+where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
+  and turn = ?4
+`
+
+type CallsTakenParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+}
+
+func (q *Queries) CallsTaken(ctx context.Context, arg CallsTakenParams) error {
+	_, err := q.exec(ctx, q.callsTakenStmt, callsTaken,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+	)
+	return err
+}
+
+const conversationArchived = `-- name: ConversationArchived :exec
+update conversations set archived = 1
+where tenant_id = ?1 and conversation_id = ?2
+`
+
+type ConversationArchivedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) ConversationArchived(ctx context.Context, arg ConversationArchivedParams) error {
+	_, err := q.exec(ctx, q.conversationArchivedStmt, conversationArchived, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const conversationOpened = `-- name: ConversationOpened :exec
+
+update conversations
+set opened_by = ?1, title = ?2, workspace = ?3, opened_at = ?4, private_to = ?5
+where tenant_id = ?6 and conversation_id = ?7
+`
+
+type ConversationOpenedParams struct {
+	OpenedBy     string
+	Title        string
+	Workspace    string
+	At           int64
+	PrivateTo    string
+	Tenant       string
+	Conversation string
+}
+
+// One query for each journal.Change, under its name.
+func (q *Queries) ConversationOpened(ctx context.Context, arg ConversationOpenedParams) error {
+	_, err := q.exec(ctx, q.conversationOpenedStmt, conversationOpened,
+		arg.OpenedBy,
+		arg.Title,
+		arg.Workspace,
+		arg.At,
+		arg.PrivateTo,
+		arg.Tenant,
+		arg.Conversation,
+	)
+	return err
+}
+
+const conversationShared = `-- name: ConversationShared :exec
+update conversations set private_to = ''
+where tenant_id = ?1 and conversation_id = ?2
+`
+
+type ConversationSharedParams struct {
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) ConversationShared(ctx context.Context, arg ConversationSharedParams) error {
+	_, err := q.exec(ctx, q.conversationSharedStmt, conversationShared, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const conversationTitled = `-- name: ConversationTitled :exec
+update conversations set title = ?1
+where tenant_id = ?2 and conversation_id = ?3
+`
+
+type ConversationTitledParams struct {
+	Title        string
+	Tenant       string
+	Conversation string
+}
+
+func (q *Queries) ConversationTitled(ctx context.Context, arg ConversationTitledParams) error {
+	_, err := q.exec(ctx, q.conversationTitledStmt, conversationTitled, arg.Title, arg.Tenant, arg.Conversation)
+	return err
+}
+
+const grantAdded = `-- name: GrantAdded :exec
+insert into grants (tenant_id, conversation_id, seq, tool, pattern)
+values (?1, ?2, ?3, ?4, ?5)
+`
+
+type GrantAddedParams struct {
+	Tenant       string
+	Conversation string
+	Seq          int64
+	Tool         string
+	Pattern      string
+}
+
+func (q *Queries) GrantAdded(ctx context.Context, arg GrantAddedParams) error {
+	_, err := q.exec(ctx, q.grantAddedStmt, grantAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Seq,
+		arg.Tool,
+		arg.Pattern,
 	)
 	return err
 }
@@ -874,18 +430,464 @@ func (q *Queries) InsertWords(ctx context.Context, words string) (int64, error) 
 	return result.LastInsertId()
 }
 
-const settle = `-- name: Settle :exec
+const leaseHeld = `-- name: LeaseHeld :exec
+insert into leases
+  (tenant_id, conversation_id, key, seq, agent_id, task_id, holder, tokens, cost)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+on conflict (tenant_id, conversation_id, key) do update set holder = excluded.holder
+`
+
+type LeaseHeldParams struct {
+	Tenant       string
+	Conversation string
+	Key          string
+	Seq          int64
+	Agent        string
+	Task         string
+	Holder       string
+	Tokens       int64
+	Cost         int64
+}
+
+func (q *Queries) LeaseHeld(ctx context.Context, arg LeaseHeldParams) error {
+	_, err := q.exec(ctx, q.leaseHeldStmt, leaseHeld,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Key,
+		arg.Seq,
+		arg.Agent,
+		arg.Task,
+		arg.Holder,
+		arg.Tokens,
+		arg.Cost,
+	)
+	return err
+}
+
+const leaseSettled = `-- name: LeaseSettled :exec
 update leases set settled = 1
 where tenant_id = ?1 and conversation_id = ?2 and key = ?3
 `
 
-type SettleParams struct {
+type LeaseSettledParams struct {
 	Tenant       string
 	Conversation string
 	Key          string
 }
 
-func (q *Queries) Settle(ctx context.Context, arg SettleParams) error {
-	_, err := q.exec(ctx, q.settleStmt, settle, arg.Tenant, arg.Conversation, arg.Key)
+func (q *Queries) LeaseSettled(ctx context.Context, arg LeaseSettledParams) error {
+	_, err := q.exec(ctx, q.leaseSettledStmt, leaseSettled, arg.Tenant, arg.Conversation, arg.Key)
+	return err
+}
+
+const mailAdded = `-- name: MailAdded :exec
+insert into mailbox (tenant_id, conversation_id, post_id, agent_id, seq, topic, at)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+`
+
+type MailAddedParams struct {
+	Tenant       string
+	Conversation string
+	Post         string
+	Agent        string
+	Seq          int64
+	Topic        string
+	At           int64
+}
+
+func (q *Queries) MailAdded(ctx context.Context, arg MailAddedParams) error {
+	_, err := q.exec(ctx, q.mailAddedStmt, mailAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Post,
+		arg.Agent,
+		arg.Seq,
+		arg.Topic,
+		arg.At,
+	)
+	return err
+}
+
+const mailRemoved = `-- name: MailRemoved :exec
+delete from mailbox
+where tenant_id = ?1 and conversation_id = ?2 and post_id = ?3
+`
+
+type MailRemovedParams struct {
+	Tenant       string
+	Conversation string
+	Post         string
+}
+
+func (q *Queries) MailRemoved(ctx context.Context, arg MailRemovedParams) error {
+	_, err := q.exec(ctx, q.mailRemovedStmt, mailRemoved, arg.Tenant, arg.Conversation, arg.Post)
+	return err
+}
+
+const messageListed = `-- name: MessageListed :exec
+insert into messages
+  (tenant_id, conversation_id, seq, agent_id, turn, speaker, in_chat, voided, at, word_row)
+values (
+  ?1, ?2, ?3, nullif(cast(?4 as text), ''), ?5, ?6, ?7, ?8,
+  ?9, ?10
+)
+`
+
+type MessageListedParams struct {
+	Tenant       string
+	Conversation string
+	Seq          int64
+	Agent        string
+	Turn         int64
+	Speaker      string
+	InChat       bool
+	Voided       bool
+	At           int64
+	WordRow      *int64
+}
+
+func (q *Queries) MessageListed(ctx context.Context, arg MessageListedParams) error {
+	_, err := q.exec(ctx, q.messageListedStmt, messageListed,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Seq,
+		arg.Agent,
+		arg.Turn,
+		arg.Speaker,
+		arg.InChat,
+		arg.Voided,
+		arg.At,
+		arg.WordRow,
+	)
+	return err
+}
+
+const modelCallAdded = `-- name: ModelCallAdded :exec
+insert into model_calls (
+  tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn, attempt, model,
+  prompt_hash, status, started_at
+)
+values (
+  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+  ?11, 'running', ?12
+)
+`
+
+type ModelCallAddedParams struct {
+	Tenant       string
+	Conversation string
+	Task         string
+	Call         string
+	Agent        string
+	Seq          int64
+	RequestType  string
+	Turn         int64
+	Attempt      int64
+	Model        string
+	Prompt       string
+	At           int64
+}
+
+func (q *Queries) ModelCallAdded(ctx context.Context, arg ModelCallAddedParams) error {
+	_, err := q.exec(ctx, q.modelCallAddedStmt, modelCallAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Task,
+		arg.Call,
+		arg.Agent,
+		arg.Seq,
+		arg.RequestType,
+		arg.Turn,
+		arg.Attempt,
+		arg.Model,
+		arg.Prompt,
+		arg.At,
+	)
+	return err
+}
+
+const modelCallFinished = `-- name: ModelCallFinished :exec
+update model_calls
+set
+  status = ?1, error_kind = ?2,
+  model = coalesce(nullif(cast(?3 as text), ''), model),
+  input = ?4, output = ?5, cache_read = ?6, cache_write = ?7,
+  reasoning = ?8, cost = ?9, unpriced = ?10,
+  finished_at = cast(?11 as integer), finished_seq = cast(?12 as integer)
+where tenant_id = ?13 and conversation_id = ?14 and agent_id = ?15
+  and seq = ?16
+`
+
+type ModelCallFinishedParams struct {
+	Status       string
+	ErrorKind    string
+	Model        string
+	Input        int64
+	Output       int64
+	CacheRead    int64
+	CacheWrite   int64
+	Reasoning    int64
+	Cost         int64
+	Unpriced     int64
+	At           int64
+	FinishedSeq  int64
+	Tenant       string
+	Conversation string
+	Agent        string
+	Seq          int64
+}
+
+func (q *Queries) ModelCallFinished(ctx context.Context, arg ModelCallFinishedParams) error {
+	_, err := q.exec(ctx, q.modelCallFinishedStmt, modelCallFinished,
+		arg.Status,
+		arg.ErrorKind,
+		arg.Model,
+		arg.Input,
+		arg.Output,
+		arg.CacheRead,
+		arg.CacheWrite,
+		arg.Reasoning,
+		arg.Cost,
+		arg.Unpriced,
+		arg.At,
+		arg.FinishedSeq,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Seq,
+	)
+	return err
+}
+
+const questionAdded = `-- name: QuestionAdded :exec
+insert into questions
+  (tenant_id, conversation_id, question_id, seq, agent_id, task_id, call_id, at, until)
+values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+`
+
+type QuestionAddedParams struct {
+	Tenant       string
+	Conversation string
+	Question     string
+	Seq          int64
+	Agent        string
+	Task         string
+	Call         string
+	At           int64
+	Until        int64
+}
+
+func (q *Queries) QuestionAdded(ctx context.Context, arg QuestionAddedParams) error {
+	_, err := q.exec(ctx, q.questionAddedStmt, questionAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Question,
+		arg.Seq,
+		arg.Agent,
+		arg.Task,
+		arg.Call,
+		arg.At,
+		arg.Until,
+	)
+	return err
+}
+
+const questionClosed = `-- name: QuestionClosed :exec
+update questions set closed = 1, answered_by = ?1
+where tenant_id = ?2 and conversation_id = ?3 and question_id = ?4
+`
+
+type QuestionClosedParams struct {
+	AnsweredBy   string
+	Tenant       string
+	Conversation string
+	Question     string
+}
+
+func (q *Queries) QuestionClosed(ctx context.Context, arg QuestionClosedParams) error {
+	_, err := q.exec(ctx, q.questionClosedStmt, questionClosed,
+		arg.AnsweredBy,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Question,
+	)
+	return err
+}
+
+const questionShown = `-- name: QuestionShown :exec
+update questions set relayed = 1
+where tenant_id = ?1 and conversation_id = ?2 and question_id = ?3
+`
+
+type QuestionShownParams struct {
+	Tenant       string
+	Conversation string
+	Question     string
+}
+
+func (q *Queries) QuestionShown(ctx context.Context, arg QuestionShownParams) error {
+	_, err := q.exec(ctx, q.questionShownStmt, questionShown, arg.Tenant, arg.Conversation, arg.Question)
+	return err
+}
+
+const replyTaken = `-- name: ReplyTaken :exec
+update messages set voided = 1
+where tenant_id = ?1 and conversation_id = ?2 and agent_id = cast(?3 as text)
+  and turn = ?4 and speaker = 'assistant'
+`
+
+type ReplyTakenParams struct {
+	Tenant       string
+	Conversation string
+	Agent        string
+	Turn         int64
+}
+
+func (q *Queries) ReplyTaken(ctx context.Context, arg ReplyTakenParams) error {
+	_, err := q.exec(ctx, q.replyTakenStmt, replyTaken,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+		arg.Turn,
+	)
+	return err
+}
+
+const taskAdded = `-- name: TaskAdded :exec
+insert into tasks (
+  tenant_id, conversation_id, task_id, agent_id, seq, parent_id, call_id, item, trigger_number,
+  background, status, assigned_at
+)
+values (
+  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+  'pending', ?11
+)
+`
+
+type TaskAddedParams struct {
+	Tenant        string
+	Conversation  string
+	Task          string
+	Agent         string
+	Seq           int64
+	Parent        string
+	Call          string
+	Item          int64
+	TriggerNumber int64
+	Background    bool
+	At            int64
+}
+
+func (q *Queries) TaskAdded(ctx context.Context, arg TaskAddedParams) error {
+	_, err := q.exec(ctx, q.taskAddedStmt, taskAdded,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Task,
+		arg.Agent,
+		arg.Seq,
+		arg.Parent,
+		arg.Call,
+		arg.Item,
+		arg.TriggerNumber,
+		arg.Background,
+		arg.At,
+	)
+	return err
+}
+
+const taskFinished = `-- name: TaskFinished :exec
+update tasks set
+  status = ?1, reason = '', error_kind = ?2, finished_at = cast(?3 as integer)
+where tenant_id = ?4 and conversation_id = ?5 and task_id = ?6
+`
+
+type TaskFinishedParams struct {
+	Status       string
+	ErrorKind    string
+	At           int64
+	Tenant       string
+	Conversation string
+	Task         string
+}
+
+func (q *Queries) TaskFinished(ctx context.Context, arg TaskFinishedParams) error {
+	_, err := q.exec(ctx, q.taskFinishedStmt, taskFinished,
+		arg.Status,
+		arg.ErrorKind,
+		arg.At,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Task,
+	)
+	return err
+}
+
+const taskMoved = `-- name: TaskMoved :exec
+update tasks
+set
+  status = ?1, reason = ?2,
+  started_at = case
+    when ?1 = 'running' then coalesce(started_at, cast(?3 as integer)) else started_at
+  end
+where tenant_id = ?4 and conversation_id = ?5 and task_id = ?6
+  and finished_at is null
+`
+
+type TaskMovedParams struct {
+	Status       string
+	Reason       string
+	At           int64
+	Tenant       string
+	Conversation string
+	Task         string
+}
+
+func (q *Queries) TaskMoved(ctx context.Context, arg TaskMovedParams) error {
+	_, err := q.exec(ctx, q.taskMovedStmt, taskMoved,
+		arg.Status,
+		arg.Reason,
+		arg.At,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Task,
+	)
+	return err
+}
+
+const usageAdded = `-- name: UsageAdded :exec
+update agents
+set
+  input = input + ?1, output = output + ?2, cache_read = cache_read + ?3,
+  cache_write = cache_write + ?4, reasoning = reasoning + ?5,
+  cost = cost + ?6, unpriced = unpriced + ?7
+where tenant_id = ?8 and conversation_id = ?9 and agent_id = ?10
+`
+
+type UsageAddedParams struct {
+	Input        int64
+	Output       int64
+	CacheRead    int64
+	CacheWrite   int64
+	Reasoning    int64
+	Cost         int64
+	Unpriced     int64
+	Tenant       string
+	Conversation string
+	Agent        string
+}
+
+func (q *Queries) UsageAdded(ctx context.Context, arg UsageAddedParams) error {
+	_, err := q.exec(ctx, q.usageAddedStmt, usageAdded,
+		arg.Input,
+		arg.Output,
+		arg.CacheRead,
+		arg.CacheWrite,
+		arg.Reasoning,
+		arg.Cost,
+		arg.Unpriced,
+		arg.Tenant,
+		arg.Conversation,
+		arg.Agent,
+	)
 	return err
 }

@@ -34,9 +34,9 @@ type Approval struct {
 	Hash           string
 	Status         string
 	Allow          bool
-	Edited         bool
 	Scope          string
 	DecidedBy      string
+	Edited         bool
 	At             int64
 	Until          int64
 }
@@ -48,12 +48,12 @@ type Conversation struct {
 	Title          string
 	Workspace      string
 	Archived       bool
-	PrivateTo      string
-	Bytes          int64
 	OpenedAt       int64
 	UpdatedAt      int64
 	LastSeq        int64
 	LastNumber     int64
+	Bytes          int64
+	PrivateTo      string
 }
 
 type Grant struct {
@@ -100,6 +100,7 @@ type ModelCall struct {
 	Unpriced       int64
 	StartedAt      int64
 	FinishedAt     *int64
+	FinishedSeq    *int64
 }
 
 type Question struct {

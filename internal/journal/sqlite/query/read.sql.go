@@ -59,7 +59,7 @@ func (q *Queries) AgentsOf(ctx context.Context, arg AgentsOfParams) ([]Agent, er
 }
 
 const approvalsOf = `-- name: ApprovalsOf :many
-select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, edited, scope, decided_by, at, until from approvals
+select tenant_id, conversation_id, agent_id, call_id, seq, task_id, tool, hash, status, allow, scope, decided_by, edited, at, until from approvals
 where tenant_id = ?1 and conversation_id = ?2 order by seq
 `
 
@@ -88,9 +88,9 @@ func (q *Queries) ApprovalsOf(ctx context.Context, arg ApprovalsOfParams) ([]App
 			&i.Hash,
 			&i.Status,
 			&i.Allow,
-			&i.Edited,
 			&i.Scope,
 			&i.DecidedBy,
+			&i.Edited,
 			&i.At,
 			&i.Until,
 		); err != nil {
@@ -230,7 +230,7 @@ func (q *Queries) ChatOf(ctx context.Context, arg ChatOfParams) ([]ChatOfRow, er
 
 const conversationOf = `-- name: ConversationOf :one
 
-select tenant_id, conversation_id, opened_by, title, workspace, archived, private_to, bytes, opened_at, updated_at, last_seq, last_number from conversations where tenant_id = ?1 and conversation_id = ?2
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, bytes, private_to from conversations where tenant_id = ?1 and conversation_id = ?2
 `
 
 type ConversationOfParams struct {
@@ -249,12 +249,12 @@ func (q *Queries) ConversationOf(ctx context.Context, arg ConversationOfParams) 
 		&i.Title,
 		&i.Workspace,
 		&i.Archived,
-		&i.PrivateTo,
-		&i.Bytes,
 		&i.OpenedAt,
 		&i.UpdatedAt,
 		&i.LastSeq,
 		&i.LastNumber,
+		&i.Bytes,
+		&i.PrivateTo,
 	)
 	return i, err
 }
@@ -417,7 +417,7 @@ func (q *Queries) GrantsOf(ctx context.Context, arg GrantsOfParams) ([]Grant, er
 }
 
 const linesOf = `-- name: LinesOf :many
-select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.private_to, c.bytes, c.opened_at, c.updated_at, c.last_seq, c.last_number, (
+select c.tenant_id, c.conversation_id, c.opened_by, c.title, c.workspace, c.archived, c.opened_at, c.updated_at, c.last_seq, c.last_number, c.bytes, c.private_to, (
   select count(*) from tasks t
   where t.tenant_id = c.tenant_id and t.conversation_id = c.conversation_id
     and t.status in ('queued', 'pending', 'running')
@@ -459,12 +459,12 @@ func (q *Queries) LinesOf(ctx context.Context, arg LinesOfParams) ([]LinesOfRow,
 			&i.Conversation.Title,
 			&i.Conversation.Workspace,
 			&i.Conversation.Archived,
-			&i.Conversation.PrivateTo,
-			&i.Conversation.Bytes,
 			&i.Conversation.OpenedAt,
 			&i.Conversation.UpdatedAt,
 			&i.Conversation.LastSeq,
 			&i.Conversation.LastNumber,
+			&i.Conversation.Bytes,
+			&i.Conversation.PrivateTo,
 			&i.Running,
 			&i.Ended,
 		); err != nil {
@@ -624,7 +624,7 @@ func (q *Queries) MarksOf(ctx context.Context, arg MarksOfParams) ([]MarksOfRow,
 }
 
 const modelCallsOf = `-- name: ModelCallsOf :many
-select tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn, attempt, model, prompt_hash, status, error_kind, input, output, cache_read, cache_write, reasoning, cost, unpriced, started_at, finished_at from model_calls
+select tenant_id, conversation_id, task_id, call_id, agent_id, seq, request_type, turn, attempt, model, prompt_hash, status, error_kind, input, output, cache_read, cache_write, reasoning, cost, unpriced, started_at, finished_at, finished_seq from model_calls
 where tenant_id = ?1 and conversation_id = ?2 and agent_id = ?3
   and seq < ?4
 order by seq desc
@@ -677,6 +677,7 @@ func (q *Queries) ModelCallsOf(ctx context.Context, arg ModelCallsOfParams) ([]M
 			&i.Unpriced,
 			&i.StartedAt,
 			&i.FinishedAt,
+			&i.FinishedSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -837,7 +838,7 @@ func (q *Queries) QuestionsOf(ctx context.Context, arg QuestionsOfParams) ([]Que
 }
 
 const recentConversations = `-- name: RecentConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, private_to, bytes, opened_at, updated_at, last_seq, last_number from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, bytes, private_to from conversations
 where tenant_id = ?1 and not archived
   and (updated_at < ?2 or (updated_at = ?2 and conversation_id < ?3))
 order by updated_at desc, conversation_id desc
@@ -872,12 +873,12 @@ func (q *Queries) RecentConversations(ctx context.Context, arg RecentConversatio
 			&i.Title,
 			&i.Workspace,
 			&i.Archived,
-			&i.PrivateTo,
-			&i.Bytes,
 			&i.OpenedAt,
 			&i.UpdatedAt,
 			&i.LastSeq,
 			&i.LastNumber,
+			&i.Bytes,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}

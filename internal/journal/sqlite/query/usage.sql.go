@@ -10,7 +10,7 @@ import (
 )
 
 const archivedConversations = `-- name: ArchivedConversations :many
-select tenant_id, conversation_id, opened_by, title, workspace, archived, private_to, bytes, opened_at, updated_at, last_seq, last_number from conversations
+select tenant_id, conversation_id, opened_by, title, workspace, archived, opened_at, updated_at, last_seq, last_number, bytes, private_to from conversations
 where tenant_id = ?1 and archived
   and (updated_at < ?2 or (updated_at = ?2 and conversation_id < ?3))
 order by updated_at desc, conversation_id desc
@@ -45,12 +45,12 @@ func (q *Queries) ArchivedConversations(ctx context.Context, arg ArchivedConvers
 			&i.Title,
 			&i.Workspace,
 			&i.Archived,
-			&i.PrivateTo,
-			&i.Bytes,
 			&i.OpenedAt,
 			&i.UpdatedAt,
 			&i.LastSeq,
 			&i.LastNumber,
+			&i.Bytes,
+			&i.PrivateTo,
 		); err != nil {
 			return nil, err
 		}

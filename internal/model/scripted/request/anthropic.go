@@ -293,16 +293,8 @@ func checkAnthropicBlock(i, j int, role string, b block) error {
 	at := func(format string, args ...any) error {
 		return bad("", "messages.%d.content.%d"+format, append([]any{i, j}, args...)...)
 	}
-	from := map[string]string{
-		"text": "", "image": "user", "document": "user", "tool_result": "user",
-		"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant",
-	}
-	speaker, ok := from[b.Type]
-	if !ok {
-		return at(": Input tag '%s' found using 'type' does not match any of the expected tags", b.Type)
-	}
-	if speaker != "" && speaker != role {
-		return at(": `%s` blocks can only be specified in `%s` messages", b.Type, speaker)
+	if err := checkSpeaker(at, role, b); err != nil {
+		return err
 	}
 	switch b.Type {
 	case "text":
@@ -330,26 +322,55 @@ func checkAnthropicBlock(i, j int, role string, b block) error {
 			return at(".%s.source: Field required", b.Type)
 		}
 	case "tool_use":
-		switch {
-		case !callID.MatchString(b.ID):
-			return at(".tool_use.id: String should match pattern '%s'", callID)
-		case !toolName.MatchString(b.Name):
-			return at(".tool_use.name: String should match pattern '%s'", toolName)
-		case !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{"):
-			return at(".tool_use.input: Input should be a valid dictionary")
-		}
+		return checkToolUse(at, b)
 	case "tool_result":
-		for _, inner := range b.Content {
-			if inner.Type == "text" && (inner.Text == nil || (*inner.Text == "" && len(b.Content) > 1)) {
-				return at(".tool_result.content: text content blocks must be non-empty")
-			}
-			if wrong := checkSource(inner.Source); inner.Type == "image" && wrong != "" {
-				return at(".tool_result.content.image%s", wrong)
-			}
-			if !slices.Contains([]string{"text", "image", "document", "search_result"}, inner.Type) {
-				return at(".tool_result.content: Input tag '%s' found using 'type' does not match any of "+
-					"the expected tags", inner.Type)
-			}
+		return checkToolResult(at, b)
+	}
+	return nil
+}
+
+// complaint makes an error about a block.
+type complaint func(format string, args ...any) error
+
+// checkSpeaker refuses a block that the role of its message cannot have.
+func checkSpeaker(at complaint, role string, b block) error {
+	from := map[string]string{
+		"text": "", "image": "user", "document": "user", "tool_result": "user",
+		"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant",
+	}
+	speaker, ok := from[b.Type]
+	if !ok {
+		return at(": Input tag '%s' found using 'type' does not match any of the expected tags", b.Type)
+	}
+	if speaker != "" && speaker != role {
+		return at(": `%s` blocks can only be specified in `%s` messages", b.Type, speaker)
+	}
+	return nil
+}
+
+func checkToolUse(at complaint, b block) error {
+	switch {
+	case !callID.MatchString(b.ID):
+		return at(".tool_use.id: String should match pattern '%s'", callID)
+	case !toolName.MatchString(b.Name):
+		return at(".tool_use.name: String should match pattern '%s'", toolName)
+	case !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{"):
+		return at(".tool_use.input: Input should be a valid dictionary")
+	}
+	return nil
+}
+
+func checkToolResult(at complaint, b block) error {
+	for _, inner := range b.Content {
+		if inner.Type == "text" && (inner.Text == nil || (*inner.Text == "" && len(b.Content) > 1)) {
+			return at(".tool_result.content: text content blocks must be non-empty")
+		}
+		if wrong := checkSource(inner.Source); inner.Type == "image" && wrong != "" {
+			return at(".tool_result.content.image%s", wrong)
+		}
+		if !slices.Contains([]string{"text", "image", "document", "search_result"}, inner.Type) {
+			return at(".tool_result.content: Input tag '%s' found using 'type' does not match any of "+
+				"the expected tags", inner.Type)
 		}
 	}
 	return nil

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
-import type { ConversationSearch } from '../../shell/router';
+import type { ConversationSearch } from '../../shell/search';
 import { useSelectedAsk } from '../../shell/selection';
 import { askById } from '../../store/askselectors';
 import { useConversation } from '../../store/hooks';

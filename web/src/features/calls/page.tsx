@@ -1,6 +1,6 @@
 import { useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
-import type { CallSearch } from '../../shell/router';
+import type { CallSearch } from '../../shell/search';
 import { useConversationId } from '../../shell/selection';
 import { EmptyState, Skeleton } from '../../ui/small';
 

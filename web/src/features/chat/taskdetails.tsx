@@ -110,7 +110,7 @@ const verdicts: Record<Verdict, { icon: LucideIcon; tone: Tone; word: string }> 
   contradicted: { icon: ShieldAlert, tone: 'failed', word: 'Claims contradicted' },
 };
 
-/** What it says it did, held against what it did. */
+/** Its claims, compared with its work. */
 function Receipt({ verdict }: { verdict: Verdict }) {
   const { icon: Icon, tone, word } = verdicts[verdict];
   return (

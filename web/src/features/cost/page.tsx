@@ -1,6 +1,6 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { CostSearch } from '../../shell/router';
+import type { CostSearch } from '../../shell/search';
 import { useConversationId } from '../../shell/selection';
 import { agentTree, limitOf, subjectOf, summaryOf } from '../../store/activity';
 import { useConversation } from '../../store/hooks';

@@ -1,4 +1,4 @@
-// What an agent claims, held against what it did, as the core writes it down (internal/agent/receipt).
+// The claims of an agent, compared with its work, as the core writes them down (internal/agent/receipt).
 
 export type Verdict = 'none' | 'verified' | 'unverified' | 'contradicted';
 

@@ -3,7 +3,7 @@ import { toolCallId } from '../../store/rows';
 
 /**
  * When an agent, or one below it, waited for a person: beginnings and ends in turn, in milliseconds. A task's time stands
- * still meanwhile, so its limit is not held against it. What still waits ends at infinity.
+ * still meanwhile, so its limit does not count down. What still waits ends at infinity.
  */
 export function waitsOf(state: ConversationState, agent: string): readonly number[] {
   const ours = (id: string) => id === agent || id.startsWith(`${agent}/`);

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef } from 'react';
-import type { TimelineSearch } from '../../shell/router';
+import type { TimelineSearch } from '../../shell/search';
 import { useConversationId } from '../../shell/selection';
 import { EmptyState } from '../../ui/small';
 import { Grid } from './grid';
