@@ -17,14 +17,15 @@ var errStoodStill = errors.New("the worker stood still: its machine slept, or so
 // alone would not do: where this worker is the only one, nobody else releases its legs, and its
 // commands, which ran on meanwhile, would not be reported.
 func (b *heartbeats) watchStandstill(ctx context.Context, longest time.Duration) {
-	// The wall's clock, since the other one stops while a machine sleeps. If somebody sets it ahead,
-	// the legs are given up for nothing and begin again.
-	for before := time.Now().Round(0); wait(ctx, presentBeat); before = time.Now().Round(0) {
-		if time.Since(before) > longest {
+	for before := sinceBoot(); wait(ctx, presentBeat); before = sinceBoot() {
+		if sinceBoot()-before > longest {
 			b.giveUp()
 		}
 	}
 }
+
+// wallClock is the time of day.
+func wallClock() time.Duration { return time.Duration(time.Now().UnixNano()) }
 
 // giveUp ends all activities that run in this process.
 func (b *heartbeats) giveUp() {
