@@ -22,7 +22,7 @@ import (
 var covered = map[string]string{
 	"archiveConversation": "Archive", "cancel": "Cancel", "createConversation": "Create", "decideApproval": "Decide",
 	"deleteConversation": "Delete", "exportConversation": "Export", "getAgent": "Agent", "getApproval": "Approval",
-	"getConversation": "Conversation", "getConversationUsage": "ConversationUsage", "getMe": "Me", "getQuotas": "Quotas", "getTask": "Task",
+	"getConversation": "Conversation", "getHistory": "History", "getConversationUsage": "ConversationUsage", "getMe": "Me", "getQuotas": "Quotas", "getTask": "Task",
 	"getText": "Text", "getToolCall": "ToolCall", "getUsage": "Usage", "importConversation": "Import",
 	"listAgentMessages": "AgentMessages", "listAgents": "Agents", "listApprovals": "Approvals", "listChildren": "Children",
 	"listConversations": "Conversations", "listInbox": "Inbox", "listMessages": "Messages", "listModelCalls": "ModelCalls",
@@ -327,11 +327,12 @@ func (s *scene) sums(t *testing.T) {
 	}
 }
 
-// follows reads all events that are there.
+// follows reads all events that were recorded, from the stream and in pages.
 func (s *scene) follows(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	var streamed, paged []wire.Event
 	last := int64(0)
 	for e, err := range s.client.Follow(ctx, s.conversation, FollowOptions{}) {
 		if err != nil {
@@ -340,10 +341,20 @@ func (s *scene) follows(t *testing.T) {
 		if _, raw := e.Data.(json.RawMessage); raw || e.Seq <= last {
 			t.Errorf("event %d after %d of type %s has data that nobody knows", e.Seq, last, e.Type)
 		}
-		last = e.Seq
+		last, streamed = e.Seq, append(streamed, e)
 		if e.Type == wire.CancelRequested {
 			break
 		}
+	}
+	for after, more := int64(0), true; more; {
+		page, err := s.client.History(ctx, s.conversation, after, 3)
+		if err != nil || page.More && page.Seq != after+3 {
+			t.Fatalf("the page after entry %d covers entries up to %d, more: %v, %v", after, page.Seq, page.More, err)
+		}
+		after, more, paged = page.Seq, page.More, append(paged, page.Events...)
+	}
+	if diff := cmp.Diff(streamed, paged[:min(len(paged), len(streamed))]); diff != "" {
+		t.Errorf("the stream (-) and the history (+):\n%s", diff)
 	}
 }
 

@@ -148,6 +148,15 @@ func (c *Client) Questions(ctx context.Context, conversation string) ([]wire.Que
 	return items[wire.Question](ctx, c, nil, "conversations", conversation, "questions")
 }
 
+// History is a page of what was recorded in a conversation after an entry, the oldest first. The
+// seq of a page is where the next one begins; limit zero means 500 entries.
+func (c *Client) History(ctx context.Context, conversation string, after int64, limit int) (wire.History, error) {
+	q := url.Values{}
+	number(q, "after", after)
+	number(q, "limit", int64(limit))
+	return read[wire.History](ctx, c, q, "conversations", conversation, "history")
+}
+
 // Inbox is all that waits for a person, the oldest first; limit zero means a hundred.
 func (c *Client) Inbox(ctx context.Context, limit int) ([]wire.Waiting, error) {
 	q := url.Values{}

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
@@ -310,7 +311,7 @@ func (g *ground) talk(t *testing.T, conversation string, yes func(journal.Approv
 	st.ref.Conversation = conversation
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	if err := st.node.Open(ctx, st.ref, app.NewConversation{By: person, Workspace: st.spec.Workspace}); err != nil {
+	if err := st.node.Open(ctx, st.ref, api.NewConversation{By: person, Workspace: st.spec.Workspace}); err != nil {
 		t.Errorf("%s: %v", conversation, err)
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
@@ -204,7 +205,7 @@ func (st *stage) act(t *testing.T, c command) error {
 }
 
 func (st *stage) open(ctx context.Context, c command) error {
-	talk := app.NewConversation{By: person, Workspace: st.spec.Workspace}
+	talk := api.NewConversation{By: person, Workspace: st.spec.Workspace}
 	for _, word := range c.args {
 		key, value, _ := strings.Cut(word, "=")
 		var err error

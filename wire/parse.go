@@ -36,21 +36,40 @@ func (t EventType) DataType() reflect.Type {
 // Parse reads an event of a type as a stream sends it. What is not recorded is nothing but its
 // data.
 func Parse(t EventType, text []byte) (Event, error) {
-	raw := json.RawMessage(text)
-	e := Event{Type: t, Data: &raw}
+	e := Event{Type: t}
 	if passingTypes[t] == nil {
 		if err := json.Unmarshal(text, &e); err != nil {
 			return Event{}, fmt.Errorf("read event: %w", err)
 		}
-	}
-	e.Data = raw
-	if e.Type.DataType() == nil {
 		return e, nil
 	}
+	err := e.read(text)
+	return e, err
+}
+
+// UnmarshalJSON reads an event that was recorded, with data of the type that belongs to it.
+func (e *Event) UnmarshalJSON(text []byte) error {
+	type head Event
+	var data json.RawMessage
+	read := head(*e)
+	read.Data = &data
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*e = Event(read)
+	return e.read(data)
+}
+
+// read reads the data of an event.
+func (e *Event) read(text json.RawMessage) error {
+	e.Data = text
+	if e.Type.DataType() == nil {
+		return nil
+	}
 	data := reflect.New(e.Type.DataType())
-	if err := json.Unmarshal(raw, data.Interface()); err != nil {
-		return Event{}, fmt.Errorf("read event %d of type %s: %w", e.Seq, e.Type, err)
+	if err := json.Unmarshal(text, data.Interface()); err != nil {
+		return fmt.Errorf("event %d of type %s: %w", e.Seq, e.Type, err)
 	}
 	e.Data = data.Elem().Interface()
-	return e, nil
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
@@ -170,7 +171,7 @@ func (s *subject) turn(ctx context.Context, name, id, words string) error {
 	at := place(name)
 	end := s.log.wait(journal.TurnEnded{}.Kind(), at)
 	if id == "m1" {
-		if err := s.Open(ctx, at, app.NewConversation{By: "bench", Workspace: s.folder}); err != nil {
+		if err := s.Open(ctx, at, api.NewConversation{By: "bench", Workspace: s.folder}); err != nil {
 			return err
 		}
 	}
@@ -256,7 +257,7 @@ func (s *subject) cancel(ctx context.Context, name string) (Stop, error) {
 func (s *subject) wait(ctx context.Context, name string, shape Shape) error {
 	return each(shape.Talks, func(i int) error {
 		at := place(fmt.Sprintf("%s-%d", name, i))
-		if err := s.Open(ctx, at, app.NewConversation{By: "bench", Workspace: s.folder}); err != nil {
+		if err := s.Open(ctx, at, api.NewConversation{By: "bench", Workspace: s.folder}); err != nil {
 			return err
 		}
 		asked := s.log.wait(journal.ModelCalled{}.Kind(), at)

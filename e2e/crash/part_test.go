@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
@@ -121,7 +122,7 @@ func (j job) do(ctx context.Context, node *app.Node) error {
 	ref := placeOf(j.Conv)
 	switch j.Do {
 	case "open":
-		return node.Open(ctx, ref, app.NewConversation{By: "somebody"})
+		return node.Open(ctx, ref, api.NewConversation{By: "somebody"})
 	case "cancel":
 		return node.Client.Cancel(ctx, ref, j.ID, "somebody", j.Of)
 	default:

@@ -16,19 +16,24 @@ import (
 // eventStream describes the answer of a route that streams: one of several events, told apart by
 // their type.
 func (s *Server) eventStream(name, description string, schemas map[wire.EventType]*huma.Schema) map[string]*huma.Response {
-	union := &huma.Schema{
-		Description:   "One event of the stream: what follows 'data:'. Its type is also in 'event:'.",
-		Discriminator: &huma.Discriminator{PropertyName: "type", Mapping: map[string]string{}},
-	}
-	for _, t := range slices.Sorted(maps.Keys(schemas)) {
-		union.OneOf = append(union.OneOf, schemas[t])
-		union.Discriminator.Mapping[string(t)] = schemas[t].Ref
-	}
-	s.schemas().Map()[name] = union
+	s.schemas().Map()[name] = oneOf(schemas, "One event of the stream: what follows 'data:'. Its type is also in 'event:'.")
 	return map[string]*huma.Response{strconv.Itoa(http.StatusOK): {
 		Description: description,
 		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: named(name)}},
 	}}
+}
+
+// oneOf describes one of several events, told apart by their type.
+func oneOf(schemas map[wire.EventType]*huma.Schema, description string) *huma.Schema {
+	out := &huma.Schema{
+		Description:   description,
+		Discriminator: &huma.Discriminator{PropertyName: "type", Mapping: map[string]string{}},
+	}
+	for _, t := range slices.Sorted(maps.Keys(schemas)) {
+		out.OneOf = append(out.OneOf, schemas[t])
+		out.Discriminator.Mapping[string(t)] = schemas[t].Ref
+	}
+	return out
 }
 
 func (s *Server) schemas() huma.Registry { return s.huma.OpenAPI().Components.Schemas }

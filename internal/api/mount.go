@@ -9,6 +9,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // The accesses of routes that other packages mount.
@@ -127,10 +128,9 @@ func (d Commander) Admit(ctx context.Context) (inner context.Context, leave func
 }
 
 // Begin opens a conversation. The same key opens the same one.
-func (d Commander) Begin(ctx context.Context, key string, t NewConversation) (journal.Ref, error) {
-	in := &createInput{Keyed: Keyed{Key: "begin/" + key}} // the key itself stands for the message that follows
-	in.Body.Title, in.Body.Workspace, in.Body.Role, in.Body.Model = t.Title, t.Workspace, t.Role, t.Model
-	in.Body.Headless, in.Body.MaxCost = t.Headless, t.Cost
+func (d Commander) Begin(ctx context.Context, key string, n wire.NewConversation) (journal.Ref, error) {
+	// The key itself stands for the message that follows.
+	in := &createInput{Keyed: Keyed{Key: "begin/" + key}, Body: n}
 	out, err := d.server.create(ctx, in)
 	if err != nil {
 		return journal.Ref{}, err

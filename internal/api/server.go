@@ -176,6 +176,7 @@ func (s *Server) addRoutes() {
 	s.askRoutes()
 	s.listRoutes()
 	s.streamRoutes()
+	s.historyRoutes()
 	s.listStreamRoutes()
 	s.loginRoutes()
 	s.browserRoutes()

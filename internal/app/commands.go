@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -34,10 +35,7 @@ func (c commands) Open(ctx context.Context, ref journal.Ref, t api.NewConversati
 	if err := c.node.resolve(ctx, Workspace{Tenant: ref.Tenant, Name: t.Workspace}); err != nil {
 		return err
 	}
-	return c.node.Open(ctx, ref, NewConversation{
-		By: t.By, Title: t.Title, Workspace: t.Workspace, Role: t.Role, Model: t.Model, Headless: t.Headless, Cost: t.Cost,
-		Time: t.Time, Command: t.Command, PrivateTo: t.PrivateTo,
-	})
+	return c.node.Open(ctx, ref, t)
 }
 
 // Say implements api.Commands.
@@ -80,3 +78,5 @@ func (c commands) Delete(ctx context.Context, ref journal.Ref, id, by string) er
 	}
 	return c.node.Client.Delete(ctx, ref, id, by)
 }
+
+func words(text string) []chat.Part { return []chat.Part{{Kind: chat.PartText, Text: text}} }

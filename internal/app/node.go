@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent"
+	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
@@ -346,27 +347,8 @@ func (n *Node) Close() error {
 	return errs
 }
 
-// NewConversation is a conversation to be begun.
-type NewConversation struct {
-	By        string
-	Title     string
-	Workspace string
-	// Role talks to the person; empty means main. Model replaces the role's.
-	Role, Model string
-	// Headless means that nobody is there to decide or to answer.
-	Headless bool
-	// Cost (millionths of a US dollar) bounds the whole conversation, Time each turn; zero leaves what
-	// the role says.
-	Cost int64
-	Time time.Duration
-	// Command is a hash of what a client asked for, empty where nothing is sent twice.
-	Command string
-	// PrivateTo is the id of the only person who may see it; empty means everybody in the tenant.
-	PrivateTo string
-}
-
 // Open begins a conversation under an id.
-func (n *Node) Open(ctx context.Context, ref journal.Ref, t NewConversation) error {
+func (n *Node) Open(ctx context.Context, ref journal.Ref, t api.NewConversation) error {
 	if t.Role == "" {
 		t.Role = "main"
 	}

@@ -172,28 +172,38 @@ func (f *Front) listen(listener, socket net.Listener, secure bool, dir string) {
 	}
 }
 
-// frontOptions are what the server is made of.
-func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (api.Options, error) {
+// apiOptions are what any API of this node is made of. The caller says who may use it.
+func (n *Node) apiOptions(o FrontOptions, metrics *telemetry.Metrics) (api.Options, error) {
 	settings := n.options.Loaded.Settings
 	proxies, err := n.proxies()
 	if err != nil {
 		return api.Options{}, err
 	}
-	f.browsers = &api.Browsers{Address: f.URL}
-	local := api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token, Browsers: f.browsers}
 	options := api.Options{
-		Log: n.Log, Bus: n.Bus, Authenticator: local, Local: &local,
-		Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
+		Log: n.Log, Bus: n.Bus, Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
 		RetentionDays: settings.Retention.Days, Installation: installationView{node: n, workspace: o.Workspace}, Budget: settings.Quotas.Month,
-		Storage: settings.Quotas.Storage, TenantSlots: tenantSlots(settings),
-		Redact: n.options.Vault.Redact,
-		App:    web.Pages(), Version: o.Version, Logger: n.options.Logger, Guesses: api.LoginLimits{Proxies: proxies}, Hosts: hostsOf(""), Secure: strings.HasPrefix(f.URL, "https:"),
-		Limits: limitsOf(settings), Pressed: n.pressure.pressed, Answered: metrics.Answered,
+		Storage: settings.Quotas.Storage, TenantSlots: tenantSlots(settings), Redact: n.options.Vault.Redact, Version: o.Version,
+		Logger: n.options.Logger, Guesses: api.LoginLimits{Proxies: proxies}, Hosts: hostsOf(""), Limits: limitsOf(settings),
+		Pressed: n.pressure.pressed, Answered: metrics.Answered,
 		Refused: func(why api.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
 	}
 	if settings.Live.NATS.IsZero() {
 		options.Poll = localPoll
 	}
+	return options, nil
+}
+
+// frontOptions are what the server is made of.
+func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (api.Options, error) {
+	options, err := n.apiOptions(o, metrics)
+	if err != nil {
+		return options, err
+	}
+	f.browsers = &api.Browsers{Address: f.URL}
+	local := api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token, Browsers: f.browsers}
+	options.Authenticator, options.Local = local, &local
+	options.App, options.Secure = web.Pages(), strings.HasPrefix(f.URL, "https:")
+	settings := n.options.Loaded.Settings
 	if public := settings.Serve.URL; public != "" {
 		u, err := url.Parse(public)
 		if err != nil || u.Host == "" {

@@ -48,7 +48,6 @@ var broken = []struct{ rule, file, imports string }{
 	{"a bridge speaks another wire to the api", "internal/bridge/a2a/a.go", "./internal/bridge/openai"},
 	{"a bridge speaks another wire to the api", "internal/bridge/a.go", "./internal/durable"},
 	{"progress reads journal and live", "internal/progress/a.go", "./internal/durable"},
-	{"remote follows a server", "internal/remote/a.go", "./internal/api"},
 	{"sandbox and egress see only chat", "internal/sandbox/a.go", "./internal/egress"},
 	{"sandbox and egress see only chat", "internal/egress/a.go", "./internal/tool"},
 	{"telemetry sees nothing", "internal/telemetry/a.go", "./internal/chat"},

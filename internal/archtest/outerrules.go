@@ -185,15 +185,6 @@ var outerRules = []Rule{
 		Why: "what people are shown is a fold of what is recorded; of the core it takes names, and it decides nothing",
 	},
 	{
-		Name: "remote follows a server",
-		From: []string{"./internal/remote/..."},
-		Deny: []string{"./..."},
-		Allow: []string{
-			"./client", "./internal/chat", "./internal/events", "./internal/journal", "./internal/live", "./internal/progress", "./wire",
-		},
-		Why: "what is shown of a server goes through the one API and the one fold; it links no part of a server",
-	},
-	{
 		Name:  "sandbox and egress see only chat",
 		From:  []string{"./internal/sandbox/...", "./internal/egress/..."},
 		Deny:  []string{"./..."},

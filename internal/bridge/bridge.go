@@ -17,6 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Speaker is a role that talks to people.
@@ -88,7 +89,7 @@ func (h *Service) Post(request context.Context, m Message) (*UserTurn, error) {
 		return nil, err
 	}
 	if m.Conversation == "" {
-		if ref, err = h.commander.Begin(ctx, m.Key, api.NewConversation{Role: m.Role, Workspace: m.Workspace}); err != nil {
+		if ref, err = h.commander.Begin(ctx, m.Key, wire.NewConversation{Role: m.Role, Workspace: m.Workspace}); err != nil {
 			return nil, err
 		}
 	}

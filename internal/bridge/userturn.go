@@ -128,7 +128,7 @@ func (x *UserTurn) Watch(ctx context.Context, tell func(News) error) (Result, er
 	if r, err := x.catchUp(ctx, tell); err != nil || r.State != StateRuns {
 		return r, err
 	}
-	updates := progress.FollowEvery(run, x.service.Log, x.heard(), x.ref, x.after, x.service.Poll)
+	updates := progress.Follow(run, x.service.Log, x.heard(), x.ref, x.after, x.service.Poll)
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	beat := time.NewTicker(beatEvery)

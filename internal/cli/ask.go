@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // attend brings what waits for a person before them, one thing at a time, or declines it when
@@ -47,13 +47,11 @@ func key(p progress.Pending) string { return p.Question + "|" + p.Agent + "#" + 
 // decline says no in the place of somebody who is not there.
 func (e *runLoop) decline(ctx context.Context, p progress.Pending) {
 	e.declined++
-	var err error
 	if p.Question != "" {
-		err = e.site.backend.Decline(ctx, e.conversation, p.Question, e.by)
-	} else {
-		err = e.site.backend.Decide(ctx, e.conversation, e.by, p, app.VerdictNo)
+		e.complain(e.site.server.decline(ctx, e.conversation, p.Question))
+		return
 	}
-	e.complain(err)
+	e.complain(e.site.server.decide(ctx, e.conversation, p, wire.Decision{}))
 }
 
 // typed takes what the person wrote as the answer to what was asked.
@@ -63,23 +61,23 @@ func (e *runLoop) typed(ctx context.Context, line string) {
 	}
 	p, line := *e.asked, strings.TrimSpace(line)
 	if p.Question == "" {
-		verdict, ok := verdictOf(line)
-		if !ok || verdict == app.VerdictAlways && p.Pattern == "" {
+		decision, ok := decisionOf(line)
+		if !ok || decision.Scope == scopeConversation && p.Pattern == "" {
 			e.view.ask(choices(p))
 			return
 		}
 		e.asked = nil
-		e.complain(e.site.backend.Decide(ctx, e.conversation, e.by, p, verdict))
+		e.complain(e.site.server.decide(ctx, e.conversation, p, decision))
 		e.attend(ctx)
 		return
 	}
 	e.asked = nil
 	if line == "" {
-		e.complain(e.site.backend.Decline(ctx, e.conversation, p.Question, e.by))
+		e.complain(e.site.server.decline(ctx, e.conversation, p.Question))
 		e.attend(ctx)
 		return
 	}
-	e.complain(e.site.backend.Answer(ctx, e.conversation, p.Question, e.by, chosen(p, line)))
+	e.complain(e.site.server.answer(ctx, e.conversation, p.Question, chosen(p, line)))
 	e.attend(ctx)
 }
 
@@ -98,16 +96,24 @@ func (e *runLoop) complain(err error) {
 	}
 }
 
-func verdictOf(line string) (app.Verdict, bool) {
+// The scopes of an approval.
+const (
+	scopeOnce         = "once"
+	scopeTask         = "task"
+	scopeConversation = "conversation"
+)
+
+// decisionOf is what a person decides by a word.
+func decisionOf(line string) (d wire.Decision, ok bool) {
 	switch strings.ToLower(line) {
 	case "y", "yes":
-		return app.VerdictOnce, true
+		return wire.Decision{Allow: true, Scope: scopeOnce}, true
 	case "a", "always":
-		return app.VerdictAlways, true
+		return wire.Decision{Allow: true, Scope: scopeConversation}, true
 	case "n", "no":
-		return app.VerdictNo, true
+		return wire.Decision{}, true
 	}
-	return "", false
+	return wire.Decision{}, false
 }
 
 // choices are what may be said to a call: always only to a pattern, which is shown as it is.

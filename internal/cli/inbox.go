@@ -11,6 +11,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // inboxCommand lists what waits for a person, and decides it.
@@ -33,22 +34,22 @@ func inboxCommand(start app.EngineStarter) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&box.asJSON, "json", false, "print a line of JSON for each")
-	allow := box.deciding("allow ID", "Let a call that waits be carried out", 1, func(cmd *cobra.Command, s *site, item app.InboxItem, _ []string) error {
+	allow := box.deciding("allow ID", "Let a call that waits be carried out", 1, func(cmd *cobra.Command, s *site, item waiting, _ []string) error {
 		return box.allow(cmd, s, item)
 	})
 	allow.Flags().StringVar(&box.scope, "scope", "once",
 		"once: this call; task: this call and those of its agent that fit the pattern shown;\nconversation: all such calls in its conversation")
-	deny := box.deciding("deny ID", "Refuse a call, or decline a question", 1, func(cmd *cobra.Command, s *site, item app.InboxItem, _ []string) error {
+	deny := box.deciding("deny ID", "Refuse a call, or decline a question", 1, func(cmd *cobra.Command, s *site, item waiting, _ []string) error {
 		if item.Question != "" {
-			return s.backend.Decline(cmd.Context(), item.Conversation, item.Question, userName())
+			return s.server.decline(cmd.Context(), item.Conversation, item.Question)
 		}
-		return s.backend.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, app.VerdictNo)
+		return s.server.decide(cmd.Context(), item.Conversation, item.Pending, wire.Decision{})
 	})
-	answer := box.deciding("answer ID TEXT", "Answer a question", 2, func(cmd *cobra.Command, s *site, item app.InboxItem, args []string) error {
+	answer := box.deciding("answer ID TEXT", "Answer a question", 2, func(cmd *cobra.Command, s *site, item waiting, args []string) error {
 		if item.Question == "" {
 			return misused("%s is no question: use 'retinue inbox allow' or 'deny'", item.ID)
 		}
-		return s.backend.Answer(cmd.Context(), item.Conversation, item.Question, userName(), chosen(item.Pending, args[0]))
+		return s.server.answer(cmd.Context(), item.Conversation, item.Question, chosen(item.Pending, args[0]))
 	})
 	flags.add(cmd)
 	flags.addServer(cmd)
@@ -70,7 +71,7 @@ func (b *inbox) with(cmd *cobra.Command, do func(*site) error) error {
 	if b.flags.demo && b.flags.address != "" {
 		return misused("--demo is on this machine: leave it out with --server")
 	}
-	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: app.WorkNever, quiet: silent, named: true, served: true})
+	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: app.WorkNever, quiet: silent, named: true, client: true, served: true})
 	if err != nil {
 		return err
 	}
@@ -83,17 +84,17 @@ func (b *inbox) with(cmd *cobra.Command, do func(*site) error) error {
 
 // deciding is a command about one thing that waits.
 func (b *inbox) deciding(
-	use, short string, args int, do func(*cobra.Command, *site, app.InboxItem, []string) error,
+	use, short string, args int, do func(*cobra.Command, *site, waiting, []string) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return b.with(cmd, func(s *site) error {
-				items, err := s.backend.Inbox(cmd.Context())
+				items, err := s.server.inbox(cmd.Context())
 				if err != nil {
 					return err
 				}
-				item, err := app.FindInInbox(items, args[0])
+				item, err := findWaiting(items, args[0])
 				if err != nil {
 					return err
 				}
@@ -107,25 +108,24 @@ func (b *inbox) deciding(
 	}
 }
 
-func (b *inbox) allow(cmd *cobra.Command, s *site, item app.InboxItem) error {
+func (b *inbox) allow(cmd *cobra.Command, s *site, item waiting) error {
 	if item.Question != "" {
 		return misused("%s is a question: use 'retinue inbox answer'", item.ID)
 	}
-	verdict, ok := map[string]app.Verdict{
-		"once": app.VerdictOnce, "task": app.VerdictTask, "conversation": app.VerdictAlways,
-	}[b.scope]
-	if !ok {
+	switch b.scope {
+	case scopeOnce, scopeTask, scopeConversation:
+	default:
 		return misused("there is no scope %q: once, task or conversation", b.scope)
 	}
-	if verdict != app.VerdictOnce && item.Pattern == "" {
+	if b.scope != scopeOnce && item.Pattern == "" {
 		return misused("each call like this must be looked at: it can be allowed once only")
 	}
-	return s.backend.Decide(cmd.Context(), item.Conversation, userName(), item.Pending, verdict)
+	return s.server.decide(cmd.Context(), item.Conversation, item.Pending, wire.Decision{Allow: true, Scope: b.scope})
 }
 
 // list prints what waits.
 func (b *inbox) list(cmd *cobra.Command, s *site) error {
-	items, err := s.backend.Inbox(cmd.Context())
+	items, err := s.server.inbox(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (b *inbox) list(cmd *cobra.Command, s *site) error {
 }
 
 // describe is an item as people read it.
-func describe(item app.InboxItem, now time.Time) string {
+func describe(item waiting, now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s (%s), conversation %s, %s ago", item.ID, item.Role, item.Agent, item.Conversation, seconds(now.Sub(item.At)))
 	if !item.Until.IsZero() {
@@ -172,7 +172,7 @@ func describe(item app.InboxItem, now time.Time) string {
 }
 
 // listJSON writes a line for each item.
-func listJSON(out io.Writer, items []app.InboxItem) error {
+func listJSON(out io.Writer, items []waiting) error {
 	enc := json.NewEncoder(out)
 	for _, item := range items {
 		line := map[string]any{

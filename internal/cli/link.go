@@ -29,13 +29,13 @@ func linkCommand() *cobra.Command {
 			if flags.demo {
 				settings.DataDir = app.DemoFolder(settings)
 			}
-			server := app.LocalRemote(cmd.Context(), settings, "")
-			if server == nil {
+			found := app.FindServer(cmd.Context(), settings, "")
+			if found == nil {
 				return noServer(cmd, settings, flags.demo)
 			}
-			link, err := server.Link(cmd.Context())
+			link, err := found.Link(cmd.Context())
 			if err != nil {
-				return err
+				return (&server{Client: found, address: app.SocketPath(settings)}).explain(err)
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
 			return err
@@ -48,7 +48,7 @@ func linkCommand() *cobra.Command {
 
 // noServer says what to do where no server answers: the demo has a folder of its own.
 func noServer(cmd *cobra.Command, settings config.Settings, demo bool) error {
-	if folder := app.DemoFolder(settings); !demo && app.LocalRemote(cmd.Context(), config.Settings{DataDir: folder}, "") != nil {
+	if folder := app.DemoFolder(settings); !demo && app.FindServer(cmd.Context(), config.Settings{DataDir: folder}, "") != nil {
 		return errors.New("only the demo is up: run 'retinue link --demo'")
 	}
 	return errors.New("no server runs on " + settings.DataDir + ": start 'retinue up'")

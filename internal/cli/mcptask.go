@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -48,9 +49,6 @@ const (
 	taskTick = 250 * time.Millisecond
 )
 
-// taskMessage is the id of the message that a task began with.
-func taskMessage(conversation string) string { return conversation + "-task" }
-
 // told is an answer to a client: what there is to say as JSON, or why there is nothing.
 func told(what any, err error) (*mcp.CallToolResult, any, error) {
 	if err != nil {
@@ -71,39 +69,46 @@ func told(what any, err error) (*mcp.CallToolResult, any, error) {
 func (d *taskBackend) follow(
 	ctx context.Context, r *mcp.CallToolRequest, conversation string, after int64, wait time.Duration,
 ) (any, error) {
-	info, err := d.ours(ctx, conversation)
-	if err != nil {
+	if err := d.ours(ctx, conversation); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f := &taskFollower{
-		tree: progress.New(conversation, taskMessage(conversation)), after: after, request: r,
+		tree: progress.New(conversation, ""), after: after, request: r,
 		state: taskState{Conversation: conversation, Seq: after, Events: []progress.Event{}},
 	}
-	updates := d.site.Follow(ctx, conversation, 0)
+	read := int64(0)
+	err := d.server.recall(ctx, conversation, read, func(page wire.History) bool {
+		read = page.Seq
+		f.apply(ctx, page.Events, page.Seq)
+		return true
+	})
+	if err != nil {
+		return nil, d.server.explain(err)
+	}
+	updates := d.server.follow(ctx, conversation, read)
 	over, tick := time.NewTimer(wait), time.NewTicker(taskTick)
 	defer over.Stop()
 	defer tick.Stop()
 	timeUp := false
+	var trouble error
 	for {
+		if _, ended := f.tree.Ended(time.Now()); ended || f.wanted || timeUp {
+			return d.report(ctx, f)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case u, ok := <-updates:
 			if !ok {
-				return nil, ctx.Err()
+				return nil, cmp.Or(ctx.Err(), trouble)
 			}
-			f.apply(ctx, u)
+			trouble = u.Err
+			f.apply(ctx, u.Events, u.Seq)
 		case <-over.C:
 			timeUp = true
 		case <-tick.C:
-		}
-		if f.read < info.Seq {
-			continue // what was there before has not been read yet
-		}
-		if _, ended := f.tree.Ended(time.Now()); ended || f.wanted || timeUp {
-			return d.report(ctx, f)
 		}
 	}
 }
@@ -113,14 +118,13 @@ type taskFollower struct {
 	tree    *progress.Tree
 	state   taskState
 	after   int64
-	read    int64
 	wanted  bool
 	request *mcp.CallToolRequest
 }
 
-func (f *taskFollower) apply(ctx context.Context, u progress.Update) {
-	f.read = max(f.read, u.Seq)
-	for _, happened := range u.Events {
+// apply takes events, and the last entry that they cover.
+func (f *taskFollower) apply(ctx context.Context, events []wire.Event, seq int64) {
+	for _, happened := range events {
 		for _, event := range f.tree.Apply(happened) {
 			if event.Seq <= f.after {
 				continue
@@ -132,8 +136,8 @@ func (f *taskFollower) apply(ctx context.Context, u progress.Update) {
 			f.state.Seq = happened.Seq
 		}
 	}
-	if !f.state.More && u.Seq > f.after {
-		f.state.Seq = u.Seq
+	if !f.state.More && seq > f.after {
+		f.state.Seq = seq
 	}
 }
 
@@ -170,7 +174,7 @@ func (d *taskBackend) report(ctx context.Context, f *taskFollower) (taskState, e
 		return f.state, nil
 	}
 	f.state.Status = "waiting"
-	items, err := d.site.Inbox(ctx)
+	items, err := d.server.inbox(ctx)
 	if err != nil {
 		return f.state, err
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // runFlags are the flags of run.
@@ -158,7 +159,7 @@ func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string
 	}
 	ctx := context.WithoutCancel(cmd.Context())
 	e := &runLoop{
-		site: s, flags: f, began: began, by: userName(), signals: signals, out: cmd.OutOrStdout(),
+		site: s, flags: f, began: began, signals: signals, out: cmd.OutOrStdout(),
 		err: cmd.ErrOrStderr(), in: cmd.InOrStdin(), conversation: f.goOn,
 	}
 	end, err := e.run(ctx, prompt)
@@ -184,7 +185,7 @@ func (f *runFlags) starting(out io.Writer) func() {
 
 // place opens the site that the flags speak of.
 func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, error) {
-	w := want{start: start, quiet: silent, served: true}
+	w := want{start: start, quiet: silent, client: true, served: true}
 	if cmd.Flags().Changed("worker") {
 		w.work, w.served = app.WorkNever, false
 		if f.worker {
@@ -213,10 +214,10 @@ func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, er
 }
 
 // talk is the conversation to be begun.
-func (f *runFlags) talk(s *site, by, prompt string) app.NewConversation {
-	return app.NewConversation{
-		By: by, Title: title(prompt), Workspace: s.workspace, Role: f.role, Model: f.model, Headless: f.headless,
-		Cost: int64(math.Round(f.cost * 1e6)), Time: f.timeout,
+func (f *runFlags) talk(s *site, prompt string) wire.NewConversation {
+	return wire.NewConversation{
+		Title: title(prompt), Workspace: s.workspace, Role: f.role, Model: f.model, Headless: f.headless,
+		MaxCost: int64(math.Round(f.cost * 1e6)), MaxDuration: f.timeout.Milliseconds(),
 	}
 }
 

@@ -3,12 +3,12 @@ package cli
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
@@ -32,7 +32,6 @@ type runLoop struct {
 	site         *site
 	flags        *runFlags
 	began        time.Time
-	by           string
 	conversation string
 	message      string
 	signals      <-chan os.Signal
@@ -63,7 +62,7 @@ func (e *runLoop) run(ctx context.Context, prompt string) (ending, error) {
 	if err != nil {
 		return ending{}, err
 	}
-	e.message, err = e.site.backend.Say(ctx, e.conversation, app.NewID(e.began), e.by, prompt)
+	e.message, err = e.site.server.say(ctx, e.conversation, rand.Text(), prompt)
 	if err != nil {
 		return ending{}, err
 	}
@@ -73,7 +72,7 @@ func (e *runLoop) run(ctx context.Context, prompt string) (ending, error) {
 	if !e.flags.headless {
 		e.lines = readLines(e.in)
 	}
-	end, err := e.follow(ctx, e.site.backend.Follow(ctx, e.conversation, after))
+	end, err := e.follow(ctx, e.site.server.follow(ctx, e.conversation, after))
 	if err != nil {
 		return end, err
 	}
@@ -84,14 +83,15 @@ func (e *runLoop) run(ctx context.Context, prompt string) (ending, error) {
 // begins.
 func (e *runLoop) begin(ctx context.Context, prompt string) (int64, error) {
 	if e.conversation == "" {
-		var err error
-		e.conversation, err = e.site.backend.Begin(ctx, app.NewID(e.began), e.flags.talk(e.site, e.by, prompt))
-		return 0, err
+		opened, err := e.site.server.Create(ctx, e.flags.talk(e.site, prompt))
+		e.conversation = opened.ID
+		return 0, e.site.server.explain(err)
 	}
-	info, err := e.site.backend.Find(ctx, e.conversation)
+	found, err := e.site.server.Conversation(ctx, e.conversation)
 	if err != nil {
-		return 0, fmt.Errorf("continue %s: %w", e.conversation, err)
+		return 0, fmt.Errorf("continue %s: %w", e.conversation, e.site.server.explain(err))
 	}
+	info := found.Conversation
 	// A person who names a server need not know where its conversations work.
 	if info.Workspace != e.site.workspace && (e.flags.address == "" || e.site.workspace != "") {
 		return 0, misused("conversation %s works in %q: add --workspace %s", e.conversation, info.Workspace, info.Workspace)
@@ -160,7 +160,7 @@ func (e *runLoop) news(u progress.Update) {
 
 // trouble says that no news comes, and what can be done.
 func (e *runLoop) trouble() string {
-	if e.site.server == nil {
+	if e.site.server.address == "" {
 		return "the journal cannot be read just now, trying again: " + e.warned
 	}
 	text := "the server cannot be reached just now, trying again: " + e.warned
@@ -181,9 +181,12 @@ func (e *runLoop) stop(ctx context.Context) {
 	e.stopping = time.Now()
 	e.asked = nil
 	e.view.note("stopping all agents; Ctrl-C again to leave at once")
-	told, id := make(chan error, 1), app.NewID(e.stopping)
+	told := make(chan error, 1)
 	e.told = told
-	go func() { told <- e.site.backend.Cancel(ctx, e.conversation, id, e.by) }()
+	go func() {
+		_, err := e.site.server.Cancel(ctx, e.conversation, "")
+		told <- e.site.server.explain(err)
+	}()
 }
 
 // heard takes what came of telling the agents to stop.
@@ -216,8 +219,8 @@ func (e *runLoop) hint() {
 	}
 	e.hinted = true
 	switch {
-	case e.site.server != nil:
-		e.view.note("nothing has happened yet: the server at " + e.site.server.Address + " may be busy, or have no worker for workspace " +
+	case e.site.server.address != "":
+		e.view.note("nothing has happened yet: the server at " + e.site.server.address + " may be busy, or have no worker for workspace " +
 			orNone(e.site.workspace))
 	case e.site.Works:
 		e.view.note("nothing has happened yet: the engine at " + e.site.Address + " may be busy or out of reach")

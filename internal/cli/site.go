@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,11 @@ func (f *siteFlags) addBuild(cmd *cobra.Command, build string) {
 
 // site is a place to work, with the settings that led to it.
 type site struct {
-	// Site is nil when a server sees to everything.
+	// Site is nil when a server elsewhere does the work.
 	*app.Site
-	// backend is where conversations are held, and server the one that they are held on, if one does.
-	backend backend
-	server  *app.Remote
+	// server is where conversations are, and private the one of this process; nil if that has none.
+	server  *server
+	private *app.Private
 	loaded  config.Loaded
 	demo    *app.Demo
 	// workspace is the name of the one workspace of run and up.
@@ -66,7 +67,10 @@ type want struct {
 	file string
 	// named means that workspaces have names of their own: NAME=DIR.
 	named bool
-	// served means that a server will do, if there is one.
+	// client means that the command works with conversations, and by who it says that it is where it
+	// has no login: the person. served means that a server elsewhere will do, if one runs.
+	client bool
+	by     string
 	served bool
 }
 
@@ -99,7 +103,6 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	}
 	if w.served {
 		if s.server, err = f.elsewhere(ctx, s, w); s.server != nil || err != nil {
-			s.backend = s.server
 			return s, err
 		}
 	}
@@ -121,8 +124,11 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 		Loaded: s.loaded, Demo: s.demo, Start: w.start, Workspaces: folders, Work: w.work, Alone: w.alone,
 		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.vault,
 	})
-	if err == nil {
-		s.backend = s.Node
+	if err != nil || !w.client {
+		return s, err
+	}
+	if s.private, err = s.Private(ctx, cmp.Or(w.by, userName()), s.workspace, version()); err == nil {
+		s.server = &server{Client: s.private.Client}
 	}
 	return s, err
 }
@@ -132,8 +138,11 @@ func (s *site) local() bool { return s.loaded.Settings.Journal.DSN.IsZero() }
 
 func (s *site) close(ctx context.Context) error {
 	var errs error
+	if s.private != nil {
+		errs = s.private.Close()
+	}
 	if s.Site != nil {
-		errs = s.Site.Close()
+		errs = errors.Join(errs, s.Site.Close())
 	}
 	if s.demo != nil {
 		errs = errors.Join(errs, s.demo.Close(ctx))
@@ -195,7 +204,7 @@ func folders(list []string) (map[app.Workspace]string, error) {
 func (s *site) warn(out screen, prefix string) {
 	notice, ok := app.SandboxNotice(s.loaded.Settings)
 	switch {
-	case !ok || s.server != nil || !s.Works:
+	case !ok || s.Site == nil || !s.Works:
 	case notice.Alarm:
 		out.line("%s%s", prefix, out.paint(bold+";"+red, notice.Text))
 	default:

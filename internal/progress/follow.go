@@ -10,18 +10,13 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-const (
-	// pollEvery is how often the journal is read without being told to.
-	pollEvery = 250 * time.Millisecond
-	// pageSize is how many entries are read at a time.
-	pageSize = 500
-)
+// pageSize is how many entries are read at a time.
+const pageSize = 500
 
 // Update is news of a conversation.
 type Update struct {
 	Events []wire.Event
-	// Seq is how far they go: entries after the last event are of no concern to those who watch. It is
-	// zero in an update without entries.
+	// Seq is the last entry that was read for them, an event or not; zero in an update without entries.
 	Seq int64
 	// Draft is what the orchestrator has written of its next message so far, Message that message's id.
 	Draft   string
@@ -31,15 +26,9 @@ type Update struct {
 }
 
 // Follow sends what is recorded in a conversation after a sequence number until ctx ends, and
-// drafts of the orchestrator's replies where the bus brings them. The journal is the truth; notices
-// only say when to look.
-func Follow(ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64) <-chan Update {
-	return FollowEvery(ctx, log, bus, ref, after, pollEvery)
-}
-
-// FollowEvery is Follow for a reader that is notified of every append and need not look often by
-// itself.
-func FollowEvery(
+// drafts of the orchestrator's replies where the bus brings them. The journal is the truth: it is
+// read at each notice of the bus, and once in a poll without one.
+func Follow(
 	ctx context.Context, log journal.Reader, bus live.Bus, ref journal.Ref, after int64, poll time.Duration,
 ) <-chan Update {
 	f := &follower{log: log, bus: bus, ref: ref, after: after, poll: poll, out: make(chan Update)}

@@ -54,16 +54,14 @@ func (t *Tree) person(e wire.Event) []Event {
 		show := Literal(d.Show)
 		a.Doing = "wants approval of " + Brief(d.Tool, show)
 		t.pending = append(t.pending, Pending{
-			Call: d.Call, Hash: d.Hash, Agent: e.Agent, Task: e.Task, Role: a.Role, Tool: d.Tool, Text: show,
+			Approval: d.ID, Call: d.Call, Hash: d.Hash, Agent: e.Agent, Task: e.Task, Role: a.Role, Tool: d.Tool, Text: show,
 			Pattern: d.Pattern, Sources: d.Sources,
 		})
 		return []Event{{Type: e.Type, Agent: e.Agent, Role: a.Role, Call: d.Call, Tool: d.Tool, Args: json.RawMessage(show)}}
 	case wire.Closed:
 		a := t.agent(e.Agent)
 		_, call, _ := strings.Cut(d.Approval, ":")
-		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool {
-			return p.Question == "" && p.Agent == e.Agent && p.Call == call
-		})
+		t.pending = slices.DeleteFunc(t.pending, func(p Pending) bool { return p.Question == "" && p.Approval == d.Approval })
 		if e.Type == wire.ApprovalExpired {
 			t.unattended++
 		}

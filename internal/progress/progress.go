@@ -45,8 +45,9 @@ type Agent struct {
 
 // Pending is something that waits for a person.
 type Pending struct {
-	// Question is the id of a question; Call and Hash are of an approval.
+	// Question is the id of a question, Approval that of an approval. Call and Hash are of an approval.
 	Question string
+	Approval string
 	Call     string
 	Hash     string
 	Agent    string
@@ -78,7 +79,8 @@ type End struct {
 // makes one.
 type Tree struct {
 	conversation string
-	// message is the id of what was said: the turn that takes it up is the one that counts.
+	// message is the id of what was said: the turn that takes it up is the one that counts. It is empty
+	// until the first message comes if that one is meant.
 	message string
 	parts   []wire.Part
 	number  int64
@@ -98,7 +100,8 @@ type Tree struct {
 	stirred    bool
 }
 
-// New makes the tree of a conversation from the message with this id on.
+// New makes the tree of a conversation from the message with this id on, or from the first message
+// if the id is empty.
 func New(conversation, message string) *Tree {
 	return &Tree{
 		conversation: conversation, message: message, at: map[string]*Agent{},
@@ -179,6 +182,9 @@ func (t *Tree) Apply(e wire.Event) []Event {
 func (t *Tree) fold(e wire.Event) []Event {
 	switch d := e.Data.(type) {
 	case wire.Received:
+		if t.message == "" {
+			t.message = d.ID
+		}
 		if d.ID == t.message {
 			t.parts, t.number = d.Parts, d.Number
 		}

@@ -159,7 +159,7 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 			Options: []string{"this", "that"},
 		},
 		{
-			Call: "2.0", Hash: "h", Agent: child.Agent, Task: child.Task, Role: "researcher", Tool: "shell",
+			Approval: "main~1.0.0:2.0", Call: "2.0", Hash: "h", Agent: child.Agent, Task: child.Task, Role: "researcher", Tool: "shell",
 			Text: `{"command":"sort < a && echo '\\u003e'"}`,
 		},
 	}
@@ -171,6 +171,22 @@ func TestWhatWaitsForAPerson(t *testing.T) {
 		journal.ApprovalClosed{In: child, Call: "2.0", Status: string(agent.ApprovalApproved)})
 	if got := tree.Pending(); len(got) > 0 || tree.Unattended() > 0 {
 		t.Errorf("still pending %v, unattended %d", got, tree.Unattended())
+	}
+}
+
+// TestTheFirstMessage follows a conversation whose first message has an id that nobody told.
+func TestTheFirstMessage(t *testing.T) {
+	known, unknown := progress.New("c", "m1"), progress.New("c", "")
+	for _, tree := range []*progress.Tree{known, unknown} {
+		tell(tree, 1, begun()...)
+		tell(tree, 20,
+			journal.MessageReceived{ID: "m2", By: "ann", Parts: []chat.Part{{Kind: chat.PartText, Text: "And more"}}},
+			journal.TurnEnded{In: root, Serial: 1, Turn: 2, Status: chat.StatusCompleted})
+	}
+	want, wanted := known.Ended(time.Now())
+	got, ended := unknown.Ended(time.Now())
+	if diff := cmp.Diff(want, got); diff != "" || !wanted || !ended {
+		t.Errorf("with the id (-) %v and without (+) %v:\n%s", wanted, ended, diff)
 	}
 }
 

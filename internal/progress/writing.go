@@ -5,6 +5,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/wire"
 )
 
 // Writing is what the orchestrator is writing, put together of deltas. The zero value is ready.
@@ -12,6 +13,14 @@ type Writing struct {
 	message string
 	draft   live.Draft
 	parts   int
+}
+
+// Delta takes a delta as a server streams it, as Add does.
+func (w *Writing) Delta(d wire.Delta) (Update, bool) {
+	return w.Add(live.Delta{
+		Agent: d.Agent, Message: d.Message, Began: d.Began, Part: d.Part, Kind: chat.PartKind(d.Kind), Tool: d.Tool,
+		Offset: d.Offset, Text: d.Text,
+	})
 }
 
 // Add takes a delta and returns the text so far; false if it is not of the orchestrator's words.

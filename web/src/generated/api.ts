@@ -383,6 +383,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/conversations/{conversation}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was recorded in a conversation, in pages
+         * @description The recorded events of the stream, for a reader that wants all of them or does not keep a connection open. Some entries are no event, so a page may have fewer events than its limit.
+         */
+        get: operations["getHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/conversations/{conversation}/messages": {
         parameters: {
             query?: never;
@@ -1854,6 +1874,16 @@ export interface components {
             pattern?: string;
             tool: string;
         };
+        History: {
+            events: components["schemas"]["RecordedEvent"][];
+            /** @description Whether more was recorded by then. */
+            more: boolean;
+            /**
+             * Format: int64
+             * @description The last entry that the page covers, an event or not: send it as after for the next page.
+             */
+            seq: number;
+        };
         Hit: {
             agent: string;
             /** Format: date-time */
@@ -2559,6 +2589,8 @@ export interface components {
             /** Format: int64 */
             turn?: number;
         };
+        /** @description One event that was recorded. */
+        RecordedEvent: components["schemas"]["AgentCancelledEvent"] | components["schemas"]["AgentCompletedEvent"] | components["schemas"]["AgentFailedEvent"] | components["schemas"]["AgentPatchedEvent"] | components["schemas"]["AgentQueuedEvent"] | components["schemas"]["AgentResumedEvent"] | components["schemas"]["AgentSettledEvent"] | components["schemas"]["AgentSpawnedEvent"] | components["schemas"]["AgentStartedEvent"] | components["schemas"]["AgentWaitingEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["ApprovalExpiredEvent"] | components["schemas"]["ApprovalGrantedEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["AttemptCompletedEvent"] | components["schemas"]["AttemptFailedEvent"] | components["schemas"]["AttemptStartedEvent"] | components["schemas"]["CancelRequestedEvent"] | components["schemas"]["ConversationArchivedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationRenamedEvent"] | components["schemas"]["ConversationSharedEvent"] | components["schemas"]["MessageCompletedEvent"] | components["schemas"]["MessageDeliveredEvent"] | components["schemas"]["MessageReceivedEvent"] | components["schemas"]["MessageVoidedEvent"] | components["schemas"]["NoteAddedEvent"] | components["schemas"]["QuestionAnsweredEvent"] | components["schemas"]["QuestionAskedEvent"] | components["schemas"]["QuestionRelayedEvent"] | components["schemas"]["ToolDeniedEvent"] | components["schemas"]["ToolReturnedEvent"] | components["schemas"]["ToolStartedEvent"] | components["schemas"]["TurnCancelledEvent"] | components["schemas"]["TurnCompletedEvent"] | components["schemas"]["TurnFailedEvent"];
         Relayed: {
             question: string;
         };
@@ -5940,6 +5972,114 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": string;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Misdirected Request */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getHistory: {
+        parameters: {
+            query?: {
+                /** @description The seq of the page before; zero begins with the first event. */
+                after?: number;
+                /** @description How many entries a page covers at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
                 };
             };
             /** @description Bad Request */

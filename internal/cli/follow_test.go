@@ -1,4 +1,4 @@
-package remote_test
+package cli
 
 import (
 	"encoding/json"
@@ -16,7 +16,6 @@ import (
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
-	"github.com/retinue-dev/retinue/internal/remote"
 	"github.com/retinue-dev/retinue/wire"
 )
 
@@ -39,8 +38,8 @@ func spoke(in journal.In, turn int, id string, speaker chat.Speaker, parts ...ch
 	return journal.MessageAdded{In: in, Turn: turn, Message: chat.Message{ID: id, Speaker: speaker, Parts: parts}}
 }
 
-// story has every kind of row that people are shown something of.
-func story(t *testing.T) []journal.Row {
+// episode has every kind of row that people are shown something of.
+func episode(t *testing.T) []journal.Row {
 	t.Helper()
 	seen, err := json.Marshal(receipt.Receipt{Verdict: receipt.Unverified})
 	if err != nil {
@@ -81,8 +80,8 @@ func story(t *testing.T) []journal.Row {
 	}
 }
 
-// told is all that progress makes of entries.
-type told struct {
+// retold is all that progress makes of entries.
+type retold struct {
 	Events     []progress.Event
 	Agents     []progress.Agent
 	Pending    []progress.Pending
@@ -93,7 +92,7 @@ type told struct {
 	Stirred    bool
 }
 
-func (k *told) hear(tree *progress.Tree, list []wire.Event) {
+func (k *retold) hear(tree *progress.Tree, list []wire.Event) {
 	for _, e := range list {
 		k.Events = append(k.Events, tree.Apply(e)...)
 	}
@@ -102,12 +101,17 @@ func (k *told) hear(tree *progress.Tree, list []wire.Event) {
 	k.Unattended, k.Stirred = tree.Unattended(), tree.Stirred()
 }
 
-// follow reads from a server until the turn has ended.
-func follow(t *testing.T, s *apitest.Server, after int64) told {
+// serverOf is how a command reaches a server.
+func serverOf(s *apitest.Server, key string) *server {
+	return &server{Client: &client.Client{BaseURL: s.URL, Key: key}, address: s.URL}
+}
+
+// followed is what a server tells until the turn has ended.
+func followed(t *testing.T, s *apitest.Server, after int64) retold {
 	t.Helper()
-	var got told
+	var got retold
 	tree := progress.New(ref.Conversation, "m1")
-	for u := range remote.Follow(t.Context(), &client.Client{BaseURL: s.URL, Key: apitest.Token}, ref.Conversation, after) {
+	for u := range serverOf(s, apitest.Token).follow(t.Context(), ref.Conversation, after) {
 		if u.Err != nil {
 			t.Fatal(u.Err)
 		}
@@ -119,10 +123,10 @@ func follow(t *testing.T, s *apitest.Server, after int64) told {
 	return got
 }
 
-// read is the same, out of the journal itself.
-func read(t *testing.T, s *apitest.Server, after int64) told {
+// recorded is the same, out of the journal itself.
+func recorded(t *testing.T, s *apitest.Server, after int64) retold {
 	t.Helper()
-	var want told
+	var want retold
 	tree := progress.New(ref.Conversation, "m1")
 	for {
 		entries, err := s.Log.Entries(t.Context(), ref, after, 500)
@@ -153,12 +157,12 @@ func record(t *testing.T, s *apitest.Server, rows ...journal.Row) {
 // TestWhatIsShownIsTheSame compares what is shown over HTTP with what is shown of the journal.
 func TestWhatIsShownIsTheSame(t *testing.T) {
 	s := apitest.Start(t, nil)
-	rows := story(t)
+	rows := episode(t)
 	for _, row := range rows {
 		record(t, s, row)
 	}
 	for _, after := range []int64{0, 2} {
-		want, got := read(t, s, after), follow(t, s, after)
+		want, got := recorded(t, s, after), followed(t, s, after)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("after %d, the journal (-) and the server (+):\n%s", after, diff)
 		}
@@ -171,7 +175,7 @@ func TestWhatIsShownIsTheSame(t *testing.T) {
 // TestWhatIsMissedIsFilledIn comes so late that the stream no longer sends what was missed.
 func TestWhatIsMissedIsFilledIn(t *testing.T) {
 	s := apitest.Start(t, nil)
-	rows := story(t)
+	rows := episode(t)
 	record(t, s, rows[:3]...)
 	var many []journal.Row
 	for i := range 10_100 {
@@ -179,7 +183,7 @@ func TestWhatIsMissedIsFilledIn(t *testing.T) {
 	}
 	record(t, s, many...)
 	record(t, s, rows[3:]...)
-	if diff := cmp.Diff(read(t, s, 1), follow(t, s, 1)); diff != "" {
+	if diff := cmp.Diff(recorded(t, s, 1), followed(t, s, 1)); diff != "" {
 		t.Errorf("the journal (-) and the server (+):\n%s", diff)
 	}
 	if s.API.Counts().Resyncs != 1 {
@@ -199,7 +203,7 @@ func TestARefusalEndsIt(t *testing.T) {
 		{apitest.Token, "c2", chat.CodeNotFound},
 	} {
 		var errs []error
-		for u := range remote.Follow(t.Context(), &client.Client{BaseURL: s.URL, Key: c.key}, c.conversation, 0) {
+		for u := range serverOf(s, c.key).follow(t.Context(), c.conversation, 0) {
 			errs = append(errs, u.Err)
 		}
 		if len(errs) != 1 || chat.CodeOf(errs[0]) != c.want {

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/progress"
+)
+
+// waiting is something in a conversation that waits for a person.
+type waiting struct {
+	progress.Pending
+	// ID names it as long as it waits, in any conversation of the tenant.
+	ID           string
+	Conversation string
+	At           time.Time
+	// Until is when nobody need decide any more; zero means never.
+	Until time.Time
+}
+
+const (
+	// inboxMost is the longest inbox that is read.
+	inboxMost = 1000
+	// inboxID is the length of the ids. The beginning of one is enough while only one id begins so.
+	inboxID = 12
+)
+
+// inbox is what waits for a person, the oldest first.
+func (s *server) inbox(ctx context.Context) ([]waiting, error) {
+	list, err := s.Inbox(ctx, inboxMost)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	var out []waiting
+	for _, w := range list {
+		item := waiting{Conversation: w.Conversation, At: w.At}
+		switch {
+		case w.Question != nil:
+			item.Pending = progress.Pending{Question: w.Question.ID, Text: w.Question.Text, Options: w.Question.Options}
+			item.about(w.Question.ID, w.Question.Agent, w.Question.Until)
+		case w.Approval != nil:
+			a := w.Approval
+			item.Pending = progress.Pending{
+				Approval: a.ID, Call: a.Call, Hash: a.Hash, Tool: a.Tool, Text: progress.Literal(a.Show), Pattern: a.Pattern, Sources: a.Sources,
+			}
+			item.about(a.ID, a.Agent, a.Until)
+		default:
+			continue // it was settled while the list was made
+		}
+		item.Role = w.Role
+		out = append(out, item)
+	}
+	return out, nil
+}
+
+// about completes an item by its id in its conversation, by who asks and until when.
+func (w *waiting) about(id, agent string, until *time.Time) {
+	sum := sha256.Sum256([]byte(w.Conversation + "\n" + id))
+	w.ID, w.Agent = hex.EncodeToString(sum[:])[:inboxID], agent
+	if until != nil {
+		w.Until = until.Local()
+	}
+}
+
+// findWaiting finds what waits under an id, or the beginning of one.
+func findWaiting(items []waiting, id string) (waiting, error) {
+	var found []waiting
+	for _, item := range items {
+		if id != "" && strings.HasPrefix(item.ID, id) {
+			found = append(found, item)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return waiting{}, &chat.Error{
+			Code: chat.CodeNotFound, Message: "nothing waits under " + id + ": it may have been decided, or has expired; see 'retinue inbox'",
+		}
+	case 1:
+		return found[0], nil
+	}
+	return waiting{}, &chat.Error{Code: chat.CodeInvalid, Message: "several things wait under " + id + ": write more of the id"}
+}
