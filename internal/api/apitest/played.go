@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// Played takes commands as Commands does. After each message of a person it records what an orchestrator
-// would have done because of it.
+// Played takes commands as Commands does. After each message of a person it records what an
+// orchestrator would have done because of it.
 type Played struct {
 	Commands
 	Bus live.Bus

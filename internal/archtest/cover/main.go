@@ -1,5 +1,5 @@
-// Command cover reads what go test -cover writes, and prints the part of each shipped package that its
-// own tests run. It fails if one runs too little of its package without a reason.
+// Command cover reads what go test -cover writes, and prints the part of each shipped package
+// that its own tests run. It fails if one runs too little of its package without a reason.
 package main
 
 import (

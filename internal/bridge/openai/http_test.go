@@ -114,7 +114,8 @@ func (f *front) send(method, path, body string, headers ...string) (*http.Respon
 	return resp, string(data)
 }
 
-// shape is JSON as maps, without what differs from run to run: ids, times, and our extension, of which the status is left.
+// shape is JSON as maps, without what differs from run to run: ids, times, and our extension, of
+// which the status is left.
 func (f *front) shape(body string) any {
 	f.Helper()
 	var value any
@@ -190,7 +191,8 @@ func TestChatCompletion(t *testing.T) {
 	}
 }
 
-// TestTheSameRequestTwice sends a request again under the same key: it is one message, with one answer.
+// TestTheSameRequestTwice sends a request again under the same key: it is one message, with one
+// answer.
 func TestTheSameRequestTwice(t *testing.T) {
 	f := newFront(t, answers())
 	_, first := f.send(http.MethodPost, "/v1/chat/completions", hello, "Idempotency-Key", "key-12345")
@@ -200,7 +202,8 @@ func TestTheSameRequestTwice(t *testing.T) {
 	}
 }
 
-// TestAConversationGoesOn names the conversation of the answer before: only what is new is said in it.
+// TestAConversationGoesOn names the conversation of the answer before: only what is new is said
+// in it.
 func TestAConversationGoesOn(t *testing.T) {
 	f := newFront(t, answers())
 	resp, _ := f.send(http.MethodPost, "/v1/chat/completions", hello)

@@ -73,7 +73,8 @@ func TestResponsesInTheBackground(t *testing.T) {
 	f.same("once it is stopped", answered("cancelled", "cancelled", "", ""), f.shape(body))
 }
 
-// TestHowResponsesEnd is what is said of a run that failed, of one that was cut off, and of one that waits for a person.
+// TestHowResponsesEnd is what is said of a run that failed, of one that was cut off, and of one
+// that waits for a person.
 func TestHowResponsesEnd(t *testing.T) {
 	asks := func(s api.Said) []journal.Row {
 		return append(begins(s), journal.ApprovalRequested{In: main, Call: "1.0", Tool: "shell", Hash: "h"},
@@ -102,7 +103,8 @@ func TestHowResponsesEnd(t *testing.T) {
 	}
 }
 
-// TestResponseStream follows a response from its beginning, and reads the stream of one that has ended: the events are the same.
+// TestResponseStream follows a response from its beginning, and reads the stream of one that has
+// ended: the events are the same.
 func TestResponseStream(t *testing.T) {
 	f := newFront(t, answers())
 	_, body := f.send(http.MethodPost, "/v1/responses", strings.Replace(helloResponse, "{", `{"stream": true,`, 1))
