@@ -246,7 +246,7 @@ test/webhook: ## webhooks against receivers that fail, and through kills, on bot
 ##@ Attack: what must never happen, tried
 
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
-	$(GO) test ./internal/people/... ./internal/api -tags services -count=1 -v -timeout 30m \
+	$(GO) test ./internal/people/... ./internal/api ./internal/api/route -tags services -count=1 -v -timeout 30m \
 		-run '$(TENANCY)' $(SHORT)
 	$(GO) test ./internal/app -tags services -count=1 -v -timeout 30m -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
 

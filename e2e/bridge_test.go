@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/people"
 	peoplestore "github.com/retinue-dev/retinue/internal/people/postgres"
@@ -29,15 +30,15 @@ const (
 )
 
 // authenticators accepts several people, who are not all of one tenant.
-type authenticators map[string]api.Caller
+type authenticators map[string]admission.Caller
 
-// Identify implements api.Authenticator.
-func (d authenticators) Identify(r *http.Request) (api.Caller, error) {
+// Identify implements admission.Authenticator.
+func (d authenticators) Identify(r *http.Request) (admission.Caller, error) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if c, ok := d[token]; ok {
 		return c, nil
 	}
-	return api.Caller{}, api.Unauthorised()
+	return admission.Caller{}, admission.Unauthorised()
 }
 
 // bob is somebody with a tenant of his own. He has workspaces of the same names and, here, the same
@@ -62,12 +63,12 @@ func (s *stack) settleBob(t *testing.T) {
 }
 
 func someAuthenticators() authenticators {
-	both := []api.Scope{api.ScopeRead, api.ScopeWrite}
+	both := []people.Scope{people.ScopeRead, people.ScopeWrite}
 	return authenticators{
-		adaToken: {Tenant: app.LocalTenant, User: "ada", Name: "ada", Role: api.RoleMember, Scopes: both},
-		bobToken: {Tenant: bobsTenant, User: "bob", Name: "bob", Role: api.RoleMember, Scopes: both},
-		eveToken: {Tenant: app.LocalTenant, User: "eve", Name: "eve", Role: api.RoleViewer, Scopes: both},
-		penToken: {Tenant: app.LocalTenant, User: "pen", Name: "pen", Role: api.RoleMember, Scopes: []api.Scope{api.ScopeWrite}},
+		adaToken: {Tenant: app.LocalTenant, User: "ada", Name: "ada", Role: people.RoleMember, Scopes: both},
+		bobToken: {Tenant: bobsTenant, User: "bob", Name: "bob", Role: people.RoleMember, Scopes: both},
+		eveToken: {Tenant: app.LocalTenant, User: "eve", Name: "eve", Role: people.RoleViewer, Scopes: both},
+		penToken: {Tenant: app.LocalTenant, User: "pen", Name: "pen", Role: people.RoleMember, Scopes: []people.Scope{people.ScopeWrite}},
 	}
 }
 
@@ -96,8 +97,8 @@ func bridge(t *testing.T, on *stack, name, settings, model string, work map[stri
 func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	t.Helper()
 	o := api.Options{
-		Log: node.Log, Bus: node.Bus, Authenticator: someAuthenticators(), Commands: node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
-		Version: "test",
+		Options: admission.Options{Authenticator: someAuthenticators(), Logger: st.logs.logger()},
+		Log:     node.Log, Bus: node.Bus, Commands: node.Commands(st.spec.Workspace), Version: "test",
 	}
 	server := api.New(o)
 	node.Bridge(server, o)

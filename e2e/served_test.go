@@ -14,6 +14,7 @@ import (
 
 	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
@@ -47,8 +48,8 @@ func reportServed() {
 func (st *stage) checkServed(t *testing.T, entries []journal.Entry) {
 	t.Helper()
 	server := api.New(api.Options{
-		Log: st.node.Log, Bus: st.node.Bus, Authenticator: someAuthenticators(), Commands: st.node.Commands(st.spec.Workspace), Logger: st.logs.logger(),
-		Roles: st.node.Catalogue(), Version: "test",
+		Options: admission.Options{Authenticator: someAuthenticators(), Logger: st.logs.logger()},
+		Log:     st.node.Log, Bus: st.node.Bus, Commands: st.node.Commands(st.spec.Workspace), Roles: st.node.Catalogue(), Version: "test",
 	})
 	listening := httptest.NewServer(server)
 	defer listening.Close()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -16,7 +18,7 @@ import (
 
 // InAgent names an agent of a conversation.
 type InAgent struct {
-	InConversation
+	route.InConversation
 	Agent string `path:"agent" minLength:"1" maxLength:"512" doc:"The agent's id with ~ in the place of /." example:"main~1.0"`
 }
 
@@ -30,7 +32,7 @@ type (
 	agentInput     struct{ InAgent }
 	agentPageInput struct {
 		InAgent
-		Paged
+		route.Paged
 	}
 	toolCallInput struct {
 		InAgent
@@ -49,26 +51,26 @@ func (s *Server) agentRoutes() {
 			OperationID: id, Method: http.MethodGet, Path: base + path, Summary: summary, Tags: []string{"agents"},
 		}
 	}
-	register(s, accessRead, read("listAgents", "/agents", "Everyone who works in a conversation"), s.agents)
-	register(s, accessRead, read("getAgent", "/agents/{agent}", "One agent with its tasks"), s.agent)
-	register(s, accessRead, read("listChildren", "/agents/{agent}/children", "The agents that one asked for help"), s.children)
-	register(s, accessRead, read("listAgentMessages", "/agents/{agent}/messages", "An agent's transcript"), s.transcript)
-	register(s, accessRead, read("listToolCalls", "/agents/{agent}/tool-calls", "What an agent used tools for"), s.toolCalls)
-	register(s, accessRead, read("getToolCall", "/agents/{agent}/tool-calls/{call}", "One tool call, whole"), s.toolCall)
-	register(s, accessRead, read("listModelCalls", "/agents/{agent}/model-calls", "What an agent asked models"), s.modelCalls)
-	register(s, accessRead, read("getModelCall", "/agents/{agent}/model-calls/{call}", "One model call: what was sent, as far as it is recorded, and what came back"), s.modelCall)
+	route.Add(s.table, admission.AccessRead, read("listAgents", "/agents", "Everyone who works in a conversation"), s.agents)
+	route.Add(s.table, admission.AccessRead, read("getAgent", "/agents/{agent}", "One agent with its tasks"), s.agent)
+	route.Add(s.table, admission.AccessRead, read("listChildren", "/agents/{agent}/children", "The agents that one asked for help"), s.children)
+	route.Add(s.table, admission.AccessRead, read("listAgentMessages", "/agents/{agent}/messages", "An agent's transcript"), s.transcript)
+	route.Add(s.table, admission.AccessRead, read("listToolCalls", "/agents/{agent}/tool-calls", "What an agent used tools for"), s.toolCalls)
+	route.Add(s.table, admission.AccessRead, read("getToolCall", "/agents/{agent}/tool-calls/{call}", "One tool call, whole"), s.toolCall)
+	route.Add(s.table, admission.AccessRead, read("listModelCalls", "/agents/{agent}/model-calls", "What an agent asked models"), s.modelCalls)
+	route.Add(s.table, admission.AccessRead, read("getModelCall", "/agents/{agent}/model-calls/{call}", "One model call: what was sent, as far as it is recorded, and what came back"), s.modelCall)
 }
 
 func (s *Server) agents(ctx context.Context, in *conversationInput) (*agentsOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	state, err := s.options.Log.Snapshot(ctx, in.Place(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return &agentsOutput{Body: wire.Page[wire.Agent]{Items: each(state.Agents, events.Agent)}}, nil
+	return &agentsOutput{Body: wire.Page[wire.Agent]{Items: route.Each(state.Agents, events.Agent)}}, nil
 }
 
 func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	state, err := s.options.Log.Snapshot(ctx, in.Place(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +80,10 @@ func (s *Server) agent(ctx context.Context, in *agentInput) (*agentOutput, error
 	}
 	out := wire.AgentView{Agent: events.Agent(state.Agents[i])}
 	mine := slices.DeleteFunc(state.Tasks, func(t journal.Task) bool { return t.Agent != in.id() })
-	if out.Tasks, err = s.whole(ctx, in.place(ctx), mine); err != nil {
+	if out.Tasks, err = s.whole(ctx, in.Place(ctx), mine); err != nil {
 		return nil, err
 	}
-	out.Config, err = s.setUp(ctx, in.place(ctx), state.Conversation.Workspace, state.Agents[i])
+	out.Config, err = s.setUp(ctx, in.Place(ctx), state.Conversation.Workspace, state.Agents[i])
 	return &agentOutput{Body: out}, err
 }
 
@@ -109,7 +111,7 @@ func (s *Server) setUp(ctx context.Context, ref journal.Ref, workspace string, a
 }
 
 func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	state, err := s.options.Log.Snapshot(ctx, in.Place(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +119,13 @@ func (s *Server) children(ctx context.Context, in *agentInput) (*agentsOutput, e
 		return nil, journal.NotFound()
 	}
 	below := slices.DeleteFunc(state.Agents, func(a journal.Agent) bool { return a.Parent != in.id() })
-	return &agentsOutput{Body: wire.Page[wire.Agent]{Items: each(below, events.Agent)}}, nil
+	return &agentsOutput{Body: wire.Page[wire.Agent]{Items: route.Each(below, events.Agent)}}, nil
 }
 
 // known complains about an agent that the conversation does not have. An agent's first task has its
 // name, so that one row says it.
 func (s *Server) known(ctx context.Context, in InAgent) error {
-	entries, err := s.options.Log.Find(ctx, in.place(ctx), journal.TaskAssigned{In: journal.In{Task: in.id()}}.Key())
+	entries, err := s.options.Log.Find(ctx, in.Place(ctx), journal.TaskAssigned{In: journal.In{Task: in.id()}}.Key())
 	if err != nil {
 		return err
 	}
@@ -145,19 +147,19 @@ func listed[T any](ctx context.Context, s *Server, in InAgent, list []T, err err
 }
 
 func (s *Server) transcript(ctx context.Context, in *agentPageInput) (*messagesOutput, error) {
-	list, err := s.options.Log.Transcript(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
+	list, err := s.options.Log.Transcript(ctx, in.Place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
 	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
-	return &messagesOutput{Body: page(list, in.Limit, events.Message, func(m journal.Message) int64 { return m.Seq })}, nil
+	return &messagesOutput{Body: route.Page(list, in.Limit, events.Message, func(m journal.Message) int64 { return m.Seq })}, nil
 }
 
 func (s *Server) toolCalls(ctx context.Context, in *agentPageInput) (*toolCallsOutput, error) {
-	list, err := s.options.Log.ToolCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
+	list, err := s.options.Log.ToolCalls(ctx, in.Place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
 	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
-	return &toolCallsOutput{Body: page(list, in.Limit, events.ToolCall, func(c journal.ToolCall) int64 { return c.Seq })}, nil
+	return &toolCallsOutput{Body: route.Page(list, in.Limit, events.ToolCall, func(c journal.ToolCall) int64 { return c.Seq })}, nil
 }
 
 // toolCall reads a call out of the message that asked for it, and its result.
@@ -166,7 +168,7 @@ func (s *Server) toolCall(ctx context.Context, in *toolCallInput) (*toolCallOutp
 	if !ok {
 		return nil, journal.NotFound()
 	}
-	ref := in.place(ctx)
+	ref := in.Place(ctx)
 	messages, err := s.options.Log.Transcript(ctx, ref, in.id(), journal.Page{Limit: journal.PageMaxLimit})
 	if err != nil {
 		return nil, err

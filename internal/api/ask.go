@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -17,7 +19,7 @@ import (
 // InApproval names an approval of a conversation. Like all that others are made of it is exported:
 // huma sees no parameters in what is not.
 type InApproval struct {
-	InConversation
+	route.InConversation
 	Approval string `path:"approval" minLength:"3" maxLength:"640"`
 }
 
@@ -28,26 +30,26 @@ type (
 	approvalInput   struct{ InApproval }
 	decideInput     struct {
 		InApproval
-		Keyed
+		route.Keyed
 		Body wire.Decision
 	}
 )
 
 func (s *Server) askRoutes() {
 	const base = "/v1/conversations/{conversation}"
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "listApprovals", Method: http.MethodGet, Path: base + "/approvals",
 		Summary: "What wanted or wants a person's approval", Tags: []string{"asks"},
 	}, s.approvals)
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "getApproval", Method: http.MethodGet, Path: base + "/approvals/{approval}",
 		Summary: "One approval with what the person is shown", Tags: []string{"asks"},
 	}, s.approval)
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "decideApproval", Method: http.MethodPost, Path: base + "/approvals/{approval}/decision",
 		Summary: "Allow or deny a call, or allow it with other arguments", Tags: []string{"commands"},
 	}, s.decide)
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "listQuestions", Method: http.MethodGet, Path: base + "/questions",
 		Summary: "What agents wanted or want to know", Tags: []string{"asks"},
 	}, s.questions)
@@ -65,13 +67,13 @@ func wanted(id string) (agent, call string, err error) {
 // asks are the questions and approvals of a conversation. Those that wait have their content.
 func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapshot) ([]wire.Question, []wire.Approval, error) {
 	var keys []string
-	questions := each(state.Questions, func(q journal.Question) wire.Question {
+	questions := route.Each(state.Questions, func(q journal.Question) wire.Question {
 		if q.Status != journal.QuestionStatusClosed {
 			keys = append(keys, journal.QuestionAsked{Question: q.ID}.Key())
 		}
 		return events.Question(q)
 	})
-	approvals := each(state.Approvals, func(a journal.Approval) wire.Approval {
+	approvals := route.Each(state.Approvals, func(a journal.Approval) wire.Approval {
 		if a.Status == journal.ApprovalStatusOpen {
 			keys = append(keys, journal.ApprovalRequested{In: journal.In{Agent: a.Agent}, Call: a.Call}.Key())
 		}
@@ -105,25 +107,25 @@ func (s *Server) asks(ctx context.Context, ref journal.Ref, state journal.Snapsh
 }
 
 func (s *Server) approvals(ctx context.Context, in *conversationInput) (*approvalsOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	state, err := s.options.Log.Snapshot(ctx, in.Place(ctx))
 	if err != nil {
 		return nil, err
 	}
-	_, list, err := s.asks(ctx, in.place(ctx), state)
+	_, list, err := s.asks(ctx, in.Place(ctx), state)
 	return &approvalsOutput{Body: wire.Page[wire.Approval]{Items: list}}, err
 }
 
 func (s *Server) questions(ctx context.Context, in *conversationInput) (*questionsOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	state, err := s.options.Log.Snapshot(ctx, in.Place(ctx))
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := s.asks(ctx, in.place(ctx), state)
+	list, _, err := s.asks(ctx, in.Place(ctx), state)
 	return &questionsOutput{Body: wire.Page[wire.Question]{Items: list}}, err
 }
 
 func (s *Server) approval(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
-	out, err := s.findApproval(ctx, in.place(ctx), in.Approval)
+	out, err := s.findApproval(ctx, in.Place(ctx), in.Approval)
 	return &approvalOutput{Body: out}, err
 }
 
@@ -162,22 +164,22 @@ func (s *Server) findApproval(ctx context.Context, ref journal.Ref, id string) (
 var scopes = map[string]string{"": "once", "once": "once", "task": "task", "conversation": "chat"}
 
 func (s *Server) decide(ctx context.Context, in *decideInput) (*approvalOutput, error) {
-	ref := in.place(ctx)
+	ref := in.Place(ctx)
 	wanted, err := s.findApproval(ctx, ref, in.Approval)
 	if err != nil {
 		return nil, err
 	}
 	if in.Body.Hash != wanted.Hash {
-		return nil, &Problem{Code: "conflict", Detail: "what is to be approved is not what was shown"}
+		return nil, &admission.Problem{Code: "conflict", Detail: "what is to be approved is not what was shown"}
 	}
 	d := journal.ApprovalDecided{
 		In: journal.In{Agent: wanted.Agent, Task: wanted.Task}, Call: wanted.Call, Hash: wanted.Hash, Allow: in.Body.Allow,
-		By: callerOf(ctx).Name, Reason: in.Body.Note,
+		By: admission.CallerOf(ctx).Name, Reason: in.Body.Note,
 	}
 	if d.Allow {
 		d.Scope = scopes[in.Body.Scope]
 		if d.Scope != scopes["once"] && wanted.Pattern == "" {
-			return nil, &Problem{Code: "invalid", Detail: "each call like this must be looked at: it can be allowed once only", Next: "send scope once"}
+			return nil, &admission.Problem{Code: "invalid", Detail: "each call like this must be looked at: it can be allowed once only", Next: "send scope once"}
 		}
 		if err := s.secondPair(ctx, ref); err != nil {
 			return nil, err
@@ -202,9 +204,9 @@ func edited(d journal.ApprovalDecided, args map[string]json.RawMessage) (string,
 	case err != nil:
 		return "", err
 	case !d.Allow:
-		return "", &Problem{Code: "invalid", Detail: "a call that is denied has no arguments", Next: "leave args out, or allow the call"}
+		return "", &admission.Problem{Code: "invalid", Detail: "a call that is denied has no arguments", Next: "leave args out, or allow the call"}
 	case d.Scope != scopes["once"]:
-		return "", &Problem{
+		return "", &admission.Problem{
 			Code: "invalid", Detail: "other arguments can be allowed once only", Next: "send scope once, or leave args out",
 		}
 	}
@@ -213,7 +215,7 @@ func edited(d journal.ApprovalDecided, args map[string]json.RawMessage) (string,
 
 // editable says what to do about arguments that cannot be used. The call still waits.
 func editable(d journal.ApprovalDecided, err error) error {
-	if p := problemOf(err); d.Args != "" && p.Code == "invalid" {
+	if p := admission.ProblemOf(err); d.Args != "" && p.Code == "invalid" {
 		p.Next = "correct args and send it again with a new key, or decide without them: the call still waits"
 		return p
 	}

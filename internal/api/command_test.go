@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
@@ -230,7 +230,7 @@ func (o *office) seq(t *testing.T, ref journal.Ref) int64 {
 // refuses expects a problem that says what to do.
 func (o *office) refuses(t *testing.T, what string, r reply, status int, code string) {
 	t.Helper()
-	var p api.Problem
+	var p admission.Problem
 	if err := json.Unmarshal(r.Body, &p); err != nil || r.Status != status || p.Code != code || p.Next == "" ||
 		p.Type != "urn:retinue:problem:"+code || p.Status != status || strings.TrimSpace(p.Title) == "" {
 		t.Errorf("%s is answered %d, want %d and %s with what to do: %s", what, r.Status, status, code, r.Body)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -57,16 +59,6 @@ type Commands interface {
 	Delete(ctx context.Context, ref journal.Ref, id, by string) error
 }
 
-// InConversation names a conversation.
-type InConversation struct {
-	Conversation string `path:"conversation" minLength:"1" maxLength:"128"`
-}
-
-// place is where the conversation is, for this caller. Nothing is looked for anywhere else.
-func (p InConversation) place(ctx context.Context) journal.Ref {
-	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: p.Conversation}
-}
-
 // limit takes what a row says of the most that the conversation may cost.
 func limit(s *wire.Snapshot, row journal.Row) {
 	first, ok := row.(journal.TaskAssigned)
@@ -85,19 +77,19 @@ func limit(s *wire.Snapshot, row journal.Row) {
 
 type (
 	createInput struct {
-		Keyed
+		route.Keyed
 		Body wire.NewConversation
 	}
 	conversationOutput struct{ Body wire.Conversation }
 	snapshotOutput     struct{ Body wire.Snapshot }
-	conversationInput  struct{ InConversation }
+	conversationInput  struct{ route.InConversation }
 	endInput           struct {
-		InConversation
-		Keyed
+		route.InConversation
+		route.Keyed
 	}
 	cancelInput struct {
-		InConversation
-		Keyed
+		route.InConversation
+		route.Keyed
 		Body wire.Stop
 	}
 	acceptedOutput struct {
@@ -106,31 +98,31 @@ type (
 )
 
 func (s *Server) conversationRoutes() {
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "createConversation", Method: http.MethodPost, Path: "/v1/conversations", DefaultStatus: http.StatusCreated,
 		Summary: "Begin a conversation", Tags: []string{"commands"},
 	}, s.create)
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "getConversation", Method: http.MethodGet, Path: "/v1/conversations/{conversation}",
 		Summary: "The state of a conversation, with all that waits for a person", Tags: []string{"conversations"},
 	}, s.snapshot)
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "cancel", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/cancel",
 		DefaultStatus: http.StatusAccepted, Summary: "Stop everything, or one task", Tags: []string{"commands"},
 	}, s.cancel)
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "archiveConversation", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/archive",
 		DefaultStatus: http.StatusAccepted, Summary: "Take a conversation off the list", Tags: []string{"commands"},
 	}, s.archive)
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "deleteConversation", Method: http.MethodDelete, Path: "/v1/conversations/{conversation}",
 		DefaultStatus: http.StatusAccepted, Summary: "Stop everything, then remove the conversation", Tags: []string{"commands"},
 	}, s.remove)
 }
 
 func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutput, error) {
-	caller := callerOf(ctx)
-	ref := journal.Ref{Tenant: caller.Tenant, Conversation: "c" + in.id(caller, "conversation")}
+	caller := admission.CallerOf(ctx)
+	ref := journal.Ref{Tenant: caller.Tenant, Conversation: "c" + in.ID(caller, "conversation")}
 	b := in.Body
 	owner, err := s.owner(ctx, b.Visibility)
 	if err != nil {
@@ -146,7 +138,7 @@ func (s *Server) create(ctx context.Context, in *createInput) (*conversationOutp
 	if err != nil {
 		return nil, err
 	}
-	first := Said{ID: "m" + in.id(caller, ref.Conversation), By: caller.Name, Text: b.Message}
+	first := Said{ID: "m" + in.ID(caller, ref.Conversation), By: caller.Name, Text: b.Message}
 	if err := s.sameTalk(ctx, ref, in, first.ID); err != nil {
 		return nil, err
 	}
@@ -185,7 +177,7 @@ func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput,
 				same = r.Command == s.asked(in)
 				break
 			}
-			same = r.By == callerOf(ctx).Name && r.Title == s.recorded(b.Title) && (b.Workspace == "" || r.Workspace == s.recorded(b.Workspace))
+			same = r.By == admission.CallerOf(ctx).Name && r.Title == s.recorded(b.Title) && (b.Workspace == "" || r.Workspace == s.recorded(b.Workspace))
 		case journal.TaskAssigned:
 			same = r.Role == cmp.Or(b.Role, chat.Root)
 		case journal.MessageReceived:
@@ -193,7 +185,7 @@ func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput,
 		default: // nothing else was asked for
 		}
 		if !same {
-			return keyReused()
+			return route.KeyReused()
 		}
 	}
 	return err
@@ -203,7 +195,7 @@ func (s *Server) sameTalk(ctx context.Context, ref journal.Ref, in *createInput,
 const snapshotMessages = 100
 
 func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshotOutput, error) {
-	ref := in.place(ctx)
+	ref := in.Place(ctx)
 	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -213,10 +205,10 @@ func (s *Server) snapshot(ctx context.Context, in *conversationInput) (*snapshot
 		return nil, err
 	}
 	out := wire.Snapshot{
-		Conversation: events.Conversation(state.Conversation), Agents: each(state.Agents, events.Agent),
-		Messages: each(upTo(messages, state.Conversation.Seq), events.Message),
+		Conversation: events.Conversation(state.Conversation), Agents: route.Each(state.Agents, events.Agent),
+		Messages: route.Each(upTo(messages, state.Conversation.Seq), events.Message),
 	}
-	out.Tasks = each(state.Tasks, events.Task)
+	out.Tasks = route.Each(state.Tasks, events.Task)
 	err = s.rowsOf(ctx, ref, state.Tasks, func(i int, row journal.Row) {
 		events.LearnTask(&out.Tasks[i], row)
 		limit(&out, row)
@@ -247,7 +239,7 @@ func upTo(list []journal.Message, seq int64) []journal.Message {
 }
 
 func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, error) {
-	caller, ref := callerOf(ctx), in.place(ctx)
+	caller, ref := admission.CallerOf(ctx), in.Place(ctx)
 	key := journal.Opened{}.Key()
 	if in.Body.Task != "" {
 		key = journal.TaskAssigned{In: journal.In{Task: in.Body.Task}}.Key()
@@ -255,7 +247,7 @@ func (s *Server) cancel(ctx context.Context, in *cancelInput) (*acceptedOutput, 
 	if err := s.exists(ctx, ref, key); err != nil {
 		return nil, err
 	}
-	id := "x" + in.id(caller, ref.Conversation)
+	id := "x" + in.ID(caller, ref.Conversation)
 	err := s.options.Commands.Cancel(ctx, ref, id, caller.Name, in.Body.Task)
 	if other := s.sameCancel(ctx, ref, journal.Stop(id, caller.Name, in.Body.Task)); other != nil {
 		return nil, other
@@ -272,7 +264,7 @@ func (s *Server) sameCancel(ctx context.Context, ref journal.Ref, post journal.M
 	entries, err := s.options.Log.Find(ctx, ref, post.Key())
 	for _, e := range entries {
 		if before, _ := e.Row.(journal.MailPosted); before.Task != post.Task {
-			return keyReused()
+			return route.KeyReused()
 		}
 	}
 	return err
@@ -288,21 +280,21 @@ func (s *Server) exists(ctx context.Context, ref journal.Ref, key string) error 
 }
 
 func (s *Server) archive(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	caller, ref := callerOf(ctx), in.place(ctx)
+	caller, ref := admission.CallerOf(ctx), in.Place(ctx)
 	if err := s.exists(ctx, ref, journal.Opened{}.Key()); err != nil {
 		return nil, err
 	}
 	if err := s.options.Commands.Archive(ctx, ref, caller.Name); err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: wire.Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
+	return &acceptedOutput{Body: wire.Accepted{ID: "e" + in.ID(caller, ref.Conversation)}}, nil
 }
 
 // remove deletes a conversation. Sent again when nothing is left of it, the command is the one that
 // the tombstone names.
 func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	caller, ref := callerOf(ctx), in.place(ctx)
-	out := &acceptedOutput{Body: wire.Accepted{ID: "e" + in.id(caller, ref.Conversation)}}
+	caller, ref := admission.CallerOf(ctx), in.Place(ctx)
+	out := &acceptedOutput{Body: wire.Accepted{ID: "e" + in.ID(caller, ref.Conversation)}}
 	err := s.exists(ctx, ref, journal.Opened{}.Key())
 	if err == nil {
 		err = s.options.Commands.Delete(ctx, ref, out.Body.ID, caller.Name)
@@ -316,4 +308,9 @@ func (s *Server) remove(ctx context.Context, in *endInput) (*acceptedOutput, err
 		return nil, err
 	}
 	return out, nil
+}
+
+// erase deletes a conversation for those who look after a tenant.
+func (s *Server) erase(ctx context.Context, ref journal.Ref, id, by string) error {
+	return s.options.Commands.Delete(ctx, ref, id, by)
 }

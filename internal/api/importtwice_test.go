@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -65,4 +66,28 @@ func TestImportSentTwice(t *testing.T) {
 	if !state.Conversation.Archived {
 		t.Errorf("the import is %+v", state.Conversation)
 	}
+}
+
+// TestUploadsEnd sends more than an export may have.
+func TestUploadsEnd(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, o.URL+"/v1/import", io.LimitReader(endless{}, 65<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+officeToken)
+	r.Header.Set("Content-Type", "application/jsonl")
+	r.Header.Set("Idempotency-Key", "an-import-of-too-much")
+	o.refuses(t, "65 MB", o.do(t, r), http.StatusRequestEntityTooLarge, "invalid")
+}
+
+// endless is a text without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	return len(p), nil
 }

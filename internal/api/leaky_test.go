@@ -6,7 +6,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/people"
@@ -60,7 +60,7 @@ type elsewhere struct {
 	m *matrix
 }
 
-func (e elsewhere) Workspaces(ctx context.Context, caller api.Caller) ([]wire.WorkspaceInfo, error) {
+func (e elsewhere) Workspaces(ctx context.Context, caller admission.Caller) ([]wire.WorkspaceInfo, error) {
 	caller.Tenant, e.places.people = e.m.other, e.m.people // the world has them by now
 	return e.places.Workspaces(ctx, caller)
 }
@@ -110,9 +110,9 @@ func (l chatty) Snapshot(ctx context.Context, ref journal.Ref) (journal.Snapshot
 }
 
 // generous makes everybody an owner.
-type generous struct{ api.Authenticator }
+type generous struct{ admission.Authenticator }
 
-func (g generous) Identify(r *http.Request) (api.Caller, error) {
+func (g generous) Identify(r *http.Request) (admission.Caller, error) {
 	c, err := g.Authenticator.Identify(r)
 	c.Role = people.RoleOwner
 	return c, err

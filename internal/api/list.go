@@ -6,8 +6,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
+	"github.com/retinue-dev/retinue/internal/api/watch"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/wire"
 )
 
@@ -28,7 +32,7 @@ type (
 		Limit        int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	}
 	textInput struct {
-		InConversation
+		route.InConversation
 		Hash string `path:"hash" pattern:"^[0-9a-f]{64}$"`
 	}
 	meOutput            struct{ Body wire.Me }
@@ -55,35 +59,34 @@ func (s *Server) listRoutes() {
 		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{tag}}
 	}
 	search := read("search", "/v1/search", "Messages by words", "conversations")
-	search.Metadata = asKind(kindSearch)
-	register(s, accessRead, read("getMe", "/v1/me", "Who asks", "people"), s.me)
-	register(s, accessRead, read("listConversations", "/v1/conversations", "The conversations, without those that are archived", "conversations"), s.conversations)
-	register(s, accessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
-	register(s, accessRead, search, s.search)
-	register(s, accessRead, read("getText", "/v1/conversations/{conversation}/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
+	search.Metadata = route.As(admission.KindSearch)
+	route.Add(s.table, admission.AccessRead, read("getMe", "/v1/me", "Who asks", "people"), s.me)
+	route.Add(s.table, admission.AccessRead, read("listConversations", "/v1/conversations", "The conversations, without those that are archived", "conversations"), s.conversations)
+	route.Add(s.table, admission.AccessRead, read("listInbox", "/v1/inbox", "All that waits for a person", "asks"), s.inbox)
+	route.Add(s.table, admission.AccessRead, search, s.search)
+	route.Add(s.table, admission.AccessRead, read("getText", "/v1/conversations/{conversation}/texts/{hash}", "A kept text: a prompt, a whole output, a patch", "agents"), s.text)
 	s.roleRoutes()
 	s.usageRoutes()
-	s.exportRoutes()
 }
 
 func (s *Server) me(ctx context.Context, _ *noInput) (*meOutput, error) {
-	c := callerOf(ctx)
+	c := admission.CallerOf(ctx)
 	return &meOutput{Body: wire.Me{
-		Tenant: c.Tenant, User: c.User, Name: c.Name, Role: string(c.Role), Scopes: each(c.Scopes, func(s Scope) string { return string(s) }),
+		Tenant: c.Tenant, User: c.User, Name: c.Name, Role: string(c.Role), Scopes: route.Each(c.Scopes, func(s people.Scope) string { return string(s) }),
 	}}, nil
 }
 
 func (s *Server) conversations(ctx context.Context, in *listInput) (*conversationsOutput, error) {
-	tenant := callerOf(ctx).Tenant
+	tenant := admission.CallerOf(ctx).Tenant
 	list, err := s.options.Log.Conversations(ctx, tenant, journal.Page{Limit: in.Limit, Cursor: in.Cursor, Archived: in.Archived})
 	if err != nil {
 		return nil, err
 	}
-	lines, err := s.options.Log.Lines(ctx, tenant, each(list, func(c journal.Conversation) string { return c.ID })...)
+	lines, err := s.options.Log.Lines(ctx, tenant, route.Each(list, func(c journal.Conversation) string { return c.ID })...)
 	if err != nil {
 		return nil, err
 	}
-	out := wire.Conversations{Items: each(list, func(c journal.Conversation) wire.ListedConversation {
+	out := wire.Conversations{Items: route.Each(list, func(c journal.Conversation) wire.ListedConversation {
 		return wire.ListedConversation{Conversation: events.Conversation(c), Running: lines[c.ID].Running, Last: string(lines[c.ID].Last)}
 	})}
 	if len(list) == in.Limit {
@@ -93,7 +96,7 @@ func (s *Server) conversations(ctx context.Context, in *listInput) (*conversatio
 }
 
 func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error) {
-	tenant := callerOf(ctx).Tenant
+	tenant := admission.CallerOf(ctx).Tenant
 	waiting, err := s.options.Log.Inbox(ctx, tenant, in.Limit)
 	if err != nil {
 		return nil, err
@@ -101,7 +104,7 @@ func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error
 	out := &inboxOutput{}
 	out.Body.Items = make([]wire.Waiting, 0, len(waiting))
 	for _, w := range waiting {
-		item, err := waitingOf(ctx, s.options.Log, tenant, w)
+		item, err := watch.Waiting(ctx, s.options.Log, tenant, w)
 		if err != nil {
 			return nil, err
 		}
@@ -110,26 +113,15 @@ func (s *Server) inbox(ctx context.Context, in *limitInput) (*inboxOutput, error
 	return out, nil
 }
 
-// waitingOf reads what something that waits is about.
-func waitingOf(ctx context.Context, log journal.Reader, tenant string, w journal.Waiting) (wire.Waiting, error) {
-	ref := journal.Ref{Tenant: tenant, Conversation: w.Conversation}
-	entries, err := log.Find(ctx, ref, w.Key, journal.TaskAssigned{In: journal.In{Task: w.Task}}.Key())
-	item := wire.Waiting{Conversation: w.Conversation, At: w.At.UTC()}
-	for _, e := range entries {
-		events.LearnWaiting(&item, w, e)
-	}
-	return item, err
-}
-
 func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, error) {
-	hits, err := s.options.Log.Search(ctx, callerOf(ctx).Tenant, journal.Query{
+	hits, err := s.options.Log.Search(ctx, admission.CallerOf(ctx).Tenant, journal.Query{
 		Words: in.Words, Conversation: in.Conversation, SubAgents: in.SubAgents, Limit: in.Limit,
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := &searchOutput{}
-	out.Body.Items = each(hits, func(h journal.Hit) wire.Hit {
+	out.Body.Items = route.Each(hits, func(h journal.Hit) wire.Hit {
 		return wire.Hit{
 			Conversation: h.Conversation, Seq: h.Seq, At: h.At.UTC(), Agent: h.Agent, Speaker: string(h.Speaker), Text: h.Text,
 		}
@@ -138,7 +130,7 @@ func (s *Server) search(ctx context.Context, in *searchInput) (*searchOutput, er
 }
 
 func (s *Server) text(ctx context.Context, in *textInput) (*textOutput, error) {
-	text, err := s.options.Log.Text(ctx, in.place(ctx), in.Hash)
+	text, err := s.options.Log.Text(ctx, in.Place(ctx), in.Hash)
 	out := &textOutput{}
 	out.Body.Text = text
 	return out, err

@@ -23,6 +23,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/people"
@@ -389,7 +390,7 @@ func TestLoginFitsItsBeginning(t *testing.T) {
 func TestLoginCookies(t *testing.T) {
 	h := newHouse(t)
 	secure := newWorld(t, func(o *api.Options) {
-		o.Login = api.Login{Provider: oidc.New(oidc.Options{
+		o.Login = identity.Login{Provider: oidc.New(oidc.Options{
 			Issuer: h.provider.URL, ClientID: "retinue", ClientSecret: "quiet", Redirect: h.server.URL + "/login/callback",
 		})}
 	})

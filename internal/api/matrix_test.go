@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -31,11 +31,11 @@ var verbs = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Meth
 func (m *matrix) visit(v visitor, odd bool) {
 	type job struct {
 		path, verb string
-		route      *api.Route
+		route      *route.Way
 	}
 	paths := map[string]bool{}
-	taken := map[string]*api.Route{}
-	for _, r := range m.api.Routes() {
+	taken := map[string]*route.Way{}
+	for _, r := range m.api.Table().Ways() {
 		paths[r.Path] = true
 		taken[r.Method+" "+r.Path] = &r
 	}
@@ -73,7 +73,7 @@ func (m *matrix) visit(v visitor, odd bool) {
 }
 
 // compare asks a route by all ids, with all that it can be sent.
-func (m *matrix) compare(v visitor, path, verb string, route *api.Route) {
+func (m *matrix) compare(v visitor, path, verb string, route *route.Way) {
 	for _, body := range m.bodiesOf(route, verb) {
 		m.compareWith(v, probe{path: path, verb: verb, body: body, route: route})
 	}
@@ -83,7 +83,7 @@ func (m *matrix) compare(v visitor, path, verb string, route *api.Route) {
 type probe struct {
 	path, verb, body string
 	// route is nil for what is none.
-	route *api.Route
+	route *route.Way
 }
 
 // compareWith sends one request by all ids and compares the answers with each other.
@@ -304,7 +304,7 @@ func resolve(schema map[string]any, all map[string]map[string]any) map[string]an
 
 // bodiesOf is all that a route is sent with a verb: what is written down, or else the least that
 // its schema takes.
-func (m *matrix) bodiesOf(route *api.Route, verb string) []string {
+func (m *matrix) bodiesOf(route *route.Way, verb string) []string {
 	if route == nil || verb == http.MethodGet || verb == http.MethodHead {
 		return []string{""}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
@@ -13,34 +15,34 @@ import (
 
 type (
 	postInput struct {
-		InConversation
-		Keyed
+		route.InConversation
+		route.Keyed
 		Body wire.NewMessage
 	}
 	messageOutput  struct{ Body wire.Message }
 	messagesOutput struct{ Body wire.Page[wire.Message] }
 	pageInput      struct {
-		InConversation
-		Paged
+		route.InConversation
+		route.Paged
 	}
 )
 
 func (s *Server) messageRoutes() {
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "postMessage", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/messages",
 		DefaultStatus: http.StatusCreated, Summary: "Say something to the orchestrator, or answer a question",
 		Tags: []string{"commands"},
 	}, s.post)
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "listMessages", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/messages",
 		Summary: "What people and the orchestrator said to each other", Tags: []string{"conversations"},
 	}, s.messages)
 }
 
 func (s *Server) post(ctx context.Context, in *postInput) (*messageOutput, error) {
-	caller, ref := callerOf(ctx), in.place(ctx)
+	caller, ref := admission.CallerOf(ctx), in.Place(ctx)
 	said := Said{
-		ID: "m" + in.id(caller, ref.Conversation), By: caller.Name, Text: in.Body.Text, InReplyTo: in.Body.InReplyTo,
+		ID: "m" + in.ID(caller, ref.Conversation), By: caller.Name, Text: in.Body.Text, InReplyTo: in.Body.InReplyTo,
 		Decline: in.Body.Decline,
 	}
 	about := journal.Opened{}.Key()
@@ -81,7 +83,7 @@ func (s *Server) say(ctx context.Context, ref journal.Ref, said Said) (journal.E
 	}
 	first, _ := entries[0].Row.(journal.MessageReceived)
 	if journal.Words(first.Parts) != s.recorded(said.Text) || first.InReplyTo != said.InReplyTo || first.Decline != said.Decline {
-		return journal.Entry{}, keyReused()
+		return journal.Entry{}, route.KeyReused()
 	}
 	return entries[0], nil
 }
@@ -90,12 +92,12 @@ func (s *Server) say(ctx context.Context, ref journal.Ref, said Said) (journal.E
 func (s *Server) recorded(text string) string { return journal.Printable(s.options.Redact(text)) }
 
 func (s *Server) messages(ctx context.Context, in *pageInput) (*messagesOutput, error) {
-	ref := in.place(ctx)
+	ref := in.Place(ctx)
 	list, err := s.options.Log.Chat(ctx, ref, journal.Page{Limit: in.Limit, Before: in.Before, Bytes: journal.PageBytes})
 	if err != nil {
 		return nil, err
 	}
-	out := page(list, in.Limit, events.Message, func(m journal.Message) int64 { return m.Seq })
+	out := route.Page(list, in.Limit, events.Message, func(m journal.Message) int64 { return m.Seq })
 	if out.Before == 0 && len(list) > 0 { // it may have ended for its size
 		earlier, err := s.options.Log.Chat(ctx, ref, journal.Page{Limit: 1, Before: list[0].Seq})
 		if err != nil {

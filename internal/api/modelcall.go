@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -27,16 +28,16 @@ type (
 const requestMessages = 200
 
 func (s *Server) modelCalls(ctx context.Context, in *agentPageInput) (*modelCallsOutput, error) {
-	list, err := s.options.Log.ModelCalls(ctx, in.place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
+	list, err := s.options.Log.ModelCalls(ctx, in.Place(ctx), in.id(), journal.Page{Limit: in.Limit, Before: in.Before})
 	if list, err = listed(ctx, s, in.InAgent, list, err); err != nil {
 		return nil, err
 	}
-	return &modelCallsOutput{Body: page(list, in.Limit, events.ModelCall, func(c journal.ModelCall) int64 { return c.Seq })}, nil
+	return &modelCallsOutput{Body: route.Page(list, in.Limit, events.ModelCall, func(c journal.ModelCall) int64 { return c.Seq })}, nil
 }
 
 // modelCall puts a call together from its rows, the kept prompt and the transcript before it.
 func (s *Server) modelCall(ctx context.Context, in *modelCallInput) (*modelCallOutput, error) {
-	ref, where := in.place(ctx), journal.In{Agent: in.id(), Task: cmp.Or(addressed(in.Task), in.id())}
+	ref, where := in.Place(ctx), journal.In{Agent: in.id(), Task: cmp.Or(addressed(in.Task), in.id())}
 	entries, err := s.options.Log.Find(ctx, ref, journal.ModelCalled{In: where, Call: in.Call}.Key(),
 		journal.ModelReplied{In: where, Call: in.Call}.Key(), journal.TaskAssigned{In: where}.Key())
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Server) settings(ctx context.Context, ref journal.Ref, out *wire.ModelR
 	}
 	// A brief or role that cannot be read, of an older or newer program, is left out.
 	if json.Unmarshal(a.Brief, &brief) == nil {
-		out.Tools, out.MaxOutput = each(brief.Tools, func(name string) string { return name }), brief.Model.MaxOutput
+		out.Tools, out.MaxOutput = route.Each(brief.Tools, func(name string) string { return name }), brief.Model.MaxOutput
 	}
 	if json.Unmarshal([]byte(text), &role) == nil {
 		out.Effort, out.Temperature = role.Effort, role.Temperature
@@ -116,7 +117,7 @@ func (s *Server) sent(ctx context.Context, ref journal.Ref, out *wire.ModelCallV
 			break
 		}
 	}
-	out.Request.Messages = each(messages, events.Message)
+	out.Request.Messages = route.Each(messages, events.Message)
 	return nil
 }
 

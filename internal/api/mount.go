@@ -7,78 +7,35 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"github.com/retinue-dev/retinue/internal/events"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/wire"
-)
-
-// The accesses of routes that other packages mount.
-var (
-	AccessPublic  = accessPublic
-	AccessRead    = accessRead
-	AccessCommand = accessCommand
 )
 
 // Mounted is a route of a package that speaks another wire. It is no part of the document.
 type Mounted struct {
-	Access Access
+	Access admission.Access
 	Method string
 	Path   string
 	Handle http.HandlerFunc
 	// Refuse answers a caller that is refused, in the shape that the clients of the wire know. Status
 	// and headers are its to write.
-	Refuse func(http.ResponseWriter, *http.Request, *Problem)
+	Refuse func(http.ResponseWriter, *http.Request, *admission.Problem)
 }
 
-// Mount adds a route. It is let through the same door as all others.
+// Mount adds a route. It goes through the same guard as all others.
 func (s *Server) Mount(m Mounted) {
 	if m.Refuse != nil {
-		s.shapes[m.Method+" "+m.Path] = m.Refuse
+		s.guard.Shape(m.Method+" "+m.Path, m.Refuse)
 	}
-	k := kindStream // an answer may take as long as one
-	if m.Access.Scope == ScopeWrite {
-		k = kindLong
+	k := admission.KindStream // an answer may take as long as one
+	if m.Access.Scope == people.ScopeWrite {
+		k = admission.KindLong
 	}
-	s.handle(Route{Access: m.Access, Method: m.Method, Path: m.Path}, k, m.Handle)
+	s.table.Handle(route.Way{Access: m.Access, Method: m.Method, Path: m.Path}, k, m.Handle)
 }
-
-// Refuse answers a request with what became of it, in the shape of its route.
-func (s *Server) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	s.refuse(w, r, s.Explain(r.Context(), err))
-}
-
-// Explain makes a problem of what a route's handler came to. It logs what nobody else will hear of,
-// and notes on the trail that a caller who was admitted may not do what they asked for.
-func (s *Server) Explain(ctx context.Context, err error) *Problem {
-	p := s.problem(ctx, err)
-	if p.Status == http.StatusForbidden {
-		s.refused(callerOf(ctx), err)
-	}
-	return p
-}
-
-// Closing is closed when the server ends its streams.
-func (s *Server) Closing() <-chan struct{} { return s.closing }
-
-// CallerOf is who a request comes from. Public routes have none.
-func CallerOf(ctx context.Context) Caller { return callerOf(ctx) }
-
-// CheckJSON refuses a document that readers of JSON differ about.
-func CheckJSON(data []byte) error {
-	if err := checkJSON(data); err != nil {
-		return &Problem{
-			Status: http.StatusBadRequest, Code: "invalid", Detail: "the body is not JSON that means one thing: " + err.Error(),
-			Next: "send one document in which no name is there twice",
-		}
-	}
-	return nil
-}
-
-// ApprovalID names an approval in its conversation, as it can stand in an address.
-func ApprovalID(agent, call string) string { return events.ApprovalID(agent, call) }
-
-// Permit reports what a caller lacks for an access, nil if nothing.
-func Permit(ctx context.Context, a Access) error { return a.allows(callerOf(ctx)) }
 
 // Commander takes commands from packages that speak another wire, and carries them out exactly as
 // the server's own routes do. The caller is the one of the context.
@@ -101,14 +58,14 @@ func tooLong(what, text string, most int) error {
 	if utf8.RuneCountInString(text) <= most {
 		return nil
 	}
-	return &Problem{
+	return &admission.Problem{
 		Code: "invalid", Detail: fmt.Sprintf("%s is longer than %d characters", what, most), Next: "send less",
 	}
 }
 
 // Place is where a conversation is, for the caller of the context.
 func (d Commander) Place(ctx context.Context, conversation string) (journal.Ref, error) {
-	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: conversation},
+	return journal.Ref{Tenant: admission.CallerOf(ctx).Tenant, Conversation: conversation},
 		tooLong("the id of the conversation", conversation, maxConversation)
 }
 
@@ -116,31 +73,23 @@ func (d Commander) Place(ctx context.Context, conversation string) (journal.Ref,
 // left when the command is recorded, and before the answer is waited for. The context ends when a
 // command is given up.
 func (d Commander) Admit(ctx context.Context) (inner context.Context, leave func(), err error) {
-	left, err := d.server.gate.command()
-	if err != nil {
-		return ctx, func() {}, err
-	}
-	inner, cancel := context.WithTimeout(ctx, commandTime)
-	return inner, func() {
-		cancel()
-		left()
-	}, nil
+	return d.server.guard.Begin(ctx, admission.KindCommand)
 }
 
 // Begin opens a conversation. The same key opens the same one.
 func (d Commander) Begin(ctx context.Context, key string, n wire.NewConversation) (journal.Ref, error) {
 	// The key itself stands for the message that follows.
-	in := &createInput{Keyed: Keyed{Key: "begin/" + key}, Body: n}
+	in := &createInput{Keyed: route.Keyed{Key: "begin/" + key}, Body: n}
 	out, err := d.server.create(ctx, in)
 	if err != nil {
 		return journal.Ref{}, err
 	}
-	return journal.Ref{Tenant: callerOf(ctx).Tenant, Conversation: out.Body.ID}, nil
+	return journal.Ref{Tenant: admission.CallerOf(ctx).Tenant, Conversation: out.Body.ID}, nil
 }
 
 // MessageID is the id of the message that a key stands for in a conversation.
 func (d Commander) MessageID(ctx context.Context, ref journal.Ref, key string) string {
-	return "m" + Keyed{Key: key}.id(callerOf(ctx), ref.Conversation)
+	return "m" + route.Keyed{Key: key}.ID(admission.CallerOf(ctx), ref.Conversation)
 }
 
 // Say posts a message under the id of its key. InReplyTo names the question that it answers.
@@ -148,7 +97,7 @@ func (d Commander) Say(ctx context.Context, ref journal.Ref, key, text, inReplyT
 	if err := cmp.Or(tooLong("the text", text, maxText), tooLong("the question's id", inReplyTo, maxReference)); err != nil {
 		return err
 	}
-	in := &postInput{InConversation: InConversation{Conversation: ref.Conversation}, Keyed: Keyed{Key: key}}
+	in := &postInput{InConversation: route.InConversation{Conversation: ref.Conversation}, Keyed: route.Keyed{Key: key}}
 	in.Body.Text, in.Body.InReplyTo = text, inReplyTo
 	_, err := d.server.post(ctx, in)
 	return err
@@ -163,12 +112,12 @@ type Verdict struct {
 // Decide allows or denies a call.
 func (d Commander) Decide(ctx context.Context, ref journal.Ref, key string, v Verdict) error {
 	if _, ok := scopes[v.Scope]; !ok {
-		return &Problem{Code: "invalid", Detail: "scope is none of once, task and conversation"}
+		return &admission.Problem{Code: "invalid", Detail: "scope is none of once, task and conversation"}
 	}
 	if err := cmp.Or(tooLong("the note", v.Note, maxNote), tooLong("the approval's id", v.Approval, maxReference)); err != nil {
 		return err
 	}
-	in := &decideInput{Keyed: Keyed{Key: key}}
+	in := &decideInput{Keyed: route.Keyed{Key: key}}
 	in.Conversation, in.Approval = ref.Conversation, v.Approval
 	in.Body.Allow, in.Body.Hash, in.Body.Scope, in.Body.Note = v.Allow, v.Hash, v.Scope, v.Note
 	_, err := d.server.decide(ctx, in)
@@ -177,7 +126,7 @@ func (d Commander) Decide(ctx context.Context, ref journal.Ref, key string, v Ve
 
 // Cancel stops everything in a conversation.
 func (d Commander) Cancel(ctx context.Context, ref journal.Ref, key string) error {
-	in := &cancelInput{InConversation: InConversation{Conversation: ref.Conversation}, Keyed: Keyed{Key: key}}
+	in := &cancelInput{InConversation: route.InConversation{Conversation: ref.Conversation}, Keyed: route.Keyed{Key: key}}
 	_, err := d.server.cancel(ctx, in)
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
@@ -118,8 +120,8 @@ func newOfficeOn(t *testing.T, log journal.Log) *office {
 	bus := live.NewLocal(0)
 	s := clerk{log: o.log, now: now}
 	server := api.New(api.Options{
-		Log: o.log, Bus: bus, Authenticator: api.Local{Tenant: "t", User: "ann", Token: officeToken}, Commands: s, Roles: s,
-		Poll: 20 * time.Millisecond,
+		Options: admission.Options{Authenticator: identity.Local{Tenant: "t", User: "ann", Token: officeToken}},
+		Log:     o.log, Bus: bus, Commands: s, Roles: s, Poll: 20 * time.Millisecond,
 	})
 	o.Server = httptest.NewServer(server)
 	t.Cleanup(func() {

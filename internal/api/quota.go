@@ -7,6 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -14,7 +16,7 @@ import (
 type quotasOutput struct{ Body wire.Quotas }
 
 func (s *Server) quotaRoutes() {
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "getQuotas", Method: http.MethodGet, Path: "/v1/quotas",
 		Summary: "How much the tenant may use, and has used", Tags: []string{"usage"},
 		Description: "The sums have private conversations in them.",
@@ -22,7 +24,7 @@ func (s *Server) quotaRoutes() {
 }
 
 func (s *Server) quotas(ctx context.Context, _ *struct{}) (*quotasOutput, error) {
-	tenant, now := callerOf(ctx).Tenant, time.Now().UTC()
+	tenant, now := admission.CallerOf(ctx).Tenant, time.Now().UTC()
 	month := wire.MonthQuota{
 		Name: journal.MonthOf(now), Ends: time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC),
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
@@ -15,7 +16,7 @@ import (
 // that is refused. Credentials shown from the same address are counted by themselves.
 func TestReturnsAreLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *api.Options) { o.Guesses = api.LoginLimits{Burst: 3, Every: time.Minute} })
+	w := newWorld(t, func(o *api.Options) { o.Guesses = admission.LoginLimits{Burst: 3, Every: time.Minute} })
 	get := func(path, name, value string) int {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.server.URL+path, nil)

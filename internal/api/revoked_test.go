@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/people"
 )
@@ -110,7 +111,7 @@ func TestRevokedOnEveryNode(t *testing.T) {
 func revokeOnNodes(t *testing.T, most time.Duration, change func(*api.Options)) {
 	t.Helper()
 	w := newWorld(t, func(o *api.Options) {
-		o.Guesses = api.LoginLimits{Burst: 3, Every: time.Hour}
+		o.Guesses = admission.LoginLimits{Burst: 3, Every: time.Hour}
 		if change != nil {
 			change(o)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -45,13 +47,13 @@ func (s *Server) roleRoutes() {
 	read := func(id, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"roles"}}
 	}
-	register(s, accessRead, read("listRoles", "/v1/roles", "The roles that agents can have, and how they did lately"), s.roles)
-	register(s, accessRead, read("getRole", "/v1/roles/{role}", "One role, and how it did lately"), s.role)
+	route.Add(s.table, admission.AccessRead, read("listRoles", "/v1/roles", "The roles that agents can have, and how they did lately"), s.roles)
+	route.Add(s.table, admission.AccessRead, read("getRole", "/v1/roles/{role}", "One role, and how it did lately"), s.role)
 }
 
 // figures are how the roles of a tenant did lately, by name.
 func (s *Server) figures(ctx context.Context) (map[string]*wire.RoleFigures, error) {
-	runs, err := s.options.Log.Runs(ctx, callerOf(ctx).Tenant, s.options.Now().Add(-usageSpan))
+	runs, err := s.options.Log.Runs(ctx, admission.CallerOf(ctx).Tenant, s.options.Now().Add(-usageSpan))
 	out := map[string]*wire.RoleFigures{}
 	for _, r := range runs {
 		out[r.Role] = figuresOf(r)
@@ -66,7 +68,7 @@ func (s *Server) roles(ctx context.Context, in *rolesInput) (*rolesOutput, error
 	}
 	figures, err := s.figures(ctx)
 	out := &rolesOutput{}
-	out.Body.Items = each(list, func(r wire.Role) wire.Role { return judged(r, figures) })
+	out.Body.Items = route.Each(list, func(r wire.Role) wire.Role { return judged(r, figures) })
 	return out, err
 }
 

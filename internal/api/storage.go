@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) room(ctx context.Context, ref journal.Ref, key string, more int
 		return nil
 	}
 	const megabyte = 1e6
-	return &Problem{
+	return &admission.Problem{
 		Code:   "forbidden",
 		Detail: fmt.Sprintf("the conversations of your tenant hold %.1f MB of %.0f MB, and this would be %.1f MB more", float64(bytes)/megabyte, float64(most)/megabyte, float64(more)/megabyte),
 		Next:   "delete conversations, or ask the person who runs this installation to raise quotas.storage_mb",

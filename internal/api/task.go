@@ -7,6 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
@@ -14,14 +16,14 @@ import (
 
 // digested fills in what lines show of tasks, in one query however many they are.
 func (s *Server) digested(ctx context.Context, ref journal.Ref, tasks []journal.Task) ([]wire.Task, error) {
-	out := each(tasks, events.Task)
+	out := route.Each(tasks, events.Task)
 	err := s.rowsOf(ctx, ref, tasks, func(i int, row journal.Row) { events.LearnTask(&out[i], row) })
 	return out, err
 }
 
 // whole fills in all that is known of tasks.
 func (s *Server) whole(ctx context.Context, ref journal.Ref, tasks []journal.Task) ([]wire.TaskView, error) {
-	out := each(tasks, func(t journal.Task) wire.TaskView { return wire.TaskView{Task: events.Task(t)} })
+	out := route.Each(tasks, func(t journal.Task) wire.TaskView { return wire.TaskView{Task: events.Task(t)} })
 	err := s.rowsOf(ctx, ref, tasks, func(i int, row journal.Row) { events.LearnTaskView(&out[i], row) })
 	return out, err
 }
@@ -53,7 +55,7 @@ func (s *Server) rowsOf(ctx context.Context, ref journal.Ref, tasks []journal.Ta
 
 type (
 	taskInput struct {
-		InConversation
+		route.InConversation
 		Task string `path:"task" minLength:"1" maxLength:"512" doc:"The task's id with ~ in the place of /."`
 	}
 	tasksOutput struct{ Body wire.Page[wire.Task] }
@@ -65,22 +67,22 @@ func (s *Server) taskRoutes() {
 		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"agents"}}
 	}
 	const base = "/v1/conversations/{conversation}/tasks"
-	register(s, accessRead, read("listTasks", base, "All that agents were asked to do"), s.tasks)
-	register(s, accessRead, read("listAllTasks", "/v1/tasks", "All that agents were asked to do in all conversations, the newest first"), s.allTasks)
-	register(s, accessRead, read("getTask", base+"/{task}", "One task with what came of it"), s.task)
+	route.Add(s.table, admission.AccessRead, read("listTasks", base, "All that agents were asked to do"), s.tasks)
+	route.Add(s.table, admission.AccessRead, read("listAllTasks", "/v1/tasks", "All that agents were asked to do in all conversations, the newest first"), s.allTasks)
+	route.Add(s.table, admission.AccessRead, read("getTask", base+"/{task}", "One task with what came of it"), s.task)
 }
 
 func (s *Server) tasks(ctx context.Context, in *conversationInput) (*tasksOutput, error) {
-	state, err := s.options.Log.Snapshot(ctx, in.place(ctx))
+	state, err := s.options.Log.Snapshot(ctx, in.Place(ctx))
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.digested(ctx, in.place(ctx), state.Tasks)
+	list, err := s.digested(ctx, in.Place(ctx), state.Tasks)
 	return &tasksOutput{Body: wire.Page[wire.Task]{Items: list}}, err
 }
 
 func (s *Server) task(ctx context.Context, in *taskInput) (*taskOutput, error) {
-	ref, id := in.place(ctx), addressed(in.Task)
+	ref, id := in.Place(ctx), addressed(in.Task)
 	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err

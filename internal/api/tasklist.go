@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -23,14 +25,14 @@ type (
 )
 
 func (s *Server) allTasks(ctx context.Context, in *taskLinesInput) (*taskLinesOutput, error) {
-	list, err := s.options.Log.Tasks(ctx, callerOf(ctx).Tenant, journal.TaskQuery{
+	list, err := s.options.Log.Tasks(ctx, admission.CallerOf(ctx).Tenant, journal.TaskQuery{
 		Conversation: in.Conversation, Status: chat.Status(in.Status), Role: in.Role, By: in.By, MinCost: in.MinCost,
 		Limit: in.Limit, Cursor: in.Cursor,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := wire.TaskLines{Items: each(list, taskLineOf)}
+	out := wire.TaskLines{Items: route.Each(list, taskLineOf)}
 	if len(list) == in.Limit {
 		out.Cursor = list[len(list)-1].Cursor()
 	}

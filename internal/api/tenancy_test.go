@@ -16,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
@@ -40,13 +43,13 @@ type visitor struct {
 }
 
 // may reports whether a route should be open to a visitor; it is written here once more.
-func (v visitor) may(a api.Access) bool {
+func (v visitor) may(a admission.Access) bool {
 	return a.Public || (v.known && v.role.Rank() >= a.Least.Rank() && slices.Contains(v.scopes, a.Scope))
 }
 
 // mayUse reports whether a route should be open to a visitor. A bridge says something and shows
 // what comes of it, so who may only write may not use it.
-func (v visitor) mayUse(r api.Route) bool {
+func (v visitor) mayUse(r route.Way) bool {
 	bridge := r.Operation == "" && r.Access.Scope == people.ScopeWrite
 	return v.may(r.Access) && (!bridge || slices.Contains(v.scopes, people.ScopeRead))
 }
@@ -198,7 +201,7 @@ func TestTenancy(t *testing.T) {
 	for i, v := range visitors {
 		quiet := m.state(m.tenant)
 		m.visit(v, !testing.Short() || i == 0 || i == len(visitors)-1)
-		if !v.may(api.Access{Scope: people.ScopeWrite, Least: people.RoleMember}) {
+		if !v.may(admission.Access{Scope: people.ScopeWrite, Least: people.RoleMember}) {
 			if diff := cmp.Diff(quiet, m.state(m.tenant)); diff != "" {
 				t.Errorf("%s wrote to the journal:\n%s", v.name, diff)
 			}
@@ -215,7 +218,7 @@ func TestTenancy(t *testing.T) {
 		t.Error(text)
 	}
 	var missed []string
-	for _, r := range m.api.Routes() {
+	for _, r := range m.api.Table().Ways() {
 		if !m.asked[r.Method+" "+r.Path] {
 			missed = append(missed, r.Method+" "+r.Path)
 		}
@@ -227,8 +230,8 @@ func TestTenancy(t *testing.T) {
 	if !testing.Short() && m.requests < 50_000 {
 		t.Errorf("%d requests, want 50,000", m.requests)
 	}
-	measure.Figure(t, "tenancy: %d requests, %d of %d routes, %d visitors, %d leaks, in %s", m.requests, len(m.api.Routes())-len(missed),
-		len(m.api.Routes()), len(visitors), len(m.found), time.Since(began).Round(time.Second))
+	measure.Figure(t, "tenancy: %d requests, %d of %d routes, %d visitors, %d leaks, in %s", m.requests, len(m.api.Table().Ways())-len(missed),
+		len(m.api.Table().Ways()), len(visitors), len(m.found), time.Since(began).Round(time.Second))
 }
 
 // TestTenancyNotices breaks the server on purpose; the matrix must see each break.
@@ -251,7 +254,7 @@ func TestTenancyNotices(t *testing.T) {
 			o.Authenticator = generous{o.Authenticator}
 		}, nil, "want a refusal"},
 		{"a door that forgets to look at the time", "expired key", func(_ *matrix, o *api.Options) {
-			authenticator, _ := o.Authenticator.(api.Hosted)
+			authenticator, _ := o.Authenticator.(identity.Hosted)
 			authenticator.Now = func() time.Time { return time.Now().Add(-30 * time.Minute) }
 			o.Authenticator = authenticator
 		}, nil, "without a credential"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/people"
@@ -62,7 +62,7 @@ var journaled = []audit.Action{
 func (m *matrix) writing() map[string]probe {
 	m.t.Helper()
 	out := map[string]probe{}
-	for _, r := range m.api.Routes() {
+	for _, r := range m.api.Table().Ways() {
 		name := stdcmp.Or(r.Operation, r.Method+" "+r.Path)
 		// There is nothing at other addresses, and reports of browsers are only counted.
 		reads := r.Method == http.MethodGet || r.Path == "/" || r.Path == "/csp-report"
@@ -88,8 +88,8 @@ func (m *matrix) exported() string {
 	if _, err := m.log.Append(m.t.Context(), journal.Ref{Tenant: m.tenant, Conversation: id}, time.Now(), rows...); err != nil {
 		m.t.Fatal(err)
 	}
-	routes := m.api.Routes()
-	i := slices.IndexFunc(routes, func(r api.Route) bool { return r.Operation == "exportConversation" })
+	routes := m.api.Table().Ways()
+	i := slices.IndexFunc(routes, func(r route.Way) bool { return r.Operation == "exportConversation" })
 	e := probe{path: routes[i].Path, verb: http.MethodGet, route: &routes[i]}
 	a, err := m.askFor(m.master(), e, sources[0], m.things["own"].with(ids{"conversation": id}))
 	if err != nil || a.status != http.StatusOK {

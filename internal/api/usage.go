@@ -7,6 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
@@ -14,7 +16,7 @@ import (
 
 type (
 	conversationUsageInput struct {
-		InConversation
+		route.InConversation
 		By string `query:"by" enum:"agent,role,model,turn" default:"agent"`
 	}
 	usageInput struct {
@@ -29,11 +31,11 @@ type (
 const usageSpan = 30 * 24 * time.Hour
 
 func (s *Server) usageRoutes() {
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "getConversationUsage", Method: http.MethodGet, Path: "/v1/conversations/{conversation}/usage",
 		Summary: "What a conversation used", Tags: []string{"usage"},
 	}, s.conversationUsage)
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/usage",
 		Summary: "What all conversations used", Tags: []string{"usage"},
 		Description: "Private conversations of others are not counted.",
@@ -41,7 +43,7 @@ func (s *Server) usageRoutes() {
 }
 
 func (s *Server) conversationUsage(ctx context.Context, in *conversationUsageInput) (*usageOutput, error) {
-	ref := in.place(ctx)
+	ref := in.Place(ctx)
 	state, err := s.options.Log.Snapshot(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -75,9 +77,9 @@ func (s *Server) usage(ctx context.Context, in *usageInput) (*usageOutput, error
 		since = until.Add(-usageSpan)
 	}
 	if !since.Before(until) {
-		return nil, &Problem{Code: "invalid", Detail: "since is not before until"}
+		return nil, &admission.Problem{Code: "invalid", Detail: "since is not before until"}
 	}
-	list, err := s.options.Log.Usage(ctx, callerOf(ctx).Tenant, journal.UsageQuery{
+	list, err := s.options.Log.Usage(ctx, admission.CallerOf(ctx).Tenant, journal.UsageQuery{
 		By: journal.UsageBy(in.By), Since: since, Until: until,
 	})
 	if err != nil {

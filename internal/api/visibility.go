@@ -6,12 +6,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
 )
 
 func (s *Server) visibilityRoutes() {
-	register(s, accessCommand, huma.Operation{
+	route.Add(s.table, admission.AccessCommand, huma.Operation{
 		OperationID: "shareConversation", Method: http.MethodPost, Path: "/v1/conversations/{conversation}/share",
 		DefaultStatus: http.StatusAccepted, Summary: "Let everybody in the tenant see a private conversation", Tags: []string{"commands"},
 		Description: "What others have seen cannot be taken back: a conversation that is shared stays so.",
@@ -19,20 +21,20 @@ func (s *Server) visibilityRoutes() {
 }
 
 func (s *Server) share(ctx context.Context, in *endInput) (*acceptedOutput, error) {
-	caller, ref := callerOf(ctx), in.place(ctx)
+	caller, ref := admission.CallerOf(ctx), in.Place(ctx)
 	if err := s.exists(ctx, ref, journal.Opened{}.Key()); err != nil {
 		return nil, err
 	}
 	if err := s.options.Commands.Share(ctx, ref, caller.Name); err != nil {
 		return nil, err
 	}
-	return &acceptedOutput{Body: wire.Accepted{ID: "e" + in.id(caller, ref.Conversation)}}, nil
+	return &acceptedOutput{Body: wire.Accepted{ID: "e" + in.ID(caller, ref.Conversation)}}, nil
 }
 
 // owner is whom a new conversation is private to, empty if it is not to be private. Where a second
 // pair of eyes is wanted it cannot be: nobody else would see what waits for them.
 func (s *Server) owner(ctx context.Context, v wire.Visibility) (string, error) {
-	caller := callerOf(ctx)
+	caller := admission.CallerOf(ctx)
 	if v != wire.VisiblePrivate {
 		return "", nil
 	}
@@ -41,22 +43,11 @@ func (s *Server) owner(ctx context.Context, v wire.Visibility) (string, error) {
 	}
 	policy, err := s.options.People.Policy(ctx, caller.Tenant)
 	if err == nil && policy.SecondPair {
-		err = &Problem{
+		err = &admission.Problem{
 			Status: http.StatusConflict, Code: "conflict",
 			Detail: "this tenant wants a second pair of eyes, and nobody else would see what a private conversation asks",
 			Next:   "begin one that the tenant can see",
 		}
 	}
 	return caller.User, err
-}
-
-// nobody is a person who cannot be.
-const nobody = "nobody"
-
-// viewing is a context that reads for a caller.
-func viewing(ctx context.Context, c Caller) context.Context {
-	if c.User == "" {
-		return journal.For(ctx, nobody)
-	}
-	return journal.For(ctx, c.User)
 }

@@ -9,6 +9,9 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 )
 
 // appRoutes are the addresses that the web app answers itself; the server gives the same page for
@@ -33,15 +36,15 @@ const foreverValue = "public, max-age=31536000, immutable"
 
 // webappRoutes serves the web app.
 func (s *Server) webappRoutes() {
-	for _, route := range appRoutes {
-		s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: route}, kindStream, s.page)
+	for _, address := range appRoutes {
+		s.table.Handle(route.Way{Access: admission.AccessPublic, Method: http.MethodGet, Path: address}, admission.KindStream, s.page)
 	}
 	for _, file := range appFiles {
-		s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: file}, kindStream, func(w http.ResponseWriter, r *http.Request) {
+		s.table.Handle(route.Way{Access: admission.AccessPublic, Method: http.MethodGet, Path: file}, admission.KindStream, func(w http.ResponseWriter, r *http.Request) {
 			s.give(w, r, strings.TrimPrefix(file, "/"), "no-cache")
 		})
 	}
-	s.handle(Route{Access: accessPublic, Method: http.MethodGet, Path: "/assets/{file}"}, kindStream, func(w http.ResponseWriter, r *http.Request) {
+	s.table.Handle(route.Way{Access: admission.AccessPublic, Method: http.MethodGet, Path: "/assets/{file}"}, admission.KindStream, func(w http.ResponseWriter, r *http.Request) {
 		s.give(w, r, "assets/"+r.PathValue("file"), foreverValue)
 	})
 }
@@ -60,7 +63,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 func (s *Server) give(w http.ResponseWriter, r *http.Request, name, keep string) {
 	content, packed, err := s.read(name, strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"))
 	if err != nil {
-		s.refuse(w, r, &Problem{Code: "not_found", Detail: "there is nothing at this address", Next: "load the page again"})
+		s.guard.Refuse(w, r, &admission.Problem{Code: "not_found", Detail: "there is nothing at this address", Next: "load the page again"})
 		return
 	}
 	sum := sha256.Sum256(content)

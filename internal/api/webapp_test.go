@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/live"
 )
@@ -31,7 +33,10 @@ func appServer(t *testing.T, app fstest.MapFS) func(path string, header ...strin
 	t.Helper()
 	bus := live.NewLocal(0)
 	t.Cleanup(bus.Close)
-	options := api.Options{Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: "local", Token: "right"}}
+	options := api.Options{
+		Options: admission.Options{Authenticator: identity.Local{Tenant: "local", Token: "right"}},
+		Log:     journaltest.NewMemory(), Bus: bus,
+	}
 	if app != nil {
 		options.App = app
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/route"
 	"github.com/retinue-dev/retinue/wire"
 )
 
@@ -16,7 +18,7 @@ type workspacesOutput struct {
 }
 
 func (s *Server) workspaceRoutes() {
-	register(s, accessRead, huma.Operation{
+	route.Add(s.table, admission.AccessRead, huma.Operation{
 		OperationID: "listWorkspaces", Method: http.MethodGet, Path: "/v1/workspaces",
 		Summary: "The workspaces that conversations of your tenant may name", Tags: []string{"settings"},
 	}, s.workspaces)
@@ -28,7 +30,7 @@ func (s *Server) workspaces(ctx context.Context, _ *struct{}) (*workspacesOutput
 	if s.options.Installation == nil {
 		return out, nil
 	}
-	list, err := s.options.Installation.Workspaces(ctx, callerOf(ctx))
+	list, err := s.options.Installation.Workspaces(ctx, admission.CallerOf(ctx))
 	out.Body.Items = append(out.Body.Items, list...)
 	return out, err
 }

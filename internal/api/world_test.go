@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/audit"
 	auditstore "github.com/retinue-dev/retinue/internal/audit/store"
@@ -30,6 +32,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/people/oidc"
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
+	"github.com/retinue-dev/retinue/internal/seal"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -90,12 +93,14 @@ func newWorld(t *testing.T, change func(*api.Options), bridged ...func(*api.Opti
 	recorder := audit.NewRecorder(trail, time.Now)
 	t.Cleanup(recorder.Close)
 	log := audit.NewLog(w.log, trail, "test")
-	login := api.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
+	login := identity.Login{Plain: true, Provider: oidc.New(oidc.Options{Issuer: "http://127.0.0.1:1"})}
 	o := api.Options{
-		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Installation: places{people: w.people}, Budget: w.budget, People: w.people, Login: login,
-		Audit: recorder, Webhooks: anywhere{w.hooks},
-		Authenticator: api.Hosted{Credentials: w.people, Cookie: login.Cookie(), Now: time.Now},
-		Guesses:       api.LoginLimits{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler), Poll: 20 * time.Millisecond,
+		Options: admission.Options{
+			Audit: recorder, Authenticator: identity.Hosted{Credentials: w.people, Cookie: login.Cookie(), Now: time.Now},
+			Guesses: admission.LoginLimits{Burst: 1 << 30}, Logger: slog.New(slog.DiscardHandler),
+		},
+		Log: log, Bus: w.bus, Commands: scribe{log}, Roles: noRoles{}, Installation: places{people: w.people}, Budget: w.budget,
+		People: w.people, Login: login, Webhooks: anywhere{w.hooks}, Poll: 20 * time.Millisecond, Trail: recorder,
 	}
 	if change != nil {
 		change(&o)
@@ -117,6 +122,24 @@ func (w *world) node(o api.Options, bridged ...func(*api.Options)) (*api.Server,
 	w.t.Cleanup(server.Close)
 	return server, front
 }
+
+// anywhere is a book of webhooks that may be sent to any address.
+type anywhere struct{ *webhookstore.Store }
+
+func (anywhere) Allowed(string) error { return nil }
+
+// hookKeys seal the secrets of webhooks.
+func hookKeys(t *testing.T) *seal.Keys {
+	t.Helper()
+	keys, err := seal.NewKeys(seal.NewKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// patience is how long a test waits for what must come.
+const patience = time.Minute
 
 // unanswered is a message that nobody answers.
 const unanswered = "wait"
@@ -190,12 +213,14 @@ func (noRoles) Role(_ context.Context, _, name string) (wire.Role, error) {
 }
 
 // Settings implements api.Installation.
-func (noRoles) Settings(context.Context, api.Caller) (wire.Settings, error) {
+func (noRoles) Settings(context.Context, admission.Caller) (wire.Settings, error) {
 	return wire.Settings{Mode: "hosted"}, nil
 }
 
 // Workspaces implements api.Installation.
-func (noRoles) Workspaces(context.Context, api.Caller) ([]wire.WorkspaceInfo, error) { return nil, nil }
+func (noRoles) Workspaces(context.Context, admission.Caller) ([]wire.WorkspaceInfo, error) {
+	return nil, nil
+}
 
 // places are the workspaces that workers have.
 type places struct {
@@ -204,7 +229,7 @@ type places struct {
 }
 
 // Workspaces implements api.Installation.
-func (p places) Workspaces(ctx context.Context, caller api.Caller) (out []wire.WorkspaceInfo, err error) {
+func (p places) Workspaces(ctx context.Context, caller admission.Caller) (out []wire.WorkspaceInfo, err error) {
 	list, err := p.people.Workspaces(ctx, caller.Tenant)
 	for _, w := range list {
 		out = append(out, wire.WorkspaceInfo{Name: w.Name, ServedAt: &w.ServedAt})

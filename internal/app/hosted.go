@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/people/oidc"
 	store "github.com/retinue-dev/retinue/internal/people/postgres"
 )
@@ -34,7 +35,7 @@ func (n *Node) share(ctx context.Context, o *api.Options) error {
 	}
 	n.closers = append(n.closers, func() error { kept.Close(); return nil })
 	o.People, o.Local, n.people = kept, nil, kept
-	o.Login = api.Login{
+	o.Login = identity.Login{
 		// The settings take an address without encryption on this machine only.
 		Plain: at.Scheme == "http",
 		Provider: oidc.New(oidc.Options{
@@ -42,7 +43,7 @@ func (n *Node) share(ctx context.Context, o *api.Options) error {
 			Redirect: strings.TrimSuffix(s.Serve.URL, "/") + "/login/callback", Domains: s.Serve.OIDC.Domains,
 		}),
 	}
-	o.Authenticator = api.Hosted{Credentials: kept, Cookie: o.Login.Cookie(), Now: time.Now}
+	o.Authenticator = identity.Hosted{Credentials: kept, Cookie: o.Login.Cookie(), Now: time.Now}
 	return nil
 }
 

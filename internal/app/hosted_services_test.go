@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 	"github.com/retinue-dev/retinue/internal/journal/postgres"
@@ -53,7 +55,10 @@ func TestSharedServerIsWired(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	o := api.Options{Log: journaltest.NewMemory(), Bus: bus, Authenticator: api.Local{Tenant: LocalTenant, Token: "local"}}
+	o := api.Options{
+		Options: admission.Options{Authenticator: identity.Local{Tenant: LocalTenant, Token: "local"}},
+		Log:     journaltest.NewMemory(), Bus: bus,
+	}
 	if err := n.share(t.Context(), &o); err != nil {
 		t.Fatal(err)
 	}

@@ -3,15 +3,15 @@ package app
 import (
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/config"
 )
 
 // limitsOf are the bounds of a server. Those of an address hold where people log in: who comes to a
 // machine of one's own comes from that machine, so one of its users could keep all others out.
-func limitsOf(s config.Settings) api.Limits {
+func limitsOf(s config.Settings) admission.Limits {
 	l := s.Serve.Limits
-	out := api.Limits{
+	out := admission.Limits{
 		Commands: l.Commands, Latency: time.Duration(l.Latency) * time.Millisecond,
 		CommandRate: float64(l.CommandRate), TenantCommandRate: float64(l.TenantRate),
 		ReadRate: float64(l.ReadRate), TenantReadRate: float64(l.TenantReads),

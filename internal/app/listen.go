@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/config"
 )
 
@@ -170,7 +170,7 @@ type peer struct{ net.Conn }
 // markPeer lets the authenticator know of such a connection.
 func markPeer(ctx context.Context, conn net.Conn) context.Context {
 	if _, ok := conn.(peer); ok {
-		return api.WithPeer(ctx)
+		return identity.WithPeer(ctx)
 	}
 	return ctx
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
@@ -30,11 +31,11 @@ func (n *Node) Private(ctx context.Context, by, workspace, version string) (*Pri
 	if err != nil {
 		return nil, err
 	}
-	local := api.Local{Tenant: LocalTenant, User: by}
+	local := identity.Local{Tenant: LocalTenant, User: by}
 	options.Authenticator, options.Local = local, &local
 	p := &Private{api: api.New(options), pipes: &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}}
 	p.server = newServer(p.api)
-	p.server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return api.WithPeer(ctx) }
+	p.server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return identity.WithPeer(ctx) }
 	p.server.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)
 	p.Client = client.Over(p.pipes.dial)
 	p.served.Go(func() { _ = p.server.Serve(p.pipes) }) // it ends when it is closed

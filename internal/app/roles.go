@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config/role"
 	"github.com/retinue-dev/retinue/internal/host"
@@ -88,5 +88,5 @@ func layer(file string) string {
 
 // within is a workspace of the tenant that the caller belongs to.
 func within(ctx context.Context, name string) host.Workspace {
-	return host.Workspace{Tenant: api.CallerOf(ctx).Tenant, Name: name}
+	return host.Workspace{Tenant: admission.CallerOf(ctx).Tenant, Name: name}
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/audit"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 	"github.com/retinue-dev/retinue/web"
@@ -43,7 +45,7 @@ type Front struct {
 	// Failed is closed when the server can no longer be reached; Close says why.
 	Failed <-chan struct{}
 
-	browsers *api.Browsers
+	browsers *identity.Browsers
 	api      *api.Server
 	server   *http.Server
 	recorder *audit.Recorder
@@ -110,7 +112,7 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 			return nil, err
 		}
 		f.recorder = audit.NewRecorder(n.Trail, time.Now)
-		options.Audit, options.Webhooks = f.recorder, f.hooks
+		options.Audit, options.Trail, options.Webhooks = f.recorder, f.recorder, f.hooks
 		carried = commands{node: n, workspace: o.Workspace, hooks: f.hooks}
 		options.Commands = carried
 	}
@@ -164,7 +166,7 @@ func (f *Front) listen(listener, socket net.Listener, secure bool, dir string) {
 	if secure {
 		f.serve(func() error { return f.server.ServeTLS(listener, "", "") })
 	} else {
-		f.serve(func() error { return f.server.Serve(api.Outright(listener)) })
+		f.serve(func() error { return f.server.Serve(admission.Outright(listener)) })
 	}
 	if socket != nil {
 		f.Socket = filepath.Join(dir, SocketName)
@@ -180,12 +182,15 @@ func (n *Node) apiOptions(o FrontOptions, metrics *telemetry.Metrics) (api.Optio
 		return api.Options{}, err
 	}
 	options := api.Options{
+		Options: admission.Options{
+			Logger: n.options.Logger, Guesses: admission.LoginLimits{Proxies: proxies}, Hosts: hostsOf(""),
+			Limits: limitsOf(settings), Pressed: n.pressure.pressed,
+			Answered: metrics.Answered, Refused: func(why admission.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
+		},
 		Log: n.Log, Bus: n.Bus, Commands: commands{node: n, workspace: o.Workspace}, Roles: n.catalog,
-		RetentionDays: settings.Retention.Days, Installation: installationView{node: n, workspace: o.Workspace}, Budget: settings.Quotas.Month,
-		Storage: settings.Quotas.Storage, TenantSlots: tenantSlots(settings), Redact: n.options.Vault.Redact, Version: o.Version,
-		Logger: n.options.Logger, Guesses: api.LoginLimits{Proxies: proxies}, Hosts: hostsOf(""), Limits: limitsOf(settings),
-		Pressed: n.pressure.pressed, Answered: metrics.Answered,
-		Refused: func(why api.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
+		RetentionDays: settings.Retention.Days, Installation: installationView{node: n, workspace: o.Workspace},
+		Budget: settings.Quotas.Month, Storage: settings.Quotas.Storage, TenantSlots: tenantSlots(settings),
+		Redact: n.options.Vault.Redact, Version: o.Version,
 	}
 	if settings.Live.NATS.IsZero() {
 		options.Poll = localPoll
@@ -199,8 +204,8 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 	if err != nil {
 		return options, err
 	}
-	f.browsers = &api.Browsers{Address: f.URL}
-	local := api.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token, Browsers: f.browsers}
+	f.browsers = &identity.Browsers{Address: f.URL}
+	local := identity.Local{Tenant: LocalTenant, User: localUser(), Token: f.Token, Browsers: f.browsers}
 	options.Authenticator, options.Local = local, &local
 	options.App, options.Secure = web.Pages(), strings.HasPrefix(f.URL, "https:")
 	settings := n.options.Loaded.Settings

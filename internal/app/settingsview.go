@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/config/document"
 	"github.com/retinue-dev/retinue/internal/config/role"
@@ -32,7 +32,7 @@ var shownSettings = []string{"fallbacks.", "models.", "permissions.", "retention
 
 // Settings implements api.Installation. On a server that several share nobody is told where files
 // and providers are.
-func (s installationView) Settings(_ context.Context, _ api.Caller) (wire.Settings, error) {
+func (s installationView) Settings(_ context.Context, _ admission.Caller) (wire.Settings, error) {
 	loaded, redact := s.node.options.Loaded, s.node.options.Vault.Redact
 	shared := loaded.Settings.Shared()
 	layer := func(key string) string {

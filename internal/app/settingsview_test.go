@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/wire"
@@ -48,7 +48,7 @@ journal: {dsn: '{env:THERE}'}
 	two := s.node.options.Loaded.Settings.Providers["two"]
 	two.BaseURL = "https://ann:kanarienvogel@models.example/v1?key=kanarienvogel#kanarienvogel"
 	s.node.options.Loaded.Settings.Providers["two"] = two
-	got, err := s.Settings(t.Context(), api.Caller{})
+	got, err := s.Settings(t.Context(), admission.Caller{})
 	if err != nil {
 		t.Fatal(err)
 	}

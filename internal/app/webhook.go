@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admin"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/egress"
@@ -69,11 +69,11 @@ func (n *Node) openHooks(ctx context.Context, version string) (h *hooks, err err
 		return nil, err
 	}
 	sender := webhook.NewSender(webhook.SenderOptions{
-		Outbox: h.Store, Log: n.Log, Events: api.WebhookEvent, Client: h.gate.Client(), Now: time.Now, Logger: n.options.Logger,
+		Outbox: h.Store, Log: n.Log, Events: admin.WebhookEvent, Client: h.gate.Client(), Now: time.Now, Logger: n.options.Logger,
 		Agent: "retinue/" + version,
 	})
 	h.feeder = webhook.NewFeeder(webhook.FeederOptions{
-		Places: h.Store, Book: h.Store, Log: n.Log, Events: api.WebhookEvent, Now: time.Now, Logger: n.options.Logger, Fed: sender.Wake,
+		Places: h.Store, Book: h.Store, Log: n.Log, Events: admin.WebhookEvent, Now: time.Now, Logger: n.options.Logger, Fed: sender.Wake,
 	})
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop
@@ -85,7 +85,7 @@ func (n *Node) openHooks(ctx context.Context, version string) (h *hooks, err err
 // webhooksPath is where webhooks are kept beside a journal in a file.
 func webhooksPath(s config.Settings) string { return filepath.Join(s.DataDir, "webhook.db") }
 
-// Allowed implements api.Webhooks.
+// Allowed implements admin.Webhooks.
 func (h *hooks) Allowed(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/people"
@@ -76,7 +76,7 @@ func (n *Node) resolve(ctx context.Context, at Workspace) error {
 }
 
 // Workspaces implements api.Installation.
-func (s installationView) Workspaces(ctx context.Context, caller api.Caller) (out []wire.WorkspaceInfo, err error) {
+func (s installationView) Workspaces(ctx context.Context, caller admission.Caller) (out []wire.WorkspaceInfo, err error) {
 	if s.node.people == nil {
 		for at := range s.node.options.Workspaces {
 			if at.Tenant == caller.Tenant {

@@ -12,13 +12,16 @@ import (
 	"text/tabwriter"
 )
 
-// CoverMin is the least part of a shipped package, in percent, that its own tests run without services.
+// CoverMin is the least part of a shipped package, in percent, that its own tests run without
+// services.
 const CoverMin = 70
 
 // Uncovered are the packages whose own tests may run less of them, each with its reason. One that
 // needs none any more is a finding itself.
 var Uncovered = []Exception{
 	{"cmd/retinue", startsCLI},
+	{"internal/api/admin", inPostgres},
+	{"internal/api/identity", inPostgres},
 	{"internal/app", owed},
 	{"internal/bridge", owed},
 	{"internal/bridge/a2a", owed},
@@ -42,17 +45,19 @@ var Uncovered = []Exception{
 }
 
 const (
-	adapts    = "an adapter of a server, which make test/services tests with the server"
-	owed      = "owed: tests of other packages run it, and its own are to be written"
-	startsCLI = "it hands its arguments to internal/cli; the end-to-end tests start it"
+	adapts = "an adapter of a server, which make test/services tests with the server"
+	// Without a database there is one person, who neither logs in nor has members or keys.
+	inPostgres = "people are in Postgres: make tenancy tests it from internal/api, with the whole server"
+	owed       = "owed: tests of other packages run it, and its own are to be written"
+	startsCLI  = "it hands its arguments to internal/cli; the end-to-end tests start it"
 )
 
 // coverLine is what go test -cover says of a package that it has built: with tests, or without any.
 var coverLine = regexp.MustCompile(`^(?:ok\s+|\s+)(\S+)\s.*coverage: (?:(\d+(?:\.\d+)?)% of statements|\[no statements\])`)
 
-// ParseCoverage reads what go test -cover writes: the part of each package that its own tests ran, in
-// percent. A package without statements is covered. A line that says of a package that its tests failed
-// is an error.
+// ParseCoverage reads what go test -cover writes: the part of each package that its own tests
+// ran, in percent. A package without statements is covered. A line that says of a package that
+// its tests failed is an error.
 func ParseCoverage(r io.Reader) (map[string]float64, error) {
 	found := map[string]float64{}
 	lines := bufio.NewScanner(r)
@@ -79,9 +84,9 @@ func ParseCoverage(r io.Reader) (map[string]float64, error) {
 
 var failed = regexp.MustCompile(`^(FAIL|--- FAIL|panic:)`)
 
-// Cover writes the part of each shipped package that its own tests run, and each package that is under
-// CoverMin without a reason. It returns how many those are. Generated code and packages that exist for
-// tests are left out.
+// Cover writes the part of each shipped package that its own tests run, and each package that is
+// under CoverMin without a reason. It returns how many those are. Generated code and packages
+// that exist for tests are left out.
 func Cover(w io.Writer, t *Tree, covered map[string]float64, reasons []Exception) (int, error) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "package\tcovered")

@@ -114,6 +114,57 @@ var outerRules = []Rule{
 		Why: "commands leave through an interface api declares; the engine behind it is app's choice",
 	},
 	{
+		Name:  "admission knows no route",
+		From:  []string{"./internal/api/admission"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/audit", "./internal/chat", "./internal/journal", "./internal/people"},
+		Why:   "who may call and how often is decided before anything else, and can be read without what is asked for",
+	},
+	{
+		Name:  "the table of routes knows none",
+		From:  []string{"./internal/api/route"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/api/admission", "./internal/journal", "./internal/people", "./wire"},
+		Why:   "there is one way to add a route, with who may use it, and whatever adds one stands above it",
+	},
+	{
+		Name:  "identity knows who calls",
+		From:  []string{"./internal/api/identity"},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/api/admission", "./internal/api/route", "./internal/audit", "./internal/chat", "./internal/people"},
+		Why:   "how callers become known depends on no conversation",
+	},
+	{
+		Name: "watch only reads",
+		From: []string{"./internal/api/watch"},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/api/admission", "./internal/api/route", "./internal/chat", "./internal/events", "./internal/journal", "./internal/live",
+			"./wire",
+		},
+		Why: "a stream is the journal and nothing else; no command and no other route is part of it",
+	},
+	{
+		Name: "admin leaves conversations alone",
+		From: []string{"./internal/api/admin"},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/api/admission", "./internal/api/identity", "./internal/api/route", "./internal/audit", "./internal/chat",
+			"./internal/events", "./internal/journal", "./internal/people", "./internal/webhook", "./wire",
+		},
+		Why: "what an owner looks after is the tenant; how a conversation is deleted is handed in",
+	},
+	{
+		Name: "export knows no other route",
+		From: []string{"./internal/api/export"},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/api/admission", "./internal/api/route", "./internal/audit", "./internal/chat", "./internal/events", "./internal/journal",
+			"./wire",
+		},
+		Why: "a conversation is taken from the journal and brought back to it, whatever else a server does",
+	},
+	{
 		Name:  "events says the journal in words of the wire",
 		From:  []string{"./internal/events/..."},
 		Deny:  []string{"./...", "other"},
@@ -160,7 +211,8 @@ var outerRules = []Rule{
 		From: []string{"./internal/api/apitest/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/chat", "./internal/journal", "./internal/journal/journaltest", "./internal/live", "./internal/api", "./wire",
+			"./internal/api", "./internal/api/admission", "./internal/api/identity", "./internal/chat", "./internal/journal",
+			"./internal/journal/journaltest", "./internal/live", "./internal/people", "./wire",
 		},
 		Why: "a server that tests start has no engine and no database of its own",
 	},
@@ -169,8 +221,8 @@ var outerRules = []Rule{
 		From: []string{"./internal/bridge/..."},
 		Deny: []string{"./..."},
 		Allow: []string{
-			"./internal/api", "./internal/bridge", "./internal/chat", "./internal/events", "./internal/journal", "./internal/live",
-			"./internal/progress", "./wire",
+			"./internal/api", "./internal/api/admission", "./internal/bridge", "./internal/chat", "./internal/events", "./internal/journal",
+			"./internal/live", "./internal/progress", "./wire",
 		},
 		Why: "a client that comes over it goes through the same door and brings the same commands; no bridge knows another",
 	},

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -30,13 +33,15 @@ func (r *room) counter(commands api.Commands) (context.Context, *Service) {
 	t := r.t
 	t.Helper()
 	server := api.New(api.Options{
-		Log: r.log, Bus: r.bus, Commands: commands, Limits: api.Limits{Commands: 1},
-		Authenticator: api.Local{Tenant: "t", User: "ada", Token: "rtl_bridge"},
+		Options: admission.Options{
+			Limits: admission.Limits{Commands: 1}, Authenticator: identity.Local{Tenant: "t", User: "ada", Token: "rtl_bridge"},
+		},
+		Log: r.log, Bus: r.bus, Commands: commands,
 	})
 	t.Cleanup(server.Close)
 	var inside context.Context
 	server.Mount(api.Mounted{
-		Access: api.AccessCommand, Method: http.MethodPost, Path: "/enter",
+		Access: admission.AccessCommand, Method: http.MethodPost, Path: "/enter",
 		Handle: func(_ http.ResponseWriter, r *http.Request) { inside = context.WithoutCancel(r.Context()) },
 	})
 	enter := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/enter", nil)
@@ -58,7 +63,7 @@ func TestMessagesAreAdmittedLikeCommands(t *testing.T) {
 	}
 	m := Message{Key: "key-1", Text: "Hello", Conversation: "c"}
 	_, err = service.Post(ctx, m)
-	if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != "unavailable" || p.Wait <= 0 {
+	if p, ok := errors.AsType[*admission.Problem](err); !ok || p.Code != "unavailable" || p.Wait <= 0 {
 		t.Errorf("a second one: %v", err)
 	}
 	leave()
@@ -85,7 +90,7 @@ func TestOtherWiresHaveTheLimitsOfTheDocument(t *testing.T) {
 	_, named := service.Find(ctx, Name{Conversation: long, Message: "m"})
 	_, listed := service.Names(ctx, long, 1)
 	_, text := service.Post(ctx, Message{Key: "key-3", Text: strings.Repeat("ä", 200_001), Conversation: "c"})
-	approval := api.ApprovalID("main", "1")
+	approval := events.ApprovalID("main", "1")
 	for what, err := range map[string]error{
 		"an id": place, "an id to find": named, "an id to list": listed, "a text": text,
 		"an answer": service.Answer(ctx, x, "key-4", strings.Repeat("a", 200_001)),
@@ -93,7 +98,7 @@ func TestOtherWiresHaveTheLimitsOfTheDocument(t *testing.T) {
 			Approval: approval, Hash: "h", Scope: "once", Note: strings.Repeat("n", 2_001),
 		}),
 	} {
-		if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != string(chat.CodeInvalid) {
+		if p, ok := errors.AsType[*admission.Problem](err); !ok || p.Code != string(chat.CodeInvalid) {
 			t.Errorf("%s that is too long: %v", what, err)
 		}
 	}

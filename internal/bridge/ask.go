@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -39,7 +39,7 @@ func (x *UserTurn) Asks(pending []progress.Pending) []Ask {
 			Hash: p.Hash,
 		}
 		if p.Question == "" {
-			a.Kind, a.Approval = AskApproval, api.ApprovalID(p.Agent, p.Call)
+			a.Kind, a.Approval = AskApproval, events.ApprovalID(p.Agent, p.Call)
 			a.Decide = "/v1/conversations/" + x.Conversation + "/approvals/" + a.Approval + "/decision"
 		}
 		out = append(out, a)

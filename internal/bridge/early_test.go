@@ -11,6 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -56,7 +57,7 @@ func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
 		"a decision": func(r *room, ctx context.Context, h *Service) (*UserTurn, error) {
 			r.write(journal.ApprovalRequested{In: r.main, Call: "1", Tool: "shell", Hash: "h"})
 			x := r.find("m1")
-			return x, h.Decide(ctx, x, "key-1", api.Verdict{Approval: api.ApprovalID("main", "1"), Hash: "h", Allow: true, Scope: "once"})
+			return x, h.Decide(ctx, x, "key-1", api.Verdict{Approval: events.ApprovalID("main", "1"), Hash: "h", Allow: true, Scope: "once"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

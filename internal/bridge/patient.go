@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 )
 
 // writeTime is how long a reader may take to take anything.
@@ -54,14 +54,14 @@ func (h *Service) Gone(r *http.Request, x *UserTurn) {
 	defer cancel()
 	// It is carried out however much there is to do: nobody is left who could send it again.
 	if err := h.commander.Cancel(ctx, x.ref, "disconnect-"+x.Message); err != nil {
-		_ = h.Server.Explain(ctx, err) // it is logged there, and nobody is left to be told
+		_ = h.Server.Guard().Explain(ctx, err) // it is logged there, and nobody is left to be told
 	}
 }
 
 // Allowed reports what a caller lacks who both says something and reads what comes of it.
 func Allowed(ctx context.Context) error {
-	if err := api.Permit(ctx, api.AccessCommand); err != nil {
+	if err := admission.Permit(ctx, admission.AccessCommand); err != nil {
 		return err
 	}
-	return api.Permit(ctx, api.AccessRead)
+	return admission.Permit(ctx, admission.AccessRead)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -138,7 +137,7 @@ func (x *UserTurn) Watch(ctx context.Context, tell func(News) error) (Result, er
 		select {
 		case <-ctx.Done():
 			return x.result(StateRuns), ctx.Err()
-		case <-x.service.Server.Closing():
+		case <-x.service.Server.Guard().Closing():
 			return x.result(StateRuns), ErrClosing
 		case <-look.C:
 		case <-beat.C:
@@ -209,7 +208,7 @@ func (x *UserTurn) over() (Result, bool) {
 // pending is what waits for a person who has not dealt with it yet.
 func (x *UserTurn) pending() []progress.Pending {
 	return slices.DeleteFunc(x.tree.Pending(), func(p progress.Pending) bool {
-		return x.settled[p.Question] || x.settled[api.ApprovalID(p.Agent, p.Call)]
+		return x.settled[p.Question] || x.settled[events.ApprovalID(p.Agent, p.Call)]
 	})
 }
 

@@ -129,7 +129,7 @@ var walls = []Break{
 	},
 	{
 		Name: "every role may do what owners may", Area: "tenancy",
-		Edits: []Edit{{"internal/api/caller.go", "if c.Role.Rank() < a.Least.Rank() {", "if c.Role.Rank() == 0 {"}},
+		Edits: []Edit{{"internal/api/admission/caller.go", "if c.Role.Rank() < a.Least.Rank() {", "if c.Role.Rank() == 0 {"}},
 		Suite: "tenancy", Says: `status 2\d\d, want a refusal`,
 	},
 	{
@@ -170,7 +170,7 @@ var walls = []Break{
 	},
 	{
 		Name: "pages of other origins come in", Area: "local server",
-		Edits: []Edit{{"internal/api/guard.go", "if origin.Check(r) != nil || s.foreign(r) {", "if origin.Check(r) != nil {"}},
+		Edits: []Edit{{"internal/api/admission/guard.go", "if origin.Check(r) != nil || g.foreign(r) {", "if origin.Check(r) != nil {"}},
 		Suite: "hostile", Says: `accepted: 200 OK`,
 	},
 }

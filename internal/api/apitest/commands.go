@@ -2,10 +2,13 @@ package apitest
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
@@ -32,6 +35,7 @@ type Server struct {
 	API      *api.Server
 	Log      journal.Log
 	Contract *Contract
+	client   *http.Client
 }
 
 // Start starts a server. Change may alter what it is made of; nil leaves it.
@@ -39,8 +43,8 @@ func Start(t TB, change func(*api.Options)) *Server {
 	t.Helper()
 	log := journal.Log(journaltest.NewMemory())
 	options := api.Options{
-		Log: log, Bus: live.NewLocal(0), Authenticator: api.Local{Tenant: Tenant, User: "ann", Token: Token}, Roles: noRoles{}, Installation: noRoles{},
-		Version: "test", Poll: 20 * time.Millisecond,
+		Options: admission.Options{Authenticator: identity.Local{Tenant: Tenant, User: "ann", Token: Token}},
+		Log:     log, Bus: live.NewLocal(0), Roles: noRoles{}, Installation: noRoles{}, Version: "test", Poll: 20 * time.Millisecond,
 	}
 	if change != nil {
 		change(&options)
@@ -52,6 +56,7 @@ func Start(t TB, change func(*api.Options)) *Server {
 	front := httptest.NewServer(server)
 	t.Cleanup(func() {
 		server.Close()
+		front.CloseClientConnections()
 		front.Close()
 	})
 	document, err := api.Document("test")
@@ -62,7 +67,7 @@ func Start(t TB, change func(*api.Options)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Server{URL: front.URL, API: server, Log: options.Log, Contract: contract}
+	return &Server{URL: front.URL, API: server, Log: options.Log, Contract: contract, client: front.Client()}
 }
 
 // noRoles is a catalogue of one role.
@@ -83,7 +88,7 @@ func (c noRoles) Role(ctx context.Context, workspace, name string) (wire.Role, e
 }
 
 // Settings implements api.Installation.
-func (noRoles) Settings(context.Context, api.Caller) (wire.Settings, error) {
+func (noRoles) Settings(context.Context, admission.Caller) (wire.Settings, error) {
 	return wire.Settings{
 		Mode: "local", Providers: []wire.Provider{{Name: "acme", Wire: "openai", Address: "http://127.0.0.1:1", HasKey: true, Layer: "default"}},
 		Tiers: []wire.Tier{{Tier: "fast", Model: "acme/quick", Layer: "default"}}, Items: []wire.Setting{{Key: "roles.max_iterations", Value: "1", Layer: "default"}},
@@ -91,7 +96,7 @@ func (noRoles) Settings(context.Context, api.Caller) (wire.Settings, error) {
 }
 
 // Workspaces implements api.Installation.
-func (noRoles) Workspaces(context.Context, api.Caller) ([]wire.WorkspaceInfo, error) {
+func (noRoles) Workspaces(context.Context, admission.Caller) ([]wire.WorkspaceInfo, error) {
 	return []wire.WorkspaceInfo{{Name: "shop"}}, nil
 }
 

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
+	"github.com/retinue-dev/retinue/internal/api/route"
 )
 
 // variable is a part of a path that names something.
@@ -17,10 +19,10 @@ var variable = regexp.MustCompile(`\{[^}]*\}`)
 // promise each answer.
 func TestTheGuardAnswersAsPromised(t *testing.T) {
 	t.Parallel()
-	fresh := func(limits api.Limits) *apitest.Server {
+	fresh := func(limits admission.Limits) *apitest.Server {
 		return apitest.Start(t, func(o *api.Options) { o.Hosts, o.Limits = []string{"127.0.0.1"}, limits })
 	}
-	wide, narrow := fresh(api.Limits{}), fresh(api.Limits{AddressRate: 1e-3})
+	wide, narrow := fresh(admission.Limits{}), fresh(admission.Limits{AddressRate: 1e-3})
 	tests := map[string]struct {
 		server *apitest.Server
 		change func(*http.Request)
@@ -33,7 +35,7 @@ func TestTheGuardAnswersAsPromised(t *testing.T) {
 	}
 	for name, test := range tests {
 		client := test.server.Contract.Client(t)
-		ask := func(route api.Route) int {
+		ask := func(route route.Way) int {
 			r, err := http.NewRequestWithContext(t.Context(), route.Method, test.server.URL+variable.ReplaceAllString(route.Path, "x"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -48,8 +50,8 @@ func TestTheGuardAnswersAsPromised(t *testing.T) {
 			}
 			return response.StatusCode
 		}
-		ask(api.Route{Method: http.MethodGet, Path: "/openapi.json"}) // what an address may ask for
-		for _, route := range test.server.API.Routes() {
+		ask(route.Way{Method: http.MethodGet, Path: "/openapi.json"}) // what an address may ask for
+		for _, route := range test.server.API.Table().Ways() {
 			if route.Operation == "" {
 				continue
 			}

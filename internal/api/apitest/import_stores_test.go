@@ -24,6 +24,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/sqlite"
 )
 
+var mainTask = journal.In{Agent: "main", Task: "main"}
+
 // stores are the journals that a conversation may be taken from and to.
 func stores(t *testing.T) map[string]journal.Log {
 	t.Helper()

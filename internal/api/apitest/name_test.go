@@ -11,6 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
+	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -21,7 +22,7 @@ import (
 func TestNamesStand(t *testing.T) {
 	const name = "a|b:c/d~e#f@example.org"
 	s := apitest.Start(t, func(o *api.Options) {
-		o.Authenticator = api.Local{Tenant: apitest.Tenant, User: name, Token: apitest.Token}
+		o.Authenticator = identity.Local{Tenant: apitest.Tenant, User: name, Token: apitest.Token}
 	})
 	c := &client.Client{BaseURL: s.URL, Key: apitest.Token, HTTP: s.Contract.Client(t)}
 	talk, err := c.Create(t.Context(), wire.NewConversation{Title: "Plums", Message: "Hello"})

@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
 
@@ -53,10 +54,10 @@ func Mount(h *bridge.Service, o Options) {
 	w := wire{Service: h, options: o}
 	alive := a2asrv.WithTransportKeepAlive(beatEvery)
 	for _, m := range []api.Mounted{
-		{Access: api.AccessPublic, Method: http.MethodGet, Path: a2asrv.WellKnownAgentCardPath, Handle: w.card(plain)},
-		{Access: api.AccessPublic, Method: http.MethodGet, Path: PathOldCard, Handle: w.card(a2av0.NewAgentCardProducer)},
-		{Access: api.AccessCommand, Method: http.MethodPost, Path: Path, Handle: w.rpc(a2asrv.NewJSONRPCHandler(w, alive))},
-		{Access: api.AccessCommand, Method: http.MethodPost, Path: PathOld, Handle: w.rpc(a2av0.NewJSONRPCHandler(w, alive))},
+		{Access: admission.AccessPublic, Method: http.MethodGet, Path: a2asrv.WellKnownAgentCardPath, Handle: w.card(plain)},
+		{Access: admission.AccessPublic, Method: http.MethodGet, Path: PathOldCard, Handle: w.card(a2av0.NewAgentCardProducer)},
+		{Access: admission.AccessCommand, Method: http.MethodPost, Path: Path, Handle: w.rpc(a2asrv.NewJSONRPCHandler(w, alive))},
+		{Access: admission.AccessCommand, Method: http.MethodPost, Path: PathOld, Handle: w.rpc(a2av0.NewJSONRPCHandler(w, alive))},
 	} {
 		h.Server.Mount(m)
 	}
@@ -69,20 +70,20 @@ func (w wire) rpc(next http.Handler) http.HandlerFunc {
 		var body []byte
 		if err == nil {
 			if body, err = io.ReadAll(http.MaxBytesReader(rw, r.Body, maxBody)); err != nil {
-				err = &api.Problem{
+				err = &admission.Problem{
 					Status: http.StatusRequestEntityTooLarge, Code: "invalid", Detail: "the request is too large, or did not come",
 				}
 			}
 		}
 		if err == nil {
-			err = api.CheckJSON(body)
+			err = admission.CheckJSON(body)
 		}
 		var out *bridge.Patient
 		if err == nil {
 			out, err = bridge.NewPatient(rw)
 		}
 		if err != nil {
-			w.Server.Refuse(rw, r, err)
+			w.Server.Guard().Refuse(rw, r, err)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -99,7 +100,7 @@ func (w wire) card(write func(a2asrv.AgentCardProducer) a2asrv.AgentCardProducer
 	return func(rw http.ResponseWriter, r *http.Request) {
 		speakers, err := w.Cast.Speakers(r.Context(), "")
 		if err != nil {
-			w.Server.Refuse(rw, r, err)
+			w.Server.Guard().Refuse(rw, r, err)
 			return
 		}
 		producer := a2asrv.AgentCardProducerFn(func(context.Context) (*a2a.AgentCard, error) {

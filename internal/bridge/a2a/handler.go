@@ -12,6 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
 
@@ -165,7 +166,7 @@ func read(m *a2a.Message) (string, []verdict, error) {
 				err = json.Unmarshal(data, &v)
 			}
 			if err != nil || v.Approval == "" || v.Hash == "" {
-				return "", nil, &api.Problem{Code: "invalid", Detail: "a data part is a decision: {approval, hash, allow}"}
+				return "", nil, &admission.Problem{Code: "invalid", Detail: "a data part is a decision: {approval, hash, allow}"}
 			}
 			verdicts = append(verdicts, v)
 		default:
@@ -179,7 +180,7 @@ func read(m *a2a.Message) (string, []verdict, error) {
 func (w wire) take(ctx context.Context, req *a2a.SendMessageRequest) (*bridge.UserTurn, error) {
 	m := req.Message
 	if m == nil || m.ID == "" || len(m.ID) > 200 || len(m.Parts) == 0 {
-		return nil, &api.Problem{Code: "invalid", Detail: "a message has an id of at most 200 characters, and parts"}
+		return nil, &admission.Problem{Code: "invalid", Detail: "a message has an id of at most 200 characters, and parts"}
 	}
 	text, verdicts, err := read(m)
 	if err != nil {
@@ -190,7 +191,7 @@ func (w wire) take(ctx context.Context, req *a2a.SendMessageRequest) (*bridge.Us
 		return w.proceed(ctx, m.TaskID, key, text, verdicts)
 	}
 	if len(verdicts) > 0 || text == "" {
-		return nil, &api.Problem{Code: "invalid", Detail: "a task begins with text; a decision names its task"}
+		return nil, &admission.Problem{Code: "invalid", Detail: "a task begins with text; a decision names its task"}
 	}
 	word := func(name string) string {
 		for _, meta := range []map[string]any{m.Metadata, req.Metadata} {
@@ -216,7 +217,7 @@ func (w wire) known(ctx context.Context, skill, workspace string) error {
 	}
 	speakers, err := w.Cast.Speakers(ctx, workspace)
 	if err == nil && !slices.ContainsFunc(speakers, func(s bridge.Speaker) bool { return s.Name == skill }) {
-		err = &api.Problem{Code: "invalid", Detail: "there is no skill " + skill, Next: "use one of the card"}
+		err = &admission.Problem{Code: "invalid", Detail: "there is no skill " + skill, Next: "use one of the card"}
 	}
 	return err
 }

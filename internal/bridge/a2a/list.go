@@ -8,7 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
 
@@ -83,7 +83,7 @@ func (w wire) fault(ctx context.Context, err error) error {
 	if errors.Is(err, bridge.ErrClosing) {
 		return a2a.NewError(a2a.ErrServerError, "the server is stopping; the task goes on: subscribe to it again")
 	}
-	p := w.Server.Explain(ctx, err)
+	p := w.Server.Guard().Explain(ctx, err)
 	text := p.Detail
 	if p.Next != "" {
 		text += "; " + p.Next
@@ -96,7 +96,7 @@ func (w wire) fault(ctx context.Context, err error) error {
 }
 
 // faults maps codes to the protocol's errors.
-func faults(p *api.Problem) error {
+func faults(p *admission.Problem) error {
 	switch p.Code {
 	case "not_found":
 		return a2a.ErrTaskNotFound

@@ -101,7 +101,7 @@ func reply(x *bridge.UserTurn, r bridge.Result) string {
 func (w routes) chat(rw http.ResponseWriter, r *http.Request) {
 	x, req, err := w.chatUserTurn(rw, r)
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	head := completion{ID: "chatcmpl-" + x.String(), Created: x.At.Unix(), Model: req.Model}
@@ -112,7 +112,7 @@ func (w routes) chat(rw http.ResponseWriter, r *http.Request) {
 	}
 	out, err := bridge.NewPatient(rw)
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	rw.Header().Set(ConversationHeader, x.Conversation)
@@ -122,7 +122,7 @@ func (w routes) chat(rw http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		if !errors.Is(err, errGone) {
-			w.Server.Refuse(out, r, err)
+			w.Server.Guard().Refuse(out, r, err)
 		}
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/bridge"
 	"github.com/retinue-dev/retinue/internal/chat"
 )
@@ -25,7 +25,7 @@ type failureBody struct {
 }
 
 // failureOf puts a problem into OpenAI's words. The code stays ours.
-func failureOf(p *api.Problem) failure {
+func failureOf(p *admission.Problem) failure {
 	f := failure{failureBody{Message: p.Detail, Code: p.Code}}
 	for i, e := range p.Errors {
 		if i == 0 && e.Location != "" {
@@ -52,7 +52,7 @@ func failureOf(p *api.Problem) failure {
 }
 
 // refuse answers with an error. A request that cannot be understood is a 400 there.
-func refuse(w http.ResponseWriter, _ *http.Request, p *api.Problem) {
+func refuse(w http.ResponseWriter, _ *http.Request, p *admission.Problem) {
 	status := p.Status
 	if status == http.StatusUnprocessableEntity {
 		status = http.StatusBadRequest
@@ -76,14 +76,14 @@ func send(w http.ResponseWriter, status int, body any) {
 
 // invalid is what is wrong with one field of a request.
 func invalid(field, what, next string) error {
-	return &api.Problem{
+	return &admission.Problem{
 		Status: http.StatusBadRequest, Code: "invalid", Detail: field + ": " + what, Next: next,
 	}
 }
 
 // broken is why a user turn that failed has no answer.
-func broken(x *bridge.UserTurn, r bridge.Result) *api.Problem {
-	p := &api.Problem{
+func broken(x *bridge.UserTurn, r bridge.Result) *admission.Problem {
+	p := &admission.Problem{
 		Status: http.StatusBadGateway, Code: string(r.Kind), Detail: "the run failed (" + string(r.Kind) + ")",
 		Next: "see conversation " + x.Conversation,
 	}

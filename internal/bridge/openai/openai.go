@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
 
@@ -32,12 +33,12 @@ type routes struct{ *bridge.Service }
 func Mount(h *bridge.Service) {
 	w := routes{h}
 	for _, m := range []api.Mounted{
-		{Access: api.AccessCommand, Method: http.MethodPost, Path: "/v1/chat/completions", Handle: w.chat},
-		{Access: api.AccessCommand, Method: http.MethodPost, Path: "/v1/responses", Handle: w.respond},
-		{Access: api.AccessRead, Method: http.MethodGet, Path: "/v1/responses/{response}", Handle: w.retrieve},
-		{Access: api.AccessCommand, Method: http.MethodPost, Path: "/v1/responses/{response}/cancel", Handle: w.cancel},
-		{Access: api.AccessRead, Method: http.MethodGet, Path: "/v1/models", Handle: w.models},
-		{Access: api.AccessRead, Method: http.MethodGet, Path: "/v1/models/{model...}", Handle: w.model},
+		{Access: admission.AccessCommand, Method: http.MethodPost, Path: "/v1/chat/completions", Handle: w.chat},
+		{Access: admission.AccessCommand, Method: http.MethodPost, Path: "/v1/responses", Handle: w.respond},
+		{Access: admission.AccessRead, Method: http.MethodGet, Path: "/v1/responses/{response}", Handle: w.retrieve},
+		{Access: admission.AccessCommand, Method: http.MethodPost, Path: "/v1/responses/{response}/cancel", Handle: w.cancel},
+		{Access: admission.AccessRead, Method: http.MethodGet, Path: "/v1/models", Handle: w.models},
+		{Access: admission.AccessRead, Method: http.MethodGet, Path: "/v1/models/{model...}", Handle: w.model},
 	} {
 		m.Refuse = refuse
 		h.Server.Mount(m)
@@ -73,7 +74,7 @@ func (w routes) list(ctx context.Context) ([]model, error) {
 func (w routes) models(rw http.ResponseWriter, r *http.Request) {
 	list, err := w.list(r.Context())
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	send(rw, http.StatusOK, struct {
@@ -85,7 +86,7 @@ func (w routes) models(rw http.ResponseWriter, r *http.Request) {
 func (w routes) model(rw http.ResponseWriter, r *http.Request) {
 	list, err := w.list(r.Context())
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	for _, m := range list {
@@ -94,7 +95,7 @@ func (w routes) model(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	w.Server.Refuse(rw, r, noModel(r.PathValue("model")))
+	w.Server.Guard().Refuse(rw, r, noModel(r.PathValue("model")))
 }
 
 // role is the role that a model's name means.
@@ -119,7 +120,7 @@ func (w routes) role(ctx context.Context, name, workspace string) (string, error
 }
 
 func noModel(name string) error {
-	return &api.Problem{
+	return &admission.Problem{
 		Status: http.StatusNotFound, Code: codeNoModel, Detail: "there is no model " + name,
 		Next: "use " + family + ", or one of GET /v1/models",
 	}

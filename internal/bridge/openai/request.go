@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/bridge"
 )
 
@@ -79,7 +79,7 @@ func (s shared) check() error {
 func read(w http.ResponseWriter, r *http.Request, into any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &api.Problem{
+		return &admission.Problem{
 			Status: http.StatusRequestEntityTooLarge, Code: "invalid", Detail: "the request is too large",
 			Next: "name the conversation and send only what is new",
 		}
@@ -87,11 +87,11 @@ func read(w http.ResponseWriter, r *http.Request, into any) error {
 	if err != nil {
 		return invalid("body", "it could not be read", "send it again")
 	}
-	if err := api.CheckJSON(data); err != nil {
+	if err := admission.CheckJSON(data); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		if p, ok := errors.AsType[*api.Problem](err); ok {
+		if p, ok := errors.AsType[*admission.Problem](err); ok {
 			return p
 		}
 		return invalid("body", "it is not the JSON that is expected here", "compare it with OpenAI's reference")
@@ -193,7 +193,7 @@ func (w routes) watch(r *http.Request, x *bridge.UserTurn, tell func(bridge.News
 		w.Gone(r, x)
 		return result, errGone
 	case errors.Is(err, bridge.ErrClosing):
-		return result, &api.Problem{
+		return result, &admission.Problem{
 			Code: "unavailable", Detail: "the server is stopping; the run goes on", Wait: restartWait,
 			Next: "send the same again with the same Idempotency-Key, or go on in conversation " + x.Conversation,
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 )
 
 // parse reads a body as the handlers do.
@@ -33,7 +33,7 @@ func TestRequestsThatAreRefusedSayWhy(t *testing.T) {
 		`{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}`: "image_url",
 	} {
 		err := parse(t, body, &chatRequest{})
-		p, ok := errors.AsType[*api.Problem](err)
+		p, ok := errors.AsType[*admission.Problem](err)
 		if !ok || p.Status != http.StatusBadRequest || !strings.Contains(p.Detail, want) || p.Next == "" {
 			t.Errorf("%s: %v", body, err)
 		}
@@ -45,7 +45,7 @@ func TestRequestsThatAreRefusedSayWhy(t *testing.T) {
 		`{"input": [{"role": "user", "content": [{"type": "input_image"}]}]}`: "input_image",
 	} {
 		err := parse(t, body, &responseRequest{})
-		p, ok := errors.AsType[*api.Problem](err)
+		p, ok := errors.AsType[*admission.Problem](err)
 		if !ok || p.Status != http.StatusBadRequest || !strings.Contains(p.Detail, want) {
 			t.Errorf("%s: %v", body, err)
 		}

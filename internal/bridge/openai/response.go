@@ -218,7 +218,7 @@ func (p response) fill(x *bridge.UserTurn, r bridge.Result) response {
 func (w routes) respond(rw http.ResponseWriter, r *http.Request) {
 	x, q, err := w.responseUserTurn(rw, r)
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	head := responseOf(x, q)
@@ -237,14 +237,14 @@ func (w routes) respond(rw http.ResponseWriter, r *http.Request) {
 func (w routes) answer(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
 	out, err := bridge.NewPatient(rw)
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	rw.Header().Set(ConversationHeader, x.Conversation)
 	result, err := w.watch(r, x, quiet)
 	if err != nil {
 		if !errors.Is(err, errGone) {
-			w.Server.Refuse(out, r, err)
+			w.Server.Guard().Refuse(out, r, err)
 		}
 		return
 	}
@@ -287,7 +287,7 @@ func (w routes) found(r *http.Request) (*bridge.UserTurn, error) {
 func (w routes) retrieve(rw http.ResponseWriter, r *http.Request) {
 	x, err := w.found(r)
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	head := responseOf(x, responseRequest{shared: shared{Model: family}})
@@ -297,7 +297,7 @@ func (w routes) retrieve(rw http.ResponseWriter, r *http.Request) {
 	}
 	result, err := x.Look(r.Context())
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	send(rw, http.StatusOK, head.fill(x, result))
@@ -319,12 +319,12 @@ func (w routes) cancel(rw http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	out, err := bridge.NewPatient(rw)
 	if err != nil {
-		w.Server.Refuse(rw, r, err)
+		w.Server.Guard().Refuse(rw, r, err)
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), stopTime)

@@ -54,5 +54,5 @@ func (s stream) write(text string) error {
 
 // problem makes a problem of what ended a stream, in OpenAI's words.
 func (w routes) problem(r *http.Request, err error) failure {
-	return failureOf(w.Server.Explain(r.Context(), err))
+	return failureOf(w.Server.Guard().Explain(r.Context(), err))
 }
