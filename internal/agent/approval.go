@@ -25,8 +25,8 @@ const (
 	// DeniedByPerson and DeniedByPolicy are a no; nobody tries again as it is.
 	DeniedByPerson DenialReason = "by_person"
 	DeniedByPolicy DenialReason = "by_policy"
-	// DeniedHeadless means that nobody was there to decide, DeniedExpired that nobody did in time,
-	// DeniedCancelled that the run ended first.
+	// DeniedHeadless means that the run has no person to decide, DeniedExpired that nobody decided
+	// in time, DeniedCancelled that the run ended first.
 	DeniedHeadless  DenialReason = "headless"
 	DeniedExpired   DenialReason = "expired"
 	DeniedCancelled DenialReason = "cancelled"

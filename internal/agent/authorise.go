@@ -6,8 +6,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Facts are what is known of a call just before it runs: what was ordered, what it would be now,
-// and what is on record.
+// Facts are known of a call just before it runs: the order for it, the call as it would run now,
+// and the records of it.
 type Facts struct {
 	// Run is the order, and Task is whose.
 	Run  RunTool
@@ -33,8 +33,8 @@ type Facts struct {
 	Approval Approval
 }
 
-// Approval is what is on record of a person's approval: what they were shown, what they decided,
-// and what the core made of it.
+// Approval is the record of a person's approval: the call they were shown, their decision, and how
+// the core judged it.
 type Approval struct {
 	// The person was shown a call of a task, with this hash. A wider yes was to cover what fits the
 	// pattern.

@@ -7,8 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Brief is what an agent is given once and keeps: who it is, what it may do and how far it may go.
-// The parent's core computes it at spawn, the journal stores it, and nothing changes it afterwards.
+// Brief is given to an agent once and stays: its name and role, its tools and its limits. The
+// parent's core computes it at spawn, the journal stores it, and nothing changes it afterwards.
 type Brief struct {
 	Conversation string `json:"conversation"`
 	// Agent identifies the transcript; a sub-agent's id is its parent's id, a slash and the place
@@ -23,7 +23,7 @@ type Brief struct {
 	// RoleHash names the snapshot of the role that this run uses, whatever happens to the role's
 	// file.
 	RoleHash string `json:"role_hash,omitempty"`
-	// Headless means that nobody is there to decide: approvals are denied and questions declined at
+	// Headless means that the run has no person: approvals are denied and questions declined at
 	// once.
 	Headless bool `json:"headless,omitempty"`
 	// Tree names the tree of files that the agent works in, after the task that it was made for; empty
@@ -55,8 +55,7 @@ type Brief struct {
 	Taint Taint `json:"taint,omitempty"`
 }
 
-// Isolated reports whether the agent has a tree of its own: what it changes there comes back as a
-// patch.
+// Isolated reports whether the agent has a worktree of its own. Its changes come back as a patch.
 func (b Brief) Isolated() bool { return b.Tree != "" && b.Tree == b.Task }
 
 // Isolation is whether an agent works where its parent does or in a tree of its own.

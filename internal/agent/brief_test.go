@@ -56,8 +56,8 @@ func plainDelegation() delegation {
 	return d
 }
 
-// TestChildTakesAfterItsRole compares the whole brief of a child: what its role says, what its
-// parent hands down, and nothing else of the parent's.
+// TestChildTakesAfterItsRole compares the whole brief of a child: it has the fields of its role,
+// those that its parent hands down, and nothing else of the parent's.
 //
 // Covers, E-71.
 func TestChildTakesAfterItsRole(t *testing.T) {

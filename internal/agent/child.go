@@ -94,7 +94,7 @@ func (s *State) childIndex(short string) int {
 	return slices.IndexFunc(s.Children, func(c *Child) bool { return c.ID == short })
 }
 
-// edit puts a copy in the place of a child, which the step may change.
+// edit replaces a child by a copy, which the step may change.
 func (m *machine) edit(i int) *Child {
 	c := *m.s.Children[i]
 	m.s.Children[i] = &c
@@ -254,8 +254,8 @@ type settlement struct {
 	agents, tokens, cost, report int64
 }
 
-// settleChild closes a child's books: it leaves the open children, gives back what it did not use,
-// and the calls that waited for it may go on.
+// settleChild closes a child's books. It takes the child off the open ones, returns what the child
+// did not use, and wakes the calls that waited for it.
 func (m *machine) settleChild(c Child, end settlement) {
 	s := m.s
 	s.Children = emptyToNil(slices.DeleteFunc(s.Children, func(o *Child) bool { return o.ID == c.ID }))
@@ -327,8 +327,8 @@ func (m *machine) dropChild(c Child, reason CancelReason, by string) {
 	m.settleChild(c, settlement{})
 }
 
-// loseChild closes the books on a child that did not let go in time. Nobody knows what it used, so
-// all that was held for it counts as spent.
+// loseChild closes the books on a child that did not stop in time. Its use is unknown, so
+// everything reserved for it counts as spent.
 func (m *machine) loseChild(short string) {
 	s := m.s
 	c := *s.child(short)
@@ -345,7 +345,7 @@ func (m *machine) loseChild(short string) {
 	m.settleChild(c, settlement{agents: 1 + c.Agents, tokens: c.Tokens, cost: c.Cost})
 }
 
-// childCancelRequested stops one child and what is below it. The agent itself goes on.
+// childCancelRequested stops one child and the agents below it. The agent itself continues.
 func (m *machine) childCancelRequested(e ChildCancelRequested) error {
 	c, err := m.awaited(e.Task)
 	switch {

@@ -1,9 +1,9 @@
 package agent
 
-// Clock measures how long an agent has been at work. It stands still while only people are awaited.
+// Clock measures how long an agent has been at work. It pauses while only people are awaited.
 type Clock struct {
 	Spent int64 `json:"spent,omitempty"`
-	// Since is when the clock was last started, zero while it stands still.
+	// Since is when the clock was last started, zero while it is paused.
 	Since int64 `json:"since,omitempty"`
 }
 
@@ -91,7 +91,7 @@ func (m *machine) wake() int64 {
 	case s.Phase != Thinking && s.Phase != Working:
 	case s.Clock.Since != 0:
 		due(s.Clock.Since + max(1, s.Brief.Limits.Time-s.Clock.Spent))
-	case s.Clock.Spent >= s.Brief.Limits.Time: // it was over before the clock stood still
+	case s.Clock.Spent >= s.Brief.Limits.Time: // the deadline was over before the clock paused
 		due(m.now + 1)
 	}
 	if s.Model != nil {

@@ -44,7 +44,7 @@ func TestEventsSurviveRecording(t *testing.T) {
 	}
 }
 
-// TestStatesSurviveStoring does the same with a state: whatever a step may set comes back.
+// TestStatesSurviveStoring does the same with a state: every field that a step may set comes back.
 //
 // Covers: E-67.
 func TestStatesSurviveStoring(t *testing.T) {

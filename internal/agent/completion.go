@@ -158,7 +158,7 @@ func (m *machine) accept(i int, calls []Call) {
 	m.fail(Outcome{Kind: chat.KindSubAgentError, Call: id, Partial: partial})
 }
 
-// graceReply takes a submit call of the last turn; whatever else it holds is not carried out.
+// graceReply takes a submit call of the last turn; its other calls are not run.
 func (m *machine) graceReply(e Replied) {
 	limit := *m.s.Progress.Grace
 	m.openRound(e)

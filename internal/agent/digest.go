@@ -27,9 +27,9 @@ type Assignment struct {
 	Isolation Isolation `json:"isolation"`
 }
 
-// Digest makes a Call out of a tool_use: what it asks for, and whether its arguments can be used.
-// The host adds what only it knows: Known, Class, Writes, Network, Policy, Pattern and the problems
-// of single items.
+// Digest makes a Call out of a tool_use: its request, and whether its arguments can be used. The
+// host adds what only it knows: Known, Class, Writes, Network, Policy, Pattern and the problems of
+// single items.
 func Digest(tool, args string) Call { return digest(tool, KindOf(tool), args) }
 
 // DigestRole is Digest for a role that is offered as a tool of its own: its arguments are the task.

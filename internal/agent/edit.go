@@ -18,8 +18,8 @@ func (c *OpenCall) decided(e Decided) bool {
 	return c.Approved && c.edited() && c.Hash == e.Edited.Hash
 }
 
-// decidedEdited takes in that a person allows a call with other arguments. All that is asked of a
-// call of the model's is asked of it again; what may not be leaves the approval open.
+// decidedEdited handles a decision that allows a call with other arguments. They pass the same
+// checks as a call of the model's. If one fails, the approval stays open.
 func (m *machine) decidedEdited(c *OpenCall, e Decided) error {
 	if why := m.uneditable(c, e); why != "" {
 		return m.refuse(Conflict, "the arguments of call %s cannot be changed so: %s", e.Call, why)

@@ -87,7 +87,7 @@ type (
 		Brief Brief  `json:"brief"`
 	}
 
-	// EndTask records the outcome of a child that never ran or did not let go in time.
+	// EndTask records the outcome of a child that never ran or did not stop in time.
 	EndTask struct {
 		record
 		Task    string  `json:"task"`
@@ -251,7 +251,7 @@ type (
 		Task string `json:"task"`
 	}
 
-	// TellParent says that a person is awaited and nothing runs below, or that work goes on.
+	// TellParent says that a person is awaited and nothing runs below, or that work has resumed.
 	TellParent struct {
 		engine
 		Serial int             `json:"serial"`

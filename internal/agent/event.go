@@ -266,7 +266,7 @@ const (
 	ToolTimedOut  ToolResult = "timed_out"
 	// ToolIndeterminate is a call that is never run twice and whose worker died.
 	ToolIndeterminate ToolResult = "indeterminate"
-	// ToolDenied was stopped before it ran: what was approved is not what would have run, or a rule
+	// ToolDenied was stopped before it ran: the call differs from the approved one, or a rule
 	// denies it now.
 	ToolDenied ToolResult = "denied"
 )

@@ -162,7 +162,7 @@ func (m *machine) givenAnswer(id string) *Answer {
 	return nil
 }
 
-// relay puts a question before the person, or declines it when nobody is there.
+// relay shows a question to the person, or declines it in a headless run.
 func (m *machine) relay(id string) {
 	q := m.openQuestion(id)
 	if m.s.Brief.Headless {
@@ -180,7 +180,7 @@ func (m *machine) reply(r Reply, tokens int64) {
 	r.Agent = asker(q.ID)
 	s.Questions = emptyToNil(slices.DeleteFunc(s.Questions, func(o Question) bool { return o.ID == q.ID }))
 	if len(s.Answers) >= answersKept {
-		// A person's words may still come back undelivered; what nobody said cannot.
+		// A person's words may still come back undelivered; words that nobody said cannot.
 		i := max(0, slices.IndexFunc(s.Answers, func(a Answer) bool { return a.Seq == 0 }))
 		s.Answers = slices.Delete(s.Answers, i, i+1)
 	}

@@ -260,7 +260,7 @@ func (p *player) questionEvent(at agent.At) agent.Event {
 	}
 }
 
-// folds: what was recorded gives back the state.
+// folds: the records give back the state.
 func (p *player) folds() {
 	var s agent.State
 	for _, data := range p.run.record.events {

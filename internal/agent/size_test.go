@@ -296,7 +296,7 @@ func logSpeed(t *testing.T, h *heavy) {
 	t.Logf("a step with %d children open: %s, %s", len(h.fresh), result, result.MemString())
 }
 
-// logParts prints what the parts of a state take.
+// logParts prints the size of each part of a state.
 func logParts(t testing.TB, s agent.State) {
 	t.Helper()
 	var parts map[string]json.RawMessage

@@ -117,7 +117,7 @@ type Progress struct {
 	Evidence   int  `json:"evidence,omitempty"`
 	Challenged bool `json:"challenged,omitempty"`
 	Compacted  bool `json:"compacted,omitempty"`
-	// Last is the turn of the last reply with text: what is left when nothing was submitted.
+	// Last is the turn of the last reply with text, the result when nothing was submitted.
 	Last int `json:"last,omitempty"`
 	// Partial is a result that was submitted when the run was already being stopped.
 	Partial string `json:"partial,omitempty"`

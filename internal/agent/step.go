@@ -169,8 +169,8 @@ type Refusal struct {
 // RefusalKind says what the host does about a refusal.
 type RefusalKind string
 
-// Counted refusals are normal where things are delivered more than once: the host counts them and
-// goes on.
+// Counted refusals are normal where events are delivered more than once: the host counts them and
+// continues.
 const (
 	// Duplicate has been taken in before.
 	Duplicate RefusalKind = "duplicate"

@@ -59,13 +59,15 @@ func (m *machine) closeRequested(e CloseRequested) error {
 	return nil
 }
 
-// halt ends a turn or a run that must not go on: a limit, a loop, an error that cannot be retried.
+// halt ends a turn or a run that must not continue: a limit, a loop, an error that cannot be
+// retried.
 func (m *machine) halt(kind chat.ErrorKind, reason string) {
 	m.stop(Stop{Kind: kind, Reason: reason})
 }
 
-// stop lets go of everything: what has not begun is settled, what runs is told to stop and awaited
-// until the grace is over. The first reason stays; a later one may only widen what is stopped.
+// stop ends all work. Work that has not begun is settled at once. Work that runs is told to stop,
+// and awaited until the grace period is over. The first reason stays; a later one may only widen
+// the stop.
 func (m *machine) stop(st Stop) {
 	s := m.s
 	until := m.now + s.Brief.Limits.Grace
@@ -211,7 +213,7 @@ func (m *machine) conclude() {
 	m.fail(Outcome{Kind: st.Kind, Reason: st.Reason, By: st.By})
 }
 
-// unwait settles a spawn call that waits only for background children, which go on without it.
+// unwait settles a spawn call that waits only for background children, which continue without it.
 func (m *machine) unwait(call *OpenCall) {
 	for _, short := range call.Wait {
 		if i := m.s.childIndex(short); i >= 0 {

@@ -40,8 +40,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// requirements is the checked-in list: what each id states, and for those that are not the core's
-// where they belong.
+// requirements is the checked-in list: the statement of each id, and the home of those that are not
+// the core's.
 type requirements struct {
 	core, elsewhere map[string]string
 }

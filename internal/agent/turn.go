@@ -276,7 +276,7 @@ func (m *machine) modelFailed(e ModelFailed) error {
 	return nil
 }
 
-// compacted goes on with the shorter transcript.
+// compacted continues with the shorter transcript.
 func (m *machine) compacted(e Compacted) error {
 	s := m.s
 	c, err := m.inFlight(e.Turn, e.Attempt)

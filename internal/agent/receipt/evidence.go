@@ -24,7 +24,7 @@ type Evidence struct {
 	Duration int64 `json:"duration_ms,omitempty"`
 }
 
-// Unknown stands for the hash of a file that was or is there, and that nobody looked into.
+// Unknown replaces the hash of a file that exists or existed and was not read.
 const Unknown = "?"
 
 // Change is a file before and after. A hash is empty where there was no file, or is none.
@@ -102,7 +102,7 @@ func (e *Evidence) Add(o Evidence) {
 	slices.SortStableFunc(e.Commands, func(a, b Command) int { return cmp.Compare(a.At, b.At) })
 	if over := len(e.Commands) - mostCommands; over > 0 {
 		e.Commands = slices.Clone(e.Commands[over:])
-		e.Perhaps++ // what is not listed may have been a test
+		e.Perhaps++ // an unlisted command may have been a test
 	}
 	e.Partial = e.Partial || o.Partial
 	e.Perhaps += o.Perhaps

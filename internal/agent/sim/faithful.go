@@ -8,8 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// faithful: what runs is what a person was shown last and allowed, or the arguments that they gave
-// it instead, and nothing that was asked about runs unless it was allowed.
+// faithful: a call runs as the person saw it last and allowed it, or with the arguments that they
+// gave instead. A call that a person was asked about runs only if they allowed it.
 func (n *node) faithful(e agent.Event, effects []agent.Effect) error {
 	if d, ok := e.(agent.Decided); ok {
 		n.verdicts[d.Call] = d

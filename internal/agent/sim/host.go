@@ -242,7 +242,7 @@ func (w *world) startChild(n *node, e agent.StartChild) error {
 	return nil
 }
 
-// lastTurn is where a resumed agent's turns go on.
+// lastTurn is the turn from which a resumed agent continues.
 func (w *world) lastTurn(id string) int {
 	last := 0
 	for _, n := range w.nodes {

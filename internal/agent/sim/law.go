@@ -23,7 +23,7 @@ func Check(before agent.State, e agent.Event, after agent.State, effects []agent
 	return nil
 }
 
-// grows: what an agent has read is never taken off the list, and its children begin with it.
+// grows: a source that an agent has read stays on its list, and its children begin with that list.
 func grows(before, after agent.State, effects []agent.Effect) error {
 	for _, source := range before.Taint {
 		if !slices.Contains(after.Taint, source) {
@@ -276,7 +276,7 @@ func reached(s agent.State, child *agent.Child) bool {
 	return true
 }
 
-// leases: what is held is held for something that is open, and held and spent stay within the
+// leases: each reservation belongs to something open, and reserved plus spent stays within the
 // grant.
 func leases(_, after agent.State, _ []agent.Effect) error {
 	var tokens, cost, agents int64
@@ -381,7 +381,7 @@ func firstReason(before, after agent.State, effects []agent.Effect) error {
 			return fmt.Errorf("first reason: stopped for %s, the turn ended as %s", kind, end.Kind)
 		}
 		if ok {
-			return nil // whatever follows is another turn
+			return nil // the next record is of another turn
 		}
 	}
 	return nil

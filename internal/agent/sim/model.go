@@ -57,7 +57,7 @@ func (w *world) use(hold, output, cost int64) chat.Usage {
 	}
 }
 
-// reply makes up what the model says. It tends to come to an end.
+// reply invents a reply of the model. It tends to finish.
 func (w *world) reply(n *node, e agent.CallModel) agent.Replied {
 	if w.model != nil {
 		return w.model(n, e)

@@ -129,7 +129,7 @@ func (w *world) post(to *node, e agent.Event, delay int64) {
 	}
 }
 
-// tellAgent sends an event from one agent to another; what one sends the other arrives in order.
+// tellAgent sends an event from one agent to another. Events of one sender arrive in order.
 func (w *world) tellAgent(from, to *node, e agent.Event) {
 	if to == nil {
 		return
