@@ -1,4 +1,5 @@
-// Package audit keeps the trail: who did what, with which credential, to what, with what outcome.
+// Package audit keeps the trail. An entry names the actor, the action, the credential, the object
+// and the outcome.
 //
 // The trail of a tenant is one chain. Its entries are numbered from 1 without a gap, and each
 // carries a hash over the entry before it and over everything in itself, so that a person who

@@ -67,8 +67,8 @@ func readWeight(detail string) (w journal.Weight, ok bool) {
 	return w, err == nil && n == 3
 }
 
-// Certificates reads a trail and returns the certificates of all deletions of the tenant, the last
-// one maybe under way. A person's own tenant is there again after their next login, and can be
+// Certificates reads a trail and returns the certificates of all deletions of the tenant; the last
+// one may be under way. A person's own tenant exists again after their next login, and can be
 // deleted again.
 func Certificates(ctx context.Context, log Reader, tenant string) (out []*Certificate, err error) {
 	// asked counts the requests that were not taken back.
@@ -118,7 +118,7 @@ func (t *Trail) Certify(ctx context.Context, tenant string) error {
 		return err
 	}
 	if len(list) == 0 || list[len(list)-1].Seq > 0 {
-		return nil // it is there
+		return nil // the tenant exists
 	}
 	return t.Write(ctx, tenant, list[len(list)-1].record())
 }

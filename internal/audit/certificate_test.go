@@ -10,9 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestCertificate deletes a tenant by its trail: what was erased before is not in the certificate,
-// what was asked for twice is one, and a trail that says something else than the certificate does
-// not fit.
+// TestCertificate deletes a tenant by its trail. Earlier erasures are not in the certificate, a
+// repeated request gives one, and a trail that differs from the certificate is refused.
 func TestCertificate(t *testing.T) {
 	trail := trail(t)
 	write := func(records ...audit.Record) {

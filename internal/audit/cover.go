@@ -17,7 +17,7 @@ type Cover struct {
 	reached map[string]bool
 	// allowed are the calls that a person allowed, each with how far that goes.
 	allowed map[string]bool
-	// since is when the trail begins: what the journal has from before that, it does not know.
+	// since is the start of the trail. It has no entries for older rows of the journal.
 	since time.Time
 	// Conversations are those that the trail speaks of, in no order.
 	Conversations map[string]bool
@@ -53,10 +53,10 @@ func (c *Cover) Add(e Entry) {
 	}
 }
 
-// Gaps are what the journal of a conversation has and the trail does not: decisions on approvals,
-// by call and digest, approvals that nobody gave, calls that must not happen twice, and hosts that
-// calls reached. A conversation that was removed has none, nor has one that was imported: what it
-// tells of happened elsewhere, and is on a trail there.
+// Gaps are facts that the journal of a conversation has and the trail lacks: decisions on
+// approvals, by call and digest, approvals that nobody gave, calls that must not happen twice, and
+// hosts that calls reached. A removed conversation has none. Nor has an imported one: its events
+// happened elsewhere and are on a trail there.
 func (c *Cover) Gaps(ctx context.Context, log journal.Reader, ref journal.Ref) (checked int, gaps []string, err error) {
 	if journal.Imported(ref.Conversation) {
 		return 0, nil, nil

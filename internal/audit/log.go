@@ -169,8 +169,8 @@ func recordOf(row journal.Row) (Record, bool) {
 	return Record{}, false
 }
 
-// digestOf identifies what a person decided: what they were shown, and the arguments that they gave
-// it instead of those, if they did.
+// digestOf identifies a person's decision: the call they were shown and, if they changed it, the
+// arguments that they gave instead.
 func digestOf(r journal.ApprovalDecided) string {
 	if r.Args == "" {
 		return r.Hash

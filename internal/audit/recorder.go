@@ -135,7 +135,7 @@ func (d *Recorder) flush() {
 	d.mu.Unlock()
 	for _, r := range queue {
 		ctx, cancel := context.WithTimeout(context.Background(), addTimeout)
-		_ = d.Write(ctx, r.tenant, r.record) // a sample: what cannot be written is not kept
+		_ = d.Write(ctx, r.tenant, r.record) // a sample: entries that cannot be written are dropped
 		cancel()
 	}
 }

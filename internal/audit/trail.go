@@ -10,8 +10,8 @@ import (
 // Store keeps chains. It never changes what it has.
 type Store interface {
 	Reader
-	// Add puts records at the end of a tenant's chain, in order and in one transaction, except those
-	// whose key is there. Others may add at the same time, from other processes: the chain stays one.
+	// Add puts records at the end of a tenant's chain, in order and in one transaction, except
+	// those whose key exists. Other processes may add at the same time: the chain stays one.
 	Add(ctx context.Context, tenant string, at time.Time, records []Record) error
 	// Last is the end of a tenant's chain as it is stored.
 	Last(ctx context.Context, tenant string) (Head, error)
@@ -54,8 +54,8 @@ func NewTrail(store Store, now func() time.Time) *Trail {
 	return &Trail{Store: store, now: now, lanes: map[string]*lane{}}
 }
 
-// Write adds a record and returns when it is durable. The context says who acts, unless the record
-// does. After an error nobody knows whether it is there; with a key it may be written again.
+// Write adds a record and returns when it is durable. The context names the actor, unless the
+// record does. After an error the record may or may not exist; with a key it may be written again.
 func (t *Trail) Write(ctx context.Context, tenant string, r Record) error {
 	r, err := r.clean(ActorOf(ctx))
 	if err != nil {

@@ -39,7 +39,7 @@ type Options struct {
 	Log    journal.Reader
 	Bus    live.Bus
 	Cast   Speakers
-	// Poll is how often a watched conversation is looked at without being told to.
+	// Poll is how often to read a watched conversation when no notice arrives.
 	Poll time.Duration
 	Now  func() time.Time
 }

@@ -41,7 +41,7 @@ func (x *UserTurn) listen(ctx context.Context) {
 	}
 }
 
-// heard is where Watch goes on hearing.
+// heard is the position from which Watch continues.
 func (x *UserTurn) heard() live.Bus {
 	bus := &early{Bus: x.service.Bus, reader: x.reader}
 	x.reader = nil

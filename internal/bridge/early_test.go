@@ -91,7 +91,7 @@ func TestWhatIsSaidAtOnceIsHeard(t *testing.T) {
 	}
 }
 
-// TestASummaryThatIsOverIsNotTold has the model sum up and go on before anybody watches.
+// TestASummaryThatIsOverIsNotTold has the model sum up and continue before anybody watches.
 func TestASummaryThatIsOverIsNotTold(t *testing.T) {
 	r := newRoom(t)
 	inside, service := r.counter(apitest.Commands{Log: r.log})
@@ -106,7 +106,7 @@ func TestASummaryThatIsOverIsNotTold(t *testing.T) {
 	r.write(journal.ModelCalled{In: r.main, Call: "2.1", Type: journal.RequestContinuation, Turn: 2})
 	<-r.bus.joined // by the post
 	go func() {
-		<-r.bus.joined // by who watches
+		<-r.bus.joined // by the watcher
 		r.write(journal.MessageAdded{In: r.main, Turn: 2, Message: chat.Message{ID: "t2", Speaker: chat.Assistant, Parts: words("Because.")}})
 	}()
 	var got []News

@@ -11,8 +11,8 @@ import (
 // writeTime is how long a reader may take to take anything.
 const writeTime = 30 * time.Second
 
-// Patient is an answer that may be long in coming. The server's own limits are for answers that are
-// there at once; here each piece has one of its own.
+// Patient is an answer that may take long. The server's own limits suit answers that are ready at
+// once; here each piece has a limit of its own.
 type Patient struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -41,8 +41,7 @@ func (p *Patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 // disconnectTime is how long the command may take that follows a client's going.
 const disconnectTime = 10 * time.Second
 
-// DisconnectHeader says what becomes of a user turn whose client goes away: it goes on, or is
-// cancelled.
+// DisconnectHeader says whether a user turn whose client goes away continues or is cancelled.
 const DisconnectHeader = "Retinue-On-Disconnect"
 
 // Gone is called when a client went away. It cancels the user turn if the client wished so.

@@ -46,7 +46,7 @@ type UserTurn struct {
 // State is how far a user turn has come.
 type State string
 
-// The states. In StateWaits nothing goes on until a person has decided or answered.
+// The states. In StateWaits nothing runs until a person has decided or answered.
 const (
 	StateRuns      State = "running"
 	StateWaits     State = "waiting"
@@ -58,13 +58,13 @@ const (
 // News is something that happened in a user turn: text of the orchestrator, an event of those below
 // it, or nothing but that time has passed.
 type News struct {
-	// Message is the id of the orchestrator's message that Text goes on with.
+	// Message is the id of the orchestrator's message that Text continues.
 	Message string
 	Text    string
 	// Whole is the message as it is on record; it comes once, with the rest of its text.
 	Whole string
-	// Again means that the message was begun again: what was told of it before counts for nothing, and
-	// Text is all of it.
+	// Again means that the message was begun again: Text is all of it and replaces the earlier
+	// pieces.
 	Again bool
 	Event *progress.Event
 	// Beat says that nothing happened for a while.
@@ -115,7 +115,7 @@ const (
 	pageSize = 500
 )
 
-// ErrClosing means that the server stops. Another one goes on with the user turn.
+// ErrClosing means that the server stops. Another one continues the user turn.
 var ErrClosing = errors.New("the server is stopping")
 
 // Watch tells what happens until the user turn has ended or waits for a person, and returns what it
@@ -263,7 +263,7 @@ func (x *UserTurn) update(u progress.Update, tell func(News) error) error {
 			return nil
 		}
 	}
-	return nil // what could not be read now is read at the next look
+	return nil // a failed read is repeated at the next look
 }
 
 // draft tells what is new of a message that is being written.

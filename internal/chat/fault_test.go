@@ -77,7 +77,7 @@ func isImage(p Part) bool  { return p.Kind == PartImage }
 func isPaired(p Part) bool { return isUse(p) || isResult(p) }
 func hasText(p Part) bool  { return p.Text != "" }
 
-// where finds the parts that a fault needs.
+// where finds the message parts that a fault needs.
 func where(wanted func(Part) bool) func(Transcript) []place {
 	return func(c Transcript) []place {
 		var found []place

@@ -2,8 +2,8 @@ package chat
 
 import "slices"
 
-// Hide puts a note in the place of images that are not to be sent. The note on an image of a result
-// stands at the end of that result. The transcript itself stays as it was.
+// Hide replaces images that are not to be sent by a note. The note on an image of a result comes at
+// the end of that result. The transcript itself stays as it was.
 func (t Transcript) Hide(note string, hidden func(image string) bool) Transcript {
 	out := slices.Clone(t)
 	for i, msg := range t {

@@ -86,7 +86,7 @@ type CallRef struct {
 // RefOf names a call of an agent.
 func RefOf(agent, call string) CallRef { return CallRef{Agent: AgentPath(agent), Call: CallID(call)} }
 
-// ParseCallRef reads what String has written. What names no call is an agent.
+// ParseCallRef reads what String has written. A text without a call names an agent.
 func ParseCallRef(ref string) CallRef {
 	agent, call, _ := strings.Cut(ref, "#")
 	return RefOf(agent, call)

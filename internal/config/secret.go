@@ -29,8 +29,8 @@ type Secret struct {
 // secretRef is a reference to a variable or a file.
 var secretRef = regexp.MustCompile(`^\{(env|file):([^{}\s]+)\}$`)
 
-// parseSecret takes a reference, or a value in which nothing looks secret. A relative file is
-// looked for in dir, and ~ is home.
+// parseSecret takes a reference, or a value in which nothing looks secret. A relative path begins
+// in dir, and ~ is home.
 func parseSecret(text, dir, home string) (Secret, error) {
 	m := secretRef.FindStringSubmatch(text)
 	switch {

@@ -79,7 +79,7 @@ func OpenSQLite(ctx context.Context, path string, migrations fs.FS) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db, err := OpenFile(SQLiteDriver, path) // one connection: who writes waits for the others here, not in the file
+	db, err := OpenFile(SQLiteDriver, path) // one connection: a writer waits for the others here, not in the file
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -89,7 +89,7 @@ func OpenSQLite(ctx context.Context, path string, migrations fs.FS) (*DB, error)
 	return &DB{DB: db, Dialect: SQLite}, nil
 }
 
-// ReadSQLite opens a file that is there, to be read as it is.
+// ReadSQLite opens an existing file for reading and leaves it as it is.
 func ReadSQLite(ctx context.Context, path string) (*DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -57,7 +57,7 @@ func TestReadersChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // what was written is read before
+	defer db.Close() //nolint:errcheck // the test reads its writes before
 	reader, err := database.ReadSQLite(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

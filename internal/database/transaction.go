@@ -35,8 +35,8 @@ func (db *DB) In(ctx context.Context, tenant string, do func(*sql.Tx) error) err
 	return fault(tx.Commit())
 }
 
-// Lock lets one transaction at a time go on under a name, until it ends. A SQLite file has one
-// writer at a time anyhow.
+// Lock admits one transaction at a time under a name, until it ends. A SQLite file has one writer
+// at a time anyhow.
 func (db *DB) Lock(ctx context.Context, tx *sql.Tx, name string) error {
 	if db.Dialect == SQLite {
 		return nil

@@ -36,9 +36,9 @@ type TenantOptions struct {
 	Logger  *slog.Logger
 }
 
-// Tenants deletes tenants whose deletion was asked for. Each look goes on where the stores say that
-// the last one ended: conversations first, then what is beside them, then the certificate, and the
-// people with the deletion itself last.
+// Tenants deletes tenants whose deletion was asked for. Each look continues where the stores say
+// that the last one ended: conversations first, then the data beside them, then the certificate,
+// and the people with the deletion itself last.
 type Tenants struct {
 	o TenantOptions
 	// after is where the next look at a tenant's conversations begins.
@@ -64,7 +64,7 @@ func (d *Tenants) Run(ctx context.Context) {
 	}
 }
 
-// Look carries every deletion on. One that does not get on does not keep the others.
+// Look continues every deletion. One that is stuck does not hold up the others.
 func (d *Tenants) Look(ctx context.Context) error {
 	list, err := d.o.People.Deletions(ctx)
 	if err != nil {

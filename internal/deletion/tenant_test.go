@@ -51,7 +51,7 @@ func (l *leaving) tenants() *deletion.Tenants {
 	})
 }
 
-// look carries the deletions on and complains if something went wrong.
+// look continues the deletions and fails the test after an error.
 func (l *leaving) look(t *testing.T, tenants *deletion.Tenants) {
 	t.Helper()
 	if err := tenants.Look(t.Context()); err != nil {
@@ -117,8 +117,8 @@ func TestTenantsDoNotHoldUpEachOther(t *testing.T) {
 	}
 }
 
-// TestLargeTenantsAreDeletedInParts has as many conversations as one look comes to, and more, of
-// which the first cannot be deleted: nothing is wiped as long as it is there.
+// TestLargeTenantsAreDeletedInParts has more conversations than one look deletes. The first cannot
+// be deleted, and nothing is wiped as long as it exists.
 func TestLargeTenantsAreDeletedInParts(t *testing.T) {
 	for all, want := range map[int][]int{500: {1, 1, 1}, 620: {121, 1, 1}} {
 		l := newLeaving(people.Deletion{Tenant: "acme", At: now.Add(-time.Hour)})
@@ -194,8 +194,8 @@ func TestSweepsAndDeletionsRunOn(t *testing.T) {
 	})
 }
 
-// TestNobodyListsTenants cannot read who is to be deleted, or who has old conversations: nothing
-// goes.
+// TestNobodyListsTenants cannot list the tenants to delete, or those with old conversations:
+// nothing is deleted.
 func TestNobodyListsTenants(t *testing.T) {
 	gone := &chat.Error{Code: chat.CodeUnavailable, Message: "no database"}
 	l := newLeaving()

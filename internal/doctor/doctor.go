@@ -1,9 +1,9 @@
 // Package doctor checks an installation: its settings, roles, keys, servers, folders and programs.
 // It changes nothing, and sends nothing but the opening of a connection.
 //
-// What only a server or a worker can open, app hands in as Parts, so that doctor opens it as they
-// do. The package imports chat, config and what lies below config, and secret. It promises that no
-// finding shows a secret of the settings.
+// Package app hands in as Parts the components that only a server or a worker can open, so that
+// doctor opens them as they do. The package imports chat, config and what lies below config, and
+// secret. It promises that no finding shows a secret of the settings.
 package doctor
 
 import (
@@ -38,7 +38,7 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Parts are the parts of a server and a worker, which doctor opens as they do.
+// Parts are the components of a server and a worker, which doctor opens as they do.
 type Parts struct {
 	// Engine connects to the Temporal server and reports whether it did so over TLS.
 	Engine func(context.Context) (encrypted bool, err error)
@@ -79,8 +79,8 @@ type doctor struct {
 	vault    *secret.Vault
 }
 
-// Examine checks whether everything that the settings speak of is there and can be used. The error
-// is that of reading the settings; the vault holds their secrets.
+// Examine checks whether everything that the settings name exists and can be used. The error is
+// that of reading the settings; the vault holds their secrets.
 func Examine(ctx context.Context, loaded config.Loaded, err error, vault *secret.Vault, parts Parts) []Finding {
 	d := &doctor{settings: loaded.Settings, loaded: loaded, parts: parts, lookup: os.LookupEnv, vault: vault}
 	if err != nil {

@@ -59,8 +59,8 @@ func (d *doctor) checkEngine(ctx context.Context) {
 	}
 }
 
-// checkJournal opens the journal as servers and workers do, who refuse a role that could pass by
-// the policies and a database that is not up to date.
+// checkJournal opens the journal as servers and workers do: it refuses a role that could bypass the
+// policies and a database that is not up to date.
 func (d *doctor) checkJournal(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -83,7 +83,7 @@ func (d *doctor) checkWebhooks(ctx context.Context) {
 		d.say(Fail, check, message(hooks.Unread), "correct it; without it no server starts")
 	case hooks.Count > 0 && hooks.Unread != nil:
 		d.say(Fail, check, fmt.Sprintf("%d cannot be sent, since their key is not there: %s", hooks.Count, message(hooks.Unread)), back)
-	case hooks.Err != nil && hooks.Keyless: // as for workers, who need none
+	case hooks.Err != nil && hooks.Keyless: // as for workers, which need none
 		d.say(Warn, check, message(hooks.Err), "set sealing.key where servers run")
 	case hooks.Err != nil:
 		d.say(Fail, check, message(hooks.Err), back)

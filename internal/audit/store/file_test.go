@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/audit"
 )
 
-// TestTrailsInAFile adds to the chains of two tenants, and opens the file again: the same entries
-// are there, each chain goes on where it ended, and a tenant sees nothing of another's.
+// TestTrailsInAFile adds to the chains of two tenants, and opens the file again. It finds the same
+// entries, each chain continues at its end, and no tenant sees another's entries.
 func TestTrailsInAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.db")
 	records := []audit.Record{

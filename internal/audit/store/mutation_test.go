@@ -196,7 +196,7 @@ func (m mutator) truncate() string {
 	return "truncate"
 }
 
-// replace puts another tenant's entry in the place of one.
+// replace swaps an entry for another tenant's.
 func (m mutator) replace() string {
 	seq := m.pick()
 	m.exec("delete from audit_rows where tenant_id = 'acme' and seq = $1", seq)

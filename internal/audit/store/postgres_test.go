@@ -19,7 +19,7 @@ import (
 )
 
 // prepared makes a database with the tables and returns a store on it, as the program's role, and a
-// connection of the owner, who is above everything.
+// connection of the owner, whom no policy binds.
 func prepared(t *testing.T) (postgrestest.Database, *Store, *sql.DB) {
 	t.Helper()
 	d := postgrestest.New(t)

@@ -85,7 +85,7 @@ func (s *Store) Add(ctx context.Context, tenant string, at time.Time, records []
 	})
 }
 
-// unknown leaves out records whose key is there, or comes twice.
+// unknown leaves out records whose key exists already, or comes twice.
 func unknown(ctx context.Context, tx *sql.Tx, tenant string, records []audit.Record) ([]audit.Record, error) {
 	known := map[string]bool{}
 	args := []any{tenant}

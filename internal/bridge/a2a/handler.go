@@ -129,7 +129,7 @@ func (w wire) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.
 	}
 	short, stop := context.WithTimeout(ctx, stopTime)
 	defer stop()
-	r, _ = x.Watch(short, func(bridge.News) error { return nil }) // what it has come to until then will do
+	r, _ = x.Watch(short, func(bridge.News) error { return nil }) // the text so far is enough
 	return taskOf(x, r, nil), nil
 }
 
@@ -151,7 +151,7 @@ type verdict struct {
 	Note     string `json:"note"`
 }
 
-// read sorts the parts of a message into text and decisions.
+// read splits a message into text and decisions.
 func read(m *a2a.Message) (string, []verdict, error) {
 	var texts []string
 	var verdicts []verdict
@@ -176,7 +176,7 @@ func read(m *a2a.Message) (string, []verdict, error) {
 	return strings.Join(texts, "\n"), verdicts, nil
 }
 
-// take carries out what a message says: it begins a task, or goes on with one.
+// take obeys a message: it begins a task, or continues one.
 func (w wire) take(ctx context.Context, req *a2a.SendMessageRequest) (*bridge.UserTurn, error) {
 	m := req.Message
 	if m == nil || m.ID == "" || len(m.ID) > 200 || len(m.Parts) == 0 {
@@ -222,13 +222,13 @@ func (w wire) known(ctx context.Context, skill, workspace string) error {
 	return err
 }
 
-// proceed goes on with a task that runs or waits.
+// proceed continues a task that runs or waits.
 func (w wire) proceed(ctx context.Context, id a2a.TaskID, key, text string, verdicts []verdict) (*bridge.UserTurn, error) {
 	x, err := w.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	// A user turn that was read to its end does not go on, and this may be an answer sent again.
+	// A user turn that was read to its end is over, and this may be an answer sent again.
 	before, err := w.find(ctx, id)
 	if err != nil {
 		return nil, err

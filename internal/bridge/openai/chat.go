@@ -56,7 +56,7 @@ type choice struct {
 type words struct {
 	Role    string  `json:"role,omitempty"`
 	Content *string `json:"content,omitempty"`
-	// Reasoning is where clients that know it show what goes on meanwhile.
+	// Reasoning is where clients that know the field show progress.
 	Reasoning string `json:"reasoning_content,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// restartWait is how long another server may take to be there.
+// restartWait is how long another server may take to start.
 const restartWait = 2 * time.Second
 
 // extension is what OpenAI's API has no words for. Clients that do not know it pass over it.
@@ -72,7 +72,7 @@ func happened(x *bridge.UserTurn, e progress.Event) *extension {
 	out.Event = &happening{
 		Type: e.Type, Seq: e.Seq, At: e.At.UTC(), Agent: e.Agent, Role: e.Role, Tool: e.Tool, Status: e.Status,
 	}
-	if e.Type != wire.ToolReturned { // what tools return can be read where it is kept
+	if e.Type != wire.ToolReturned { // the output of a tool can be read where it is kept
 		out.Event.Text = e.Text
 	}
 	return out

@@ -71,7 +71,7 @@ func send(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(body) // who does not read it has gone
+	_ = e.Encode(body) // a client that does not read it has gone
 }
 
 // invalid is what is wrong with one field of a request.

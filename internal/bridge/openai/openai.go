@@ -1,8 +1,8 @@
 // Package openai lets programs made for OpenAI's API talk to the orchestrator: Chat Completions,
 // Responses and the list of models. A model is a role that talks to people.
 //
-// It knows the wire and nothing else; what is said and heard is a user turn of package bridge. It
-// imports api, bridge, chat and progress.
+// It knows only the wire: a request and its answer are a user turn of package bridge. It imports
+// api, bridge, chat and progress.
 package openai
 
 import (

@@ -142,8 +142,8 @@ func named(r *http.Request, s shared) string {
 // maxText is how long a message may be.
 const maxText = 200_000
 
-// say is the text to be said: what the user said last, and, in a new conversation, what was said
-// before it.
+// say is the text to send: the user's last message, in a new conversation after all messages before
+// it.
 func say(list []talker, conversation string) (string, error) {
 	last := len(list)
 	for last > 0 && list[last-1].Role == "user" {

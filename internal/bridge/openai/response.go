@@ -69,7 +69,7 @@ func (c *conversation) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// place is the conversation that a request goes on with, empty if it begins one.
+// place is the conversation that a request continues, empty if it begins one.
 func (q responseRequest) place(r *http.Request) (string, error) {
 	if q.Previous == "" {
 		if q.Conversation != "" {
@@ -307,7 +307,7 @@ func (w routes) retrieve(rw http.ResponseWriter, r *http.Request) {
 const stopTime = 10 * time.Second
 
 func (w routes) cancel(rw http.ResponseWriter, r *http.Request) {
-	err := bridge.Allowed(r.Context()) // who may not read must not learn what there is
+	err := bridge.Allowed(r.Context()) // a caller who may not read must not learn what exists
 	var x *bridge.UserTurn
 	if err == nil {
 		x, err = w.found(r)
@@ -329,6 +329,6 @@ func (w routes) cancel(rw http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithTimeout(r.Context(), stopTime)
 	defer stop()
-	result, _ := x.Watch(ctx, quiet) // what it has come to until then will do
+	result, _ := x.Watch(ctx, quiet) // the text so far is enough
 	send(out, http.StatusOK, responseOf(x, responseRequest{shared: shared{Model: family}}).fill(x, result))
 }

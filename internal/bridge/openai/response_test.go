@@ -39,7 +39,7 @@ func (f *front) idOf(body string) string {
 	return r.ID
 }
 
-// TestResponses asks, reads the same response again, and goes on from it.
+// TestResponses asks, reads the same response again, and continues from it.
 func TestResponses(t *testing.T) {
 	f := newFront(t, answers())
 	_, body := f.send(http.MethodPost, "/v1/responses", `{"model": "retinue", "input": [{"role": "user", "content": "Hello"}], "instructions": "Be kind.", "metadata": {"a": "b"}}`)
@@ -61,7 +61,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestResponsesInTheBackground begins one that goes on, reads how far it is, and stops it.
+// TestResponsesInTheBackground begins one that keeps running, reads its progress, and stops it.
 func TestResponsesInTheBackground(t *testing.T) {
 	f := newFront(t, begins)
 	_, body := f.send(http.MethodPost, "/v1/responses", strings.Replace(helloResponse, "{", `{"background": true,`, 1))

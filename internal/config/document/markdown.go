@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown is a Markdown file: what stands between the two lines of dashes, and the rest.
+// Markdown is a Markdown file: the text between the two lines of dashes, and the rest.
 type Markdown struct {
 	Front Node
 	Body  string

@@ -46,7 +46,7 @@ func (o Origin) String() string {
 }
 
 // Warning is something in a file that its author should know. It is an error too, for the reader
-// that cannot go on.
+// that cannot continue.
 type Warning struct {
 	File   string `json:"file"`
 	Line   int    `json:"line,omitempty"`

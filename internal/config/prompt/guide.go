@@ -22,7 +22,7 @@ const guidesCap = 32 << 10
 type Guide struct {
 	File string
 	Text string
-	// Cut means that only Kept of Size bytes are there.
+	// Cut means that only Kept of Size bytes were kept.
 	Cut        bool
 	Kept, Size int
 }

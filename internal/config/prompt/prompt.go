@@ -35,7 +35,7 @@ type Situation struct {
 	Files []string
 	// Limits are those of the run, which may be tighter than the role's.
 	Limits agent.Limits
-	// Silent means that nobody is there to be asked.
+	// Silent means that no person can be asked.
 	Silent   bool
 	Guides   []Guide
 	Cwd      string
@@ -198,7 +198,7 @@ func (p *Set) delegates(s Situation) []delegate {
 	for _, name := range s.Role.Delegates {
 		role, err := p.roles.Role(name)
 		if err != nil {
-			continue // it was there when the snapshot was taken; the core refuses it by name
+			continue // it existed when the snapshot was taken; the core refuses it by name
 		}
 		tools := strings.Join(role.Tools, ", ")
 		if tools == "" {

@@ -188,7 +188,7 @@ func TestOrchestratorIsShownOnlyWhomItMayAsk(t *testing.T) {
 	}
 }
 
-// for which work each role is there, and for which nobody is.
+// the work that each role is for, and the work that no role is for.
 func TestMainKnowsWhenToDelegate(t *testing.T) {
 	p := prompts(t, role.Sources{})
 	orchestrator := roleIn(t, p, "main")

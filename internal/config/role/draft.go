@@ -175,7 +175,7 @@ func (d *draft) finish() error {
 	return nil
 }
 
-// checkName lets names be in any script.
+// checkName allows names in any script.
 func checkName(name string) error {
 	odd := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_. ", r)

@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
-// tool is one of the built-in tools: what it may touch, and what other programs call it.
+// tool is one of the built-in tools: its effects, and its names in other programs.
 type tool struct {
 	name    string
 	aliases []string
