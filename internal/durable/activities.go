@@ -29,7 +29,7 @@ func (a *activities) agent(ctx workflow.Context, in leg.Begin) error {
 	return carry(ctx, in, a.carrier.Fault, a.carrier.Notify)
 }
 
-// leg carries an agent on, for as long as the engine waits for it.
+// leg runs an agent for as long as the engine waits for the activity.
 func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) {
 	if a.presence != nil {
 		if err := a.presence.show(ctx); err != nil {
@@ -74,9 +74,9 @@ func (a *activities) review(ctx context.Context, in leg.ReviewInput) (leg.Review
 	return out, final(err)
 }
 
-// final tells the engine of what trying again cannot help, and when to try again what had no place.
-// The workflow itself has another leg go on with one that stood still. A conversation that was
-// removed has no books to close, and a run that went on trying would never end.
+// final tells the engine which errors a retry cannot help, and when to retry a leg that found no
+// place. The workflow itself starts another leg after one that stood still. A conversation that was
+// removed has no books to close, and a run that kept trying would never end.
 func final(err error) error {
 	if busy, ok := errors.AsType[*leg.Busy](err); ok {
 		return temporal.NewApplicationErrorWithOptions(busy.Error(), "busy", temporal.ApplicationErrorOptions{NextRetryDelay: busy.Later})

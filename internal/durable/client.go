@@ -103,7 +103,7 @@ func (c *Client) Decide(ctx context.Context, ref journal.Ref, d journal.Approval
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
-	// It was said before. That the agent has gone on since changes nothing about it.
+	// It was said before. The agent's progress since then does not change that.
 	entries, err := c.Log.Find(ctx, ref, d.Key())
 	if err != nil || len(entries) == 0 {
 		return errors.Join(err, journal.NotFound())
@@ -152,7 +152,7 @@ func (c *Client) Delete(ctx context.Context, ref journal.Ref, id, by string) err
 		return err
 	}
 	c.Fault.At(host.PointPosted, ref, host.Root)
-	err = c.erase(ctx, ref) // what never ran needs nobody to stop it
+	err = c.erase(ctx, ref) // a task that never ran need not be stopped
 	if errors.Is(err, errRunning) {
 		err = c.tell(ctx, ref, host.Root)
 	}
@@ -191,7 +191,7 @@ func (c *Client) post(ctx context.Context, ref journal.Ref, post journal.MailPos
 	}
 	c.Fault.At(host.PointPosted, ref, host.Root)
 	if written[0].Existed {
-		// Somebody sends it again, who knows how much later. The agent may have read it long since.
+		// The message is sent again, possibly much later. The agent may have read it long ago.
 		waiting, err := c.waiting(ctx, ref, post)
 		if err != nil || !waiting {
 			return written[0], err

@@ -77,8 +77,8 @@ func TestDeletion(t *testing.T) {
 }
 
 // TestMailForNobody has a person's correction reach a helper that has finished. It goes back to the
-// lead, who reads it. A decision for a helper that has finished is refused, unless the helper took
-// it in before.
+// lead, who reads it. A decision for a helper that has finished is refused, unless the helper read
+// it before.
 func TestMailForNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, `

@@ -135,8 +135,8 @@ func TestAWorkerThatStoodStill(t *testing.T) {
 	})
 }
 
-// TestErrorsOfLegs has legs end with errors. The engine is told which it need not try again, and
-// when. One whose worker stood still is lost: its workflow has another go on at once.
+// TestErrorsOfLegs has legs end with errors. The engine is told which to retry, and when. A leg
+// whose worker stood still is lost: its workflow starts another at once.
 func TestErrorsOfLegs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

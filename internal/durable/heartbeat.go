@@ -26,9 +26,9 @@ const (
 	beatParts = 4
 	// beatAgain is the longest time until a heartbeat that the engine did not take is sent again.
 	beatAgain = 5 * time.Second
-	// unheard is how long a leg goes on without an answer of the engine. It is well below legSilence: a
-	// worker that has lost the engine alone kills what it runs before another is given the same. One
-	// whose engine is only being restarted loses nothing.
+	// unheard is how long a leg runs without an answer from the engine. It is well below
+	// legSilence: a worker that is cut off from the engine kills its programs before another worker
+	// is given the same legs. A worker whose engine only restarts loses nothing.
 	unheard = 30 * time.Second
 )
 
@@ -80,8 +80,8 @@ func (b *heartbeats) atOnce() {
 type wish struct {
 	// called ends when the engine calls the activity back, and whenever gone does.
 	called context.Context
-	// gone ends when the engine no longer waits for the activity, and when this process stood still for
-	// too long.
+	// gone ends when the engine no longer waits for the activity, or when this process stood still
+	// for too long.
 	gone context.Context
 }
 

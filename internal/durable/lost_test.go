@@ -96,8 +96,8 @@ func TestABrokenRun(t *testing.T) {
 	}
 }
 
-// TestTheLegOfALostWorker has the worker of a leg be lost when it has taken the message in, and the
-// leg be released. Another goes on with it at once.
+// TestTheLegOfALostWorker loses the worker of a leg after the leg has read the message, and
+// releases the leg. Another leg continues at once.
 func TestTheLegOfALostWorker(t *testing.T) {
 	t.Parallel()
 	lost, modes := false, []leg.Mode{}

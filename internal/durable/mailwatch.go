@@ -33,8 +33,8 @@ func newMailWatch(log journal.Lists, carrier *leg.Carrier) *mailWatch {
 	return &mailWatch{log: log, now: carrier.Now, tell: carrier.Notify, told: map[postKey]time.Time{}}
 }
 
-// look tells legs of what has come since the last look. A journal that cannot be read is looked at
-// again; a leg reads its mail by itself when it begins.
+// look tells legs of mail that has come since the last look. It reads again from a journal that
+// cannot be read; a leg reads its mail by itself when it begins.
 func (w *mailWatch) look(ctx context.Context) {
 	since := w.now().Add(-watchAge)
 	posts, err := w.log.Arrived(ctx, since, watchMost)

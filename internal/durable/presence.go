@@ -34,7 +34,7 @@ const (
 	// presenceIdle is how long a worker without legs stays present: an idle program on a laptop writes
 	// nothing.
 	presenceIdle = 10 * time.Minute
-	// presenceSpan is how long one activity of a worker lasts. The workflow goes on with another.
+	// presenceSpan is how long one presence activity lasts. The workflow then starts the next one.
 	presenceSpan = 12 * time.Hour
 )
 
@@ -74,8 +74,8 @@ func isHere(ctx workflow.Context, here workflow.ReceiveChannel, patience time.Du
 	return ok && err == nil
 }
 
-// release has the legs of a lost worker given to others, until it has no more or is back. A worker
-// that stands still asked for work before, and the engine may have given it some since.
+// release gives the legs of a lost worker to others, until it has none left or is back. A paused
+// worker may have asked for work before its pause, and the engine may have given it some since.
 func release(ctx workflow.Context, worker string, here workflow.ReceiveChannel) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: choreTimeout, HeartbeatTimeout: silence + grace, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: releaseRetry},
@@ -192,9 +192,9 @@ func (p *presence) over(now time.Time) bool {
 	return !p.on
 }
 
-// present says that this worker is alive, for as long as it is, and reports whether somebody is to
-// go on with that. When it begins, the worker may have been thought lost before: all legs ask
-// whether they are still theirs.
+// present reports that this worker is alive, for as long as it is, and returns whether another
+// presence must follow. The worker may have been taken for lost before, so at the start all legs
+// check whether they are still theirs.
 func (p *presence) present(ctx context.Context) (again bool, err error) {
 	p.start()
 	defer p.stop()

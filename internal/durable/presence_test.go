@@ -179,7 +179,7 @@ func TestAnIdleWorkerIsNotPresent(t *testing.T) {
 }
 
 // TestAWorkerWhosePresenceDoesNotBegin has the engine give a worker up before its presence has
-// begun. The worker says again that it is there, until it is present, and not while it is.
+// begun. The worker announces itself again until it is present, and not while it is.
 func TestAWorkerWhosePresenceDoesNotBegin(t *testing.T) {
 	t.Parallel()
 	engine := &presenceEngine{}

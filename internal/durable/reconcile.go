@@ -83,9 +83,9 @@ func (r *Reconciler) Pass(ctx context.Context) (all Mended, failures error) {
 // errUnasked says that the engine could not be asked.
 var errUnasked = errors.New("the engine does not say what it runs")
 
-// look asks the engine for its list of what runs, of these tasks and their orchestrators. The list
-// can be a little behind, but it costs one query for many: to ask about each run costs as much as
-// to carry it on. Runs that have ended meanwhile are forgotten.
+// look asks the engine for its list of running workflows, of these tasks and their orchestrators.
+// The list can be a little behind, but it costs one query for many runs: a question about one run
+// costs as much as starting its leg. Runs that have ended meanwhile are forgotten.
 func (r *Reconciler) look(ctx context.Context, places []journal.Ref, working map[journal.Ref][]journal.WorkingTask) error {
 	var ids []string
 	for _, ref := range places {
@@ -247,8 +247,8 @@ func (c *Client) restart(ctx context.Context, ref journal.Ref) error {
 	return nil
 }
 
-// reportLost has the parent of a task have the engine run it again. It returns how many were told:
-// a parent that does not run either is looked at by itself.
+// reportLost tells the parent of a task to have the engine run it again. It returns how many were
+// told: a parent that does not run either is checked by itself.
 func (c *Client) reportLost(ctx context.Context, t journal.WorkingTask) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, leg.TellTimeout)
 	defer cancel()

@@ -87,9 +87,9 @@ func (e *forgetfulEngine) note(what string) {
 	e.did = append(e.did, what)
 }
 
-// TestReconcile has an engine that lost some of what works: orchestrators are started again,
-// background sub-agents are reported to the nearest agent above them that runs, and everything else
-// is left alone: what is not in the background is carried by its parent's leg.
+// TestReconcile has an engine that lost some runs. Orchestrators are started again. Background
+// sub-agents are reported to the nearest agent above them that runs. The others are left alone:
+// their parent's leg runs them.
 //
 // Covers: P7.
 func TestReconcile(t *testing.T) {
@@ -138,11 +138,11 @@ func TestReconcile(t *testing.T) {
 	starts := []string{"start t/ended/main", "start t/resting/main", "start t/unknown/main"}
 	all := slices.Concat(reports, starts)
 	pass(all...)
-	pass() // what was mended a moment ago is given time
+	pass() // a run that was repaired a moment ago is given time
 	now = now.Add(retryPause)
 	pass(append(slices.Clone(all), "start t/young/main")...)
 	now = now.Add(retryPause)
-	pass("start t/young/main") // what is gone again is given more time each time
+	pass("start t/young/main") // a run that is lost again is given more time each time
 	engine.running = append(engine.running, "t/young/main")
 	now = now.Add(retryPause)
 	pass(all...)

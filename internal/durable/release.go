@@ -15,9 +15,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// errorLost is the type of the error with which a leg of a lost worker ends. The workflow has
-// another leg go on at once: to try an activity again, the engine sets a timer, and its timers take
-// a second at least.
+// errorLost is the type of the error with which a leg of a lost worker ends. The workflow starts
+// another leg at once: the engine retries an activity after a timer, and its timers take a second
+// at least.
 const errorLost = "lost"
 
 // releaseAtOnce is how many runs are looked at at the same time when a worker is lost.

@@ -278,8 +278,8 @@ func rowsOf[R journal.Row](s *stage) (out []R) {
 	}
 }
 
-// waiting has the suite wait for a leg that is cancelled, as an engine does. By itself the suite
-// lets the workflow go on at once, and two legs run. The bell of a leg is rung in any case.
+// waiting makes the suite wait for a leg that is cancelled, as an engine does. By itself the suite
+// continues the workflow at once, and two legs run. The leg is notified in any case.
 type waiting struct {
 	interceptor.WorkerInterceptorBase
 }

@@ -7,15 +7,15 @@ import (
 )
 
 // standstill is how long a worker may stand still, because its machine slept or somebody paused it.
-// The engine takes a worker for lost after as long.
+// After the same time the engine takes a worker for lost.
 const standstill = silence + grace
 
 // errStoodStill says that a leg stood still for so long that another worker may have its work.
 var errStoodStill = errors.New("the worker stood still: its machine slept, or somebody paused it")
 
 // watchStandstill gives up all legs of this process when it stood still for too long. The engine
-// alone would not do: where this worker is the only one, nobody else releases its legs, and its
-// commands, which ran on meanwhile, would not be reported.
+// alone is not enough: where this worker is the only one, nobody else releases its legs, and its
+// commands, which kept running meanwhile, would not be reported.
 func (b *heartbeats) watchStandstill(ctx context.Context, longest time.Duration) {
 	for before := sinceBoot(); wait(ctx, presentBeat); before = sinceBoot() {
 		if sinceBoot()-before > longest {

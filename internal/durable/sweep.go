@@ -67,7 +67,7 @@ func (s *Sweeper) Pass(ctx context.Context) (int, error) {
 		}
 		of[p.Ref] = append(of[p.Ref], p)
 	}
-	s.tried = tried // what is not on the list was read
+	s.tried = tried // mail that is off the list was read
 	var (
 		mu       sync.Mutex
 		done     int

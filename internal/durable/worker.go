@@ -140,7 +140,7 @@ func (w *Worker) add(does *activities, queue string, workflows bool, o WorkerOpt
 }
 
 // cachedFor is how long the engine waits for a worker that has a workflow in its cache, before it
-// asks another to go on with it.
+// gives the workflow to another.
 const cachedFor = time.Second
 
 // Engine is how the engine's own worker is set up for these.

@@ -122,7 +122,7 @@ func (r *run) due(ctx workflow.Context) bool {
 	return r.tooLong(ctx)
 }
 
-// recordBroken records that a run cannot go on, so that nobody waits for it.
+// recordBroken records that a run cannot continue, so that nobody waits for it.
 func (r *run) recordBroken(ctx workflow.Context) {
 	chore := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: choreTimeout})
 	c := leg.BrokenRun{RunRef: r.in.RunRef, Parent: r.in.Parent, Background: r.in.Background, N: r.last.N}
@@ -168,11 +168,11 @@ func (r *run) tooLong(ctx workflow.Context) bool {
 	return !r.long && r.last.Next != leg.NextIdle && r.last.Next != leg.NextEnd && workflow.GetInfo(ctx).GetCurrentHistoryLength() > historyEnd
 }
 
-// rollsOver reports whether this is the time for a new history: nothing is under way, and what is
-// below runs on its own. A long history ends when somebody has said something: at the end of a turn
-// somebody may be about to speak, and the engine refuses to begin a history while a signal arrives;
-// who has spoken waits for an answer. A newer build is gone over to at once, since others wait for
-// that.
+// rollsOver reports whether to begin a new history now: nothing is under way, and the sub-agents
+// run on their own. A long history ends when a message arrives. At the end of a turn the next
+// message may be about to come, and the engine refuses to begin a history while a signal arrives; a
+// person who has just written waits for the answer. A newer build takes over at once, since others
+// wait for that.
 func (r *run) rollsOver(ctx workflow.Context) bool {
 	if r.last.Next != leg.NextIdle || !r.began || r.mode != leg.ModeNext || r.check || r.ended > 0 {
 		return false
@@ -206,7 +206,7 @@ func (r *run) flagLeg(ctx workflow.Context) {
 	}
 }
 
-// startLeg has a leg carry the agent on.
+// startLeg starts a leg that runs the agent.
 func (r *run) startLeg(ctx workflow.Context) {
 	in := leg.Input{
 		RunRef: r.in.RunRef, Parent: r.in.Parent, Background: r.in.Background, Slots: r.in.Slots, Time: r.in.Time, Mode: r.mode,

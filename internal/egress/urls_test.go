@@ -125,8 +125,8 @@ func hostileNames() *names {
 		"half.example":    {{"93.184.216.34", "127.0.0.1"}},
 		"mapped.example":  {{"::ffff:127.0.0.1"}},
 		"allowed.example": {{"127.0.0.1"}},
-		// The first answer is looked at and refused for its documentation range, the second would
-		// only be used by somebody who asks again.
+		// The first answer is checked and refused for its documentation range; only code that
+		// resolves the name again would use the second.
 		"rebind.example": {{"203.0.113.7"}, {"127.0.0.1"}},
 	}}
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// Of is what an entry of the journal means to those who watch; false if it is of no concern to
-// them. It depends on nothing but the entry, so that a reader that goes on from anywhere reads the
-// same.
+// Of is the event that an entry of the journal is to watchers; false if it is none. It depends on
+// the entry alone, so that a reader that continues from anywhere reads the same.
 func Of(conversation string, entry journal.Entry) (wire.Event, bool) {
 	e := wire.Event{Seq: entry.Seq, At: entry.At.UTC(), Conversation: conversation}
 	e.Agent, e.Task = journal.About(entry.Row)
@@ -79,8 +78,8 @@ func spawned(r journal.TaskAssigned) wire.Spawned {
 	}
 }
 
-// movedType is the type of a move. One to a final status is no end: the orchestrator comes to rest
-// after every turn and goes on with the next. A task ends when it is finished.
+// movedType is the type of a move. One to a final status is no end: the orchestrator rests after
+// every turn and begins the next. A task ends when it is finished.
 func movedType(r journal.StatusChanged) wire.EventType {
 	switch r.Status {
 	case chat.StatusWaiting:

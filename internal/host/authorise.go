@@ -53,7 +53,7 @@ func (h *Host) Authorise(ctx context.Context, p Permit) (agent.DenialReason, err
 	if reason == "" || p.Run.Approved {
 		return reason, nil
 	}
-	// Most calls need no approval and are fine. Whether others began before is looked up only now.
+	// Most calls need no approval and are fine. Only now are earlier calls looked up.
 	rows, err := h.Log.Find(ctx, p.Ref, p.Started("").Key(), p.result().Key())
 	if err != nil {
 		return "", fmt.Errorf("look whether call %s has begun: %w", p.Run.Call, err)
@@ -87,7 +87,7 @@ func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Defini
 	if p.Run.Bound != "" && p.Run.By == "" {
 		f.Bound, err = h.Bound(ctx, p.Brief, set, p.Run.Tool, call)
 		if err != nil && ctx.Err() == nil {
-			f.Bound, err = "", nil // what the call would do cannot be found out, so it is not what was approved
+			f.Bound, err = "", nil // the call's effect cannot be found out, so it is not the approved one
 		}
 	}
 	return f, err

@@ -5,7 +5,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// End is how a tool call ended: what the core is told, and the rows to record with it.
+// End is how a tool call ended: the event for the core, and the rows to record with it.
 type End struct {
 	Event agent.Event
 	Rows  []journal.Row

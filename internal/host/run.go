@@ -13,9 +13,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// RunApproved runs a call that a person approved. The record of the approval may be a part of the
-// very step that begins it, so it is looked at when that is written, and so is the record that it
-// begins.
+// RunApproved runs a call that a person approved. The record of the approval may be in the very
+// step that begins the call. So both it and the record of the beginning are checked once that step
+// is written.
 func (h *Host) RunApproved(ctx context.Context, p Permit) End {
 	end, begin := h.admit(ctx, p)
 	if !begin {
@@ -162,7 +162,7 @@ func (h *Host) readTranscript(ctx context.Context, run RunRef, args string) (too
 	if err != nil {
 		return tool.Result{}, nil, err
 	}
-	taint, err := h.below(ctx, run, in.Agent) // after the messages: what they hold is on record by then
+	taint, err := h.below(ctx, run, in.Agent) // after the messages, whose content is recorded by then
 	if err != nil {
 		return tool.Result{}, nil, err
 	}
@@ -212,7 +212,7 @@ func (h *Host) reconcile(ctx context.Context, p Permit) (end End, begin bool) {
 				return End{Err: fmt.Errorf("read the facts of call %s: %w", p.Run.Call, err)}, false
 			}
 		}
-		return End{Event: h.land(ctx, p, r, nil, h.Now()).Event}, false // what it read is on record too
+		return End{Event: h.land(ctx, p, r, nil, h.Now()).Event}, false // its reads are on record too
 	}
 	set, err := h.Set(ctx, p.RunRef)
 	if err != nil {
@@ -232,8 +232,8 @@ func (h *Host) reconcile(ctx context.Context, p Permit) (end End, begin bool) {
 	return unknown, false
 }
 
-// RunOnce runs a tool call that must not happen twice. That it begins is on record before it does:
-// who finds such a record does not begin again.
+// RunOnce runs a tool call that must not happen twice. Its beginning is recorded first: a successor
+// that finds the record does not begin it again.
 func (h *Host) RunOnce(ctx context.Context, p Permit) End {
 	end, begin := h.admit(ctx, p)
 	if !begin {

@@ -189,7 +189,7 @@ func TestCancelledCalls(t *testing.T) {
 	s.same("the calls that ran", []string{"put " + atPlums}, s.ran)
 }
 
-// TestToolsThatCannotBeFound has no tools where the agent works. What is said of it holds no
+// TestToolsThatCannotBeFound has no tools where the agent works. The message about it holds no
 // secret.
 func TestToolsThatCannotBeFound(t *testing.T) {
 	s := newStand(t)
@@ -200,7 +200,7 @@ func TestToolsThatCannotBeFound(t *testing.T) {
 	}}, s.RunTool(t.Context(), p).Rows)
 }
 
-// TestWhatACallMeets has a tool go on to something that rules deny, and to a host, which is on
+// TestWhatACallMeets has a tool follow a link that rules deny, and then reach a host, which is on
 // record before it is reached.
 func TestWhatACallMeets(t *testing.T) {
 	s := newStand(t)

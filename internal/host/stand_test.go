@@ -111,7 +111,7 @@ func (s *stand) approve(p Permit, scope agent.Scope) {
 	s.record(s.approval(p, scope)...)
 }
 
-// approval are the rows of it: what was asked, decided and closed.
+// approval are its rows: the request, the decision and the end.
 func (s *stand) approval(p Permit, scope agent.Scope) []journal.Row {
 	hash := p.Run.Hash
 	if p.Run.Bound != "" {

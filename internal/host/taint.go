@@ -15,9 +15,9 @@ import (
 // mcpPrefix begins the names of tools of MCP servers; the server's name follows.
 const mcpPrefix = "mcp__"
 
-// Tainted is the row that says what an agent has read, if it has read anything. It goes into the
-// same append as the text itself, so that a leg that carries the agent on, or is about to run a
-// call of it, finds both or neither.
+// Tainted is the row that lists the sources that an agent has read, if any. It goes into the same
+// append as the text itself, so that a later leg of the agent finds both or neither before it runs
+// a call.
 func Tainted(in journal.In, call string, t agent.Taint) []journal.Row {
 	if len(t) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func (h *Host) Known(w RunRef) error {
 type Worktrees interface {
 	// Ready says why no trees of a workspace can be made here, if so.
 	Ready(ctx context.Context, at Workspace) error
-	// Create makes a tree as a copy of another, or of the workspace; one that is there stays.
+	// Create makes a tree as a copy of another, or of the workspace. An existing one stays.
 	Create(ctx context.Context, at Workspace, tree, from string) error
 	// Patch is what was changed in a tree; not_found if it is not on this machine.
 	Patch(ctx context.Context, at Workspace, tree string) (text string, files []journal.PatchFile, err error)

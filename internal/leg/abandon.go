@@ -10,9 +10,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// abandon ends a leg that is given up, by the engine or by its own worker: another carries the task
-// on, and what this one runs is nobody's. Of a call that must not be run twice it records what it
-// knows.
+// abandon ends a leg that the engine or its own worker has given up. Another leg runs the task, and
+// the results of this one's programs are dropped. For a call that must not run twice it records
+// what it knows.
 func (l *leg) abandon(ctx context.Context, why error) error {
 	waits := map[string]*effectRun{}
 	for key, f := range l.running {

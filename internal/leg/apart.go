@@ -85,7 +85,7 @@ func (l *leg) order(ctx context.Context, in Begin) error {
 	return l.Engine.Start(ctx, in, l.in.Queue)
 }
 
-// sendEnd closes the books of a task that cannot go on, and tells the parent by mail.
+// sendEnd closes the books of a task that cannot continue, and tells the parent by mail.
 func (c *Carrier) sendEnd(ctx context.Context, in BrokenRun, o agent.Outcome) error {
 	rows, err := c.closedTree(ctx, in.RunRef, o)
 	if err != nil {
@@ -119,7 +119,7 @@ func endPost(task, parent string, event []byte) journal.MailPosted {
 	return journal.MailPosted{ID: task + "#" + agent.Finish{}.Key(), Topic: TopicAgent, To: parent, Event: event}
 }
 
-// lostOutcome is that of a task which cannot go on.
+// lostOutcome is the outcome of a task that cannot continue.
 func lostOutcome() agent.Outcome {
 	kind := chat.KindInternal
 	return agent.Outcome{Status: kind.Status(), Kind: kind, Reason: "lost"}

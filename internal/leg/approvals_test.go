@@ -157,7 +157,7 @@ func (tr *trial) begin(conv, id, role string) *tour {
 func (tr *trial) take(to *tour, end completion) {
 	tr.Helper()
 	tr.must(to.take(tr.Context(), end))
-	for len(to.landed) > 0 { // what was given up before it began
+	for len(to.landed) > 0 { // a call that was given up before it began
 		tr.must(to.take(tr.Context(), <-to.landed))
 	}
 }

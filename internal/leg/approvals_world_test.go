@@ -81,7 +81,7 @@ func (g *grounds) write(t *testing.T, name, text string) {
 func (g *grounds) link(t *testing.T, name, to string) {
 	t.Helper()
 	at := filepath.Join(g.dir, name)
-	_ = os.Remove(at) // it may not be there yet
+	_ = os.Remove(at) // it may not exist yet
 	if err := os.Symlink(to, at); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func (r rules) Verdict(snapshot, name string, matters []tool.Matter) (agent.Poli
 func (r rules) Sink(string, []tool.Matter) bool { return false }
 func (r rules) Strange(path string) bool        { return config.Defaults("").Taint.Strange(path) }
 
-// watched is a tool that is seen to run.
+// watched is a tool whose runs are counted.
 type watched struct {
 	tool.Tool
 	on *grounds

@@ -189,7 +189,7 @@ func (d *cache) side(ctx context.Context, side int) ([]chat.Part, error) {
 	return row.Parts, err
 }
 
-// assignment is the task that the leg carries on.
+// assignment is the task that the leg runs.
 func (d *cache) assignment(ctx context.Context) (task, error) {
 	if d.task != nil {
 		return *d.task, nil
@@ -263,7 +263,7 @@ func (d *cache) look(ctx context.Context, keys ...string) (map[string]journal.Ro
 	return out, nil
 }
 
-// find reads one row that must be there.
+// find reads one row that must exist.
 func find[R journal.Row](ctx context.Context, l *leg, key string) (R, error) {
 	rows, err := l.cache.look(ctx, key)
 	row, ok := rows[key].(R)

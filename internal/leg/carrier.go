@@ -25,8 +25,8 @@ type Options struct {
 	Budget func(tenant string) int64
 }
 
-// Carrier has legs carry agents on, and does the few other things that a run leaves to the worker
-// that has the agents' files.
+// Carrier runs agents in legs, and does the few other things that a run leaves to the worker that
+// has the agents' files.
 type Carrier struct {
 	*host.Host
 	Options

@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// digest tells the core of the calls of a reply: what each asks for and what is known of its tool,
-// and the roles that are to be given work.
+// digest describes the calls of a reply to the core: the request and the tool of each, and the
+// roles that are to get work.
 func (l *leg) digest(ctx context.Context, brief agent.Brief, reply model.Reply) ([]agent.Call, []agent.RoleSpec) {
 	var calls []agent.Call
 	var roles []agent.RoleSpec
@@ -102,8 +102,8 @@ func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set
 	}
 }
 
-// bindTo is what a person decides on. An agent with a tree of its own gets it first: what the call
-// will find is there.
+// bindTo returns the content that a person's decision is bound to. An isolated agent gets its
+// worktree first, since the call will read its files there.
 func (l *leg) bindTo(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	if brief.Isolated() {
 		run := l.in.RunRef

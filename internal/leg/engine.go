@@ -90,5 +90,5 @@ func TaskOf(ctx context.Context, log journal.Reader, ref journal.Ref, id string)
 	return "", nil
 }
 
-// ErrGone says that nobody is there to read mail.
+// ErrGone says that no agent is left to read mail.
 var ErrGone = &chat.Error{Code: chat.CodeConflict, Message: "the agent has finished"}

@@ -78,7 +78,7 @@ func (l *leg) rouse() {
 	}
 }
 
-// takeOver has a leg at work in the place of a child that has come back.
+// takeOver puts the leg to work in the place of a child that has returned.
 func (l *leg) takeOver() {
 	f := l.family
 	f.mu.Lock()
@@ -128,7 +128,7 @@ func (l *leg) look(ctx context.Context) error {
 	return l.alert(ctx)
 }
 
-// errKilled says that a child whose books are closed did not let go in time.
+// errKilled says that a child whose books are closed did not stop in time.
 var errKilled = errors.New("it did not let go in time")
 
 // mayCarry reports whether the leg may carry a child itself: one that does not outlive the turn.
@@ -136,7 +136,7 @@ func (l *leg) mayCarry(e agent.StartChild) bool {
 	return !e.Background && l.in.Effects == 0 && l.Family > 0
 }
 
-// carried is the children that run and have no run of their own, which a leg has to carry on.
+// carried are the children that run without a run of their own. The leg has to run them.
 func (l *leg) carried() (out []agent.StartChild) {
 	s := &l.position.State
 	for i := range s.Children {

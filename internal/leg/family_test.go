@@ -37,7 +37,7 @@ func TestFamiliesOfAnySize(t *testing.T) {
 	}
 }
 
-// TestAFamilyWaits has two helpers ask to write a file. While one has its answer and goes on, the
+// TestAFamilyWaits has two helpers ask to write a file. While one has its answer and works, the
 // other waits. When both wait, no leg runs.
 func TestAFamilyWaits(t *testing.T) {
 	t.Parallel()

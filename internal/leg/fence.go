@@ -12,11 +12,11 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// errBehind means that another leg has carried the task on.
+// errBehind means that another leg has continued the task.
 var errBehind = errors.New("another leg of this task has gone on")
 
-// record appends rows, again and again while nobody knows whether they were written: what a model
-// or a tool gave is in nobody else's hands.
+// record appends rows, and repeats this until it knows that they were written: the leg holds the
+// only copy of a reply or a result.
 func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 	tries := 0
 	var written []journal.Written
@@ -65,9 +65,9 @@ func (l *leg) fenced(ctx context.Context, rows []journal.Row, written []journal.
 	return nil
 }
 
-// calledElsewhere reports whether another leg recorded one of the model calls first. A leg that
-// recorded it twice itself, because the first answer was lost, wrote the row that was there, unless
-// it found the call in doubt: then nobody knows.
+// calledElsewhere reports whether another leg recorded one of the model calls first. A leg may have
+// recorded it twice itself, because the first answer was lost. Then it wrote the existing row,
+// unless it found the call in doubt: then nobody knows.
 func (l *leg) calledElsewhere(rows []journal.Row, written []journal.Written, twice bool) bool {
 	for i, row := range rows {
 		called, ok := row.(journal.ModelCalled)

@@ -27,8 +27,8 @@ func (s *stage) orchestrator(h *Carrier) *leg {
 	return l
 }
 
-// TestTheLegThatIsBehindBeginsNothing has two workers carry the same task on from the same step.
-// The one that comes second to record its step leaves, and calls no model.
+// TestTheLegThatIsBehindBeginsNothing has two workers continue one task from the same step. The
+// second to record its step leaves, and calls no model.
 func TestTheLegThatIsBehindBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)
@@ -72,9 +72,8 @@ func (d *doubtful) Append(ctx context.Context, ref journal.Ref, at time.Time, ro
 	return nil, errors.New("the connection broke")
 }
 
-// TestAStepThatMayBeWritten has the journal lose its answer to a leg's first step. If the step is
-// there when the leg tries again, and is its own, the leg goes on. If it is another's, the leg
-// leaves.
+// TestAStepThatMayBeWritten has the journal lose its answer to a leg's first step. If the retry
+// finds the step and it is the leg's own, the leg continues. If it is another's, the leg leaves.
 func TestAStepThatMayBeWritten(t *testing.T) {
 	t.Parallel()
 	for name, overtaken := range map[string]bool{"its own": false, "another's": true} {

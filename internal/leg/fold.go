@@ -14,9 +14,9 @@ import (
 // more steps than so many.
 const saveEvery = 200
 
-// fold brings the leg to where the journal says that the task is. Effects that were ordered and not
-// answered are left to do. A cache that was taken up may be behind: a leg that the engine had given
-// up may have gone on for a moment.
+// fold brings the leg to the task's last step in the journal. Effects that were ordered and not
+// answered remain to be carried out. A cache from an earlier leg may be behind: a leg that the
+// engine had given up may have recorded more.
 func (l *leg) fold(ctx context.Context) error {
 	after := l.position.N
 	if after == 0 {
@@ -108,7 +108,7 @@ func (l *leg) owe(effects []agent.Effect) {
 	}
 }
 
-// drop takes an effect off the list, and reports whether it was there.
+// drop takes an effect off the list, and reports whether it was on it.
 func (l *leg) drop(key string) bool {
 	before := len(l.todo)
 	l.todo = slices.DeleteFunc(l.todo, func(o agent.Effect) bool { return o.Key() == key })

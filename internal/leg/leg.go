@@ -95,8 +95,8 @@ type completion struct {
 	err error
 }
 
-// Leg carries a task on until there is nothing that a leg can do. It lasts as long as ctx, unless
-// the watch says that it is of no use.
+// Leg runs a task until a leg can do nothing more. It lasts as long as ctx, unless the watch says
+// that it is of no use.
 func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error) {
 	if err := c.Known(in.RunRef); err != nil && in.Mode != ModeDetour { // a detour reads no files
 		return Result{}, err
@@ -165,7 +165,7 @@ func (l *leg) carry(ctx context.Context) error {
 	}
 	// A leg that has gone further than this one knew of may have begun what comes next.
 	doubt := l.family.again || l.position.N > known
-	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // what is ordered from here on, nobody has begun
+	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // nobody has begun the effects ordered from here on
 	for _, e := range l.todo {
 		l.doubtful[e.Key()] = doubt
 	}

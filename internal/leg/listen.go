@@ -27,7 +27,7 @@ func (l *leg) waits(bell <-chan struct{}) *waits {
 	return w
 }
 
-// openly carries the task on while it listens for mail.
+// openly runs the task while it listens for mail.
 func (l *leg) openly(ctx context.Context) error {
 	bell, leave := l.listeners.register(l.in.Ref, l.in.Agent, l.rouse)
 	defer leave()

@@ -13,7 +13,7 @@ import (
 )
 
 // mailPoll is how soon a leg that was told of mail looks for more. The engine tells it once, so it
-// goes on to look, less and less often, up to mailSlow.
+// keeps looking, less and less often, up to mailSlow.
 const mailPoll, mailSlow = 250 * time.Millisecond, 4 * time.Second
 
 // TellTimeout is how long the engine may take to hear of something before it is left to a sweep.

@@ -83,8 +83,8 @@ func (m strangeMail) Mail(context.Context, journal.Ref, string) ([]journal.Entry
 }
 
 // TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver has a leg find mail that only a newer build can
-// read while a call is under way. The call is not cut off: it ends, nothing more is begun, and then
-// the leg fails for the newer build to go on.
+// read while a call is under way. The call is not cut off: it ends, the leg begins nothing more,
+// and then it fails so that the newer build continues.
 func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)

@@ -5,9 +5,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/host"
 )
 
-// parked is the cache of a leg that has ended, as the next leg of the same task finds it if it runs
-// here and nobody else has carried the task on. It holds what the journal holds up to the last step
-// of its position.
+// parked is the cache of a leg that has ended. The next leg of the same task uses it if it runs
+// here and no other worker has continued the task. It holds what the journal holds up to the last
+// step of its position.
 type parked struct {
 	position position
 	todo     []agent.Effect
@@ -24,7 +24,7 @@ const (
 	allCachesBytes   = 64 << 20
 )
 
-// resume takes up the cache that the last leg of the task left, and reports whether it was there.
+// resume takes the cache that the last leg of the task left, and reports whether it found one.
 func (d *cache) resume(in Input) bool {
 	h, key := d.leg.Carrier, cacheKey(in.RunRef)
 	h.mu.Lock()
@@ -58,7 +58,7 @@ func (d *cache) park() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forgetCache(key)
-	for other := range l.parked { // any will do: what is forgotten is read again
+	for other := range l.parked { // any will do: a forgotten cache is read again
 		if len(l.parked) < rememberedCaches && l.cacheBytes+size <= allCachesBytes {
 			break
 		}

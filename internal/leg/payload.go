@@ -16,7 +16,7 @@ type Begin struct {
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
 	LegEffects int `json:"leg_effects,omitempty"`
 
-	// Last carries a run over into a new history: what its last leg said.
+	// Last carries a run over into a new history. It is the result of its last leg.
 	Last *Result `json:"last,omitempty"`
 }
 
@@ -25,7 +25,7 @@ type Mode string
 
 // The modes.
 const (
-	// ModeNext goes on where the leg before ended.
+	// ModeNext continues where the leg before ended.
 	ModeNext Mode = ""
 	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun
 	// what this one is to do.
@@ -90,7 +90,7 @@ type Result struct {
 	Dropped bool `json:"dropped,omitempty"`
 }
 
-// BrokenRun is what is to be recorded of a run that cannot go on.
+// BrokenRun is the record of a run that cannot continue.
 type BrokenRun struct {
 	host.RunRef
 	Parent     string `json:"parent,omitempty"`

@@ -105,8 +105,8 @@ func (l *leg) bring(ctx context.Context, rows []journal.Row) {
 	}
 }
 
-// tellEngine has an agent look at its mail that does not run here. If the engine cannot be told, or
-// the agent is gone, a sweep sees to it.
+// tellEngine makes an agent that runs elsewhere look at its mail. If the engine cannot be told, or
+// the agent is gone, a sweep does it later.
 func (c *Carrier) tellEngine(ctx context.Context, ref journal.Ref, to string, name Signal) {
 	ctx, cancel := context.WithTimeout(ctx, TellTimeout)
 	defer cancel()
@@ -125,8 +125,8 @@ func (l *leg) endOf(ctx context.Context, task string) (agent.ChildEnded, error) 
 	return childEnded(row, l.At())
 }
 
-// killAll ends the runs of children that did not let go in time. Their books are closed already. An
-// agent that has another task by now is left alone: who goes on after a crash finds old orders too.
+// killAll ends the runs of children that did not stop in time. Their books are closed already. An
+// agent that has another task by now is left alone: after a crash a leg finds old orders too.
 func (l *leg) killAll(ctx context.Context) error {
 	for _, e := range slices.Clone(l.todo) {
 		kill, ok := e.(agent.KillChild)

@@ -180,7 +180,7 @@ func (s *stage) startLegs() (working bool) {
 	return working
 }
 
-// startLeg has a leg carry a run on; the stage is locked.
+// startLeg starts a leg for a run; the stage is locked.
 func (s *stage) startLeg(one *run) {
 	in := Input{
 		RunRef: one.begin.RunRef, Parent: one.begin.Parent, Background: one.begin.Background, Slots: one.begin.Slots, Time: one.begin.Time,

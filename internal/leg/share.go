@@ -82,7 +82,7 @@ func (s *shares) giveUp(tenant string, turn chan struct{}) bool {
 	return false
 }
 
-// leave hands a place on to who has waited longest.
+// leave hands the place to the leg that has waited longest.
 func (s *shares) leave(tenant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -81,7 +81,7 @@ func (l *leg) prompt(ctx context.Context, brief agent.Brief) (host.Prompt, error
 	})
 }
 
-// prepare makes ready to carry out a local effect: what to write down first, and how to begin.
+// prepare readies a local effect: it returns the rows to write first, and how to begin.
 func (l *leg) prepare(ctx context.Context, effect agent.Effect) ([]journal.Row, func(), error) {
 	switch e := effect.(type) {
 	case agent.CallModel:

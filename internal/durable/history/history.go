@@ -251,7 +251,7 @@ func Keep(folder, name string, runs []Run) (bool, error) {
 	return true, nil
 }
 
-// Store writes a history as compressed JSON to a file that must not be there yet. The same history
+// Store writes a history as compressed JSON to a file that must not exist yet. The same history
 // gives the same bytes.
 func (r Run) Store(path string) (err error) {
 	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(r.History)
