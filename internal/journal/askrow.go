@@ -49,8 +49,8 @@ type (
 		Sources []Source `json:"sources,omitempty"`
 	}
 
-	// EditProposed are arguments that a person would give a call in the place of the model's, to be
-	// looked at before they decide so. Nothing else comes of it. Edit is the hash of what they sent.
+	// EditProposed are arguments with which a person would replace the model's, to be checked
+	// before the decision. The row has no other effect. Edit is the hash of the arguments.
 	EditProposed struct {
 		In
 		Call string `json:"call"`

@@ -103,8 +103,8 @@ type (
 	}
 )
 
-// Try is a sending of a model call that came to nothing: who it went to, where that was chosen, and
-// why.
+// Try is a failed sending of a model call: the model, if one had been chosen, and the kind of
+// error.
 type Try struct {
 	Model string         `json:"model,omitempty"`
 	Kind  chat.ErrorKind `json:"kind"`

@@ -36,13 +36,13 @@ type (
 		At                   int64
 	}
 
-	// MailRemoved takes a line out of the mailbox, if it is there.
+	// MailRemoved deletes a line of the mailbox, if it exists.
 	MailRemoved struct{ Tenant, Conversation, Post string }
 )
 
 // The changes of agents and tasks.
 type (
-	// AgentAdded is an agent's line. Of one that is there, the latest task changes.
+	// AgentAdded is an agent's line. If the agent exists, its latest task changes.
 	AgentAdded struct {
 		Tenant, Conversation string
 		Agent                string
@@ -107,7 +107,7 @@ type (
 		Turn                        int64
 	}
 
-	// CallAdded is a tool call's line. A call that is there stays as it is.
+	// CallAdded is a tool call's line. An existing call stays as it is.
 	CallAdded struct {
 		Tenant, Conversation, Agent string
 		Turn, Item                  int64
@@ -168,7 +168,7 @@ type (
 
 // The changes of what is reserved.
 type (
-	// LeaseHeld takes a lease. Of one that is there, the holder changes.
+	// LeaseHeld takes a lease. If the lease exists, its holder changes.
 	LeaseHeld struct {
 		Tenant, Conversation string
 		Key                  string

@@ -40,8 +40,8 @@ type Entry struct {
 type Written struct {
 	Seq    int64
 	Number int64
-	// Existed means that the key was there before: that record stands, and this one was dropped. Seq
-	// is zero for a row that was dropped because its step was there before.
+	// Existed means that the key existed: the earlier record stands, and this one was dropped. Seq
+	// is zero for a row that was dropped because its step existed.
 	Existed bool
 }
 
@@ -87,7 +87,7 @@ type Reader interface {
 	Transcript(ctx context.Context, ref Ref, agent string, page Page) ([]Message, error)
 	// Chat returns what people and the orchestrator said to each other, in order. It looks at Bytes.
 	Chat(ctx context.Context, ref Ref, page Page) ([]Message, error)
-	// Marks returns the last notes and ends of turns, in order: what people are shown between the
+	// Marks returns the last notes and ends of turns, in order. People see them between the
 	// messages of a chat.
 	Marks(ctx context.Context, ref Ref, page Page) ([]Entry, error)
 	// ModelCalls and ToolCalls return the last calls of an agent, in order.
@@ -212,7 +212,7 @@ type Weight struct {
 	Bytes int64
 }
 
-// Query is a search. Words are matched without regard to case, and all of them must be there.
+// Query is a search. Words are matched without regard to case, and all of them must occur.
 type Query struct {
 	Words        string
 	Conversation string

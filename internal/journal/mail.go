@@ -2,8 +2,8 @@ package journal
 
 import "strings"
 
-// Mail is mail for an agent on a topic. What it is about is one of those on the topic: the same
-// topic and the same thing are the same mail.
+// Mail is mail for an agent on a topic. The id names one subject within the topic: the same topic
+// and id are the same mail.
 func Mail(topic, about, to string) MailPosted {
 	return MailPosted{ID: topic + ":" + about, Topic: topic, To: to}
 }

@@ -37,7 +37,7 @@ func NewBatch(ref Ref, at time.Time, rows []Row) (*Batch, error) {
 			return nil, err
 		}
 		if bytes.Contains(e.Body, []byte(`\ufffd`)) || bytes.Contains(e.Body, []byte("\uFFFD")) {
-			// Something was replaced: what is folded must be what is stored.
+			// Something was replaced: the fold must see the stored text.
 			if b.Rows[i], err = Decode(e.Kind, e.Body); err != nil {
 				return nil, err
 			}
@@ -79,10 +79,10 @@ type Plan struct {
 	known map[string]Written
 }
 
-// NewPlan numbers the rows of batches from the tail on. Keys that are known already, from the list
-// or from a row before, are not written again; nor is anything of a batch with a known step, since
-// the leg that recorded that step has gone on from it. It refuses rows that cannot follow the list:
-// they come before Opened, or are about a task or a parent of which nothing is known.
+// NewPlan numbers the rows of batches after the tail. A key that is known already, from the list or
+// from an earlier row, is not written again. Nor is anything of a batch with a known step, since
+// the leg that recorded that step has continued from it. It refuses rows that cannot follow the
+// list: they come before Opened, or name an unknown task or parent.
 func NewPlan(tail Tail, known map[string]Written, batches []*Batch) (Plan, error) {
 	p := Plan{Tail: tail, Written: make([][]Written, len(batches)), known: known}
 	for i, b := range batches {

@@ -40,7 +40,7 @@ func MessageOf(e Entry) Message {
 	}
 }
 
-// Cursor names a place in the list of conversations: what comes after this one.
+// Cursor names a place in the list of conversations: a page begins after it.
 func (c Conversation) Cursor() string {
 	return strconv.FormatInt(c.UpdatedAt.UnixMilli(), 10) + "/" + c.ID
 }

@@ -1,7 +1,7 @@
 package journal
 
-// RoleRuns is what became of the runs of one role that have ended. A run is a task, or a turn of an
-// agent that talks to people: its task goes on as long as the conversation does.
+// RoleRuns counts how the finished runs of one role ended. A run is a task, or a turn of an agent
+// that talks to people: its task lasts as long as the conversation.
 type RoleRuns struct {
 	Role      string
 	Runs      int64

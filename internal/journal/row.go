@@ -48,7 +48,7 @@ type (
 		PrivateTo string `json:"private_to,omitempty"`
 	}
 
-	// Shared lets everybody in the tenant see a conversation that was private.
+	// Shared shows a conversation that was private to everybody in the tenant.
 	Shared struct {
 		nowhere
 		By string `json:"by"`
@@ -79,8 +79,9 @@ type (
 		Decline   bool   `json:"decline,omitempty"`
 	}
 
-	// MailPosted is mail for an agent. It waits until a MailDelivered row names it: the agent has taken
-	// it in, or nobody is there to do so. The topic says what it is about, the id which of those.
+	// MailPosted is mail for an agent. It waits until a MailDelivered row names it: the agent has
+	// read it, or no agent is left to read it. The topic names the kind of subject, the id the
+	// subject.
 	MailPosted struct {
 		nowhere
 		ID    string `json:"id"`
@@ -95,8 +96,8 @@ type (
 		Number int64 `json:"number,omitempty"`
 		// Command is who asked: the id of the command, where the answer to it outlives the conversation.
 		Command string `json:"command,omitempty"`
-		// By and Task are of a command to stop: who gave it, and what is to stop. Without a task that is
-		// everything.
+		// By and Task belong to a command to stop: the person, and the task to stop. Without a task
+		// everything stops.
 		By   string `json:"by,omitempty"`
 		Task string `json:"task,omitempty"`
 	}
@@ -105,7 +106,7 @@ type (
 	MailDelivered struct {
 		nowhere
 		ID string `json:"id"`
-		// Back means that nobody was there to take it in.
+		// Back means that no agent was left to read it.
 		Back bool `json:"back,omitempty"`
 	}
 )
@@ -192,7 +193,7 @@ type (
 
 	// Stepped is an event that the core was given. N counts the events of one task from 1. It is
 	// also a fence: rows that are appended together with a step that was recorded before, by
-	// another who carries the same task on, are not written.
+	// another writer of the same task, are not written.
 	Stepped struct {
 		In
 		N     int             `json:"n"`

@@ -23,7 +23,7 @@ type Conversation struct {
 	PrivateTo string
 }
 
-// Line is a conversation with what its list shows of what goes on in it.
+// Line is a conversation with the activity that its list shows.
 type Line struct {
 	Conversation
 	// Running is how many of its tasks are under way and wait for nobody.

@@ -38,7 +38,7 @@ type TaskLine struct {
 	Ended TaskEnded
 }
 
-// TaskCursor is a place in the list of tasks: what comes after it is older.
+// TaskCursor is a place in the list of tasks: those after it are older.
 type TaskCursor struct {
 	At                 time.Time
 	Conversation, Task string

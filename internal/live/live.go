@@ -1,6 +1,6 @@
-// Package live carries what is on its way to a reader: deltas of replies that are still being made,
-// and notices that say that new rows can be read. It imports chat; the in-process bus lives
-// here, the bus on NATS in an adapter below.
+// Package live carries deltas of replies that are still being made, and notices that new rows can
+// be read, to readers. It imports chat; the in-process bus lives here, the bus on NATS in an
+// adapter below.
 //
 // Everything here is lossy by promise. A publisher is never held up and never told of a failure; a
 // reader may miss anything, and the journal has all that counts. The promises:
@@ -56,8 +56,8 @@ type Delta struct {
 	Agent   string `json:"agent"`
 	Message string `json:"message"`
 	// Began is when the publisher began this reply, in Unix nanoseconds. A message that is begun
-	// again, by a retry, another model or another process, has a later one; whatever was shown of
-	// the earlier beginning counts for nothing.
+	// again, by a retry, another model or another process, has a later one, and replaces everything
+	// shown of the earlier one.
 	Began int64 `json:"began"`
 	// Part is the index of the part in the message, and Kind what it is.
 	Part int           `json:"part"`

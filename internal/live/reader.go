@@ -15,7 +15,7 @@ type Reader struct {
 // Notices is closed when the reader has ended and what was waiting for it has been received.
 func (r *Reader) Notices() <-chan Notice { return r.notices }
 
-// Err says why Notices was closed: ErrSlow or ErrClosed. It is nil while the reader goes on.
+// Err says why Notices was closed: ErrSlow or ErrClosed. It is nil while the reader is open.
 func (r *Reader) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

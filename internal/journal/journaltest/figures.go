@@ -48,7 +48,7 @@ func Turn(in journal.In, n int) [][]journal.Row {
 }
 
 // Bare writes a turn's rows with nothing but the driver: the same rows into the same tables, in one
-// transaction for each append, without asking what is there.
+// transaction for each append, without reading anything first.
 type Bare func(ctx context.Context, ref journal.Ref, in journal.In, n int, seq int64) error
 
 // The targets of the project, and the bounds that figures are checked against: the time that a busy

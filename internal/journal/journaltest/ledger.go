@@ -47,8 +47,9 @@ func (l *Ledger) Acks() (n int) {
 	return n
 }
 
-// Check compares the ledger with the journal: everything acknowledged is there, once, where it was
-// said to be and in each writer's order, and the list has no gap and folds to what is kept.
+// Check compares the ledger with the journal: each acknowledged row exists once, under its
+// acknowledged number and in its writer's order; the list has no gap and folds to the stored
+// tables.
 func (l *Ledger) Check(t *testing.T, log journal.Log) {
 	t.Helper()
 	l.mu.Lock()

@@ -228,8 +228,8 @@ func twiceIsOnce(t *testing.T, f Fixture) {
 	}
 }
 
-// fence has two carry the same task on from the same step: one of them is first, and of the other
-// nothing is written, whichever program it is in.
+// fence has two writers continue one task from the same step. One is first, and nothing of the
+// other is written, even if it is in another program.
 //
 // Covers: P5.
 func fence(t *testing.T, f Fixture) {

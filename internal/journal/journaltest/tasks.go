@@ -12,9 +12,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// runs fills three conversations with four tasks each beside the orchestrator's: one goes on, one
-// failed, two completed. The i-th takes i seconds and costs i. Then the orchestrator has a turn in
-// the second conversation and two in the third, the last of them cancelled.
+// runs fills three conversations with four tasks each beside the orchestrator's: one still runs,
+// one failed, two completed. The i-th takes i seconds and costs i. Then the orchestrator has a turn
+// in the second conversation and two in the third, the last of them cancelled.
 func runs(t *testing.T, log journal.Log) {
 	t.Helper()
 	for c := range 3 {

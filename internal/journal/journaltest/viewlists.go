@@ -122,7 +122,7 @@ func (v *View) Last() chat.Status {
 	if len(v.turns) == 0 {
 		return ""
 	}
-	turn, _ := v.turns[len(v.turns)-1].Row.(journal.TurnEnded) // nothing else is there
+	turn, _ := v.turns[len(v.turns)-1].Row.(journal.TurnEnded) // nothing else exists
 	return turn.Status
 }
 

@@ -39,7 +39,7 @@ const (
 	lockConversation = `select birth, last_seq, last_number from conversations
 		where tenant_id = $1 and conversation_id = $2 for no key update`
 
-	// tombstone comes after the lock: who erases holds it too, so that what they left is seen.
+	// tombstone comes after the lock. An eraser holds the lock too, so its tombstone is seen.
 	tombstone = `select from tombstones where tenant_id = $1 and hash = $2`
 
 	expect = `select expect($1, $2, $3, $4, $5)`
@@ -56,7 +56,7 @@ const (
 const itself = ""
 
 // The signs that a guess is wrong: the code of the error that expect raises, and the constraint
-// that refuses a key which is there already.
+// that refuses an existing key.
 const (
 	wrongGuess = "RT001"
 	oneOfEach  = "keys_pkey"
@@ -153,7 +153,7 @@ func finish(
 	return results.Close()
 }
 
-// lock begins a transaction that owns the conversation, and finds out what is there already.
+// lock begins a transaction that owns the conversation, and reads what it holds.
 func lock(
 	ctx context.Context, conn *pgx.Conn, ref journal.Ref, batches []*journal.Batch,
 ) (look, error) {

@@ -7,18 +7,17 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// memory is what a program remembers of the conversations that it writes to, so that it can plan an
-// append without looking: where the list ended, which tasks there are, which model calls are open.
-// A plan made from memory is a guess. The database checks it (the function expect) in the same
-// round trip, and when somebody else has written meanwhile, or a key is there already, nothing is
-// written and the append looks first.
+// memory remembers the conversations that a program writes to, so that it can plan an append
+// without a read: the end of the list, the tasks, the open model calls. A plan made from memory is
+// a guess. The database checks it (the function expect) in the same round trip. If somebody else
+// has written meanwhile, or a key exists, nothing is written and the append reads first.
 type memory struct {
 	mu     sync.Mutex
 	places map[journal.Ref]*recollection
 }
 
-// look is what a conversation was seen to hold: which one it is, where its list ended, and where
-// the keys that were looked up stand in it.
+// look is the last read of a conversation: its id, the end of its list, and the numbers of the keys
+// that were looked up.
 type look struct {
 	birth string
 	tail  journal.Tail
@@ -39,8 +38,8 @@ const (
 	maxDoubt  = 64
 )
 
-// guess is a plan made without looking, and the keys beside those of its rows that must not be
-// there for it to hold. That those of its rows are not there is found when they are written.
+// guess is a plan made without a read, and further keys that must not exist for it to hold. A row's
+// own key is checked when the row is written.
 type guess struct {
 	birth  string
 	tail   journal.Tail

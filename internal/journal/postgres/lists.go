@@ -183,7 +183,7 @@ func (l *Log) Arrived(ctx context.Context, after time.Time, limit int) ([]journa
 	}, tables.Each(func(r query.ArrivedPostsRow) journal.Post { return tables.Post(r).Post() }))
 }
 
-// Tasks implements journal.Lists. Those that go on are few and have an index of their own.
+// Tasks implements journal.Lists. Unfinished ones are few and have an index of their own.
 func (l *Log) Tasks(ctx context.Context, tenant string, asked journal.TaskQuery) ([]journal.TaskLine, error) {
 	place, err := asked.After()
 	if err != nil {

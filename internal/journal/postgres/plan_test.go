@@ -11,8 +11,8 @@ import (
 )
 
 // TestPlansOfEmptyTables has lists of tasks planned on tables that are empty yet, as the first
-// connections of a new installation do, which keep the plan: whatever a line needs from elsewhere
-// must be found by its whole key.
+// connections of a new installation do, which keep the plan. Every lookup in another table must use
+// a whole key.
 func TestPlansOfEmptyTables(t *testing.T) {
 	t.Parallel()
 	generated, err := os.ReadFile("query/task.sql.go")

@@ -48,7 +48,7 @@ func (l *Log) commit(
 	return written, nil
 }
 
-// look makes sure that the conversation is there, and finds out what it holds already.
+// look makes sure that the conversation exists, and reads what it holds.
 func look(
 	ctx context.Context, q *query.Queries, ref journal.Ref, batches []*journal.Batch,
 ) (tail journal.Tail, known map[string]journal.Written, err error) {

@@ -29,7 +29,7 @@ func TestFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close() //nolint:errcheck // what was measured is read before
+	defer log.Close() //nolint:errcheck // the measurements are read before
 	b := newBare(t, path)
 	journaltest.Figures(t, log, b.turn, count.N.Load)
 }

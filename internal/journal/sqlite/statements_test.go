@@ -20,7 +20,7 @@ func TestStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close() //nolint:errcheck // what was counted is read before
+	defer log.Close() //nolint:errcheck // the counts are read before
 	const want = `opened 7
 task_assigned 7
 task_assigned 7

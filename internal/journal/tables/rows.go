@@ -184,7 +184,7 @@ func (r RoleRuns) RoleRuns() journal.RoleRuns {
 	}
 }
 
-// TaskLine is a task of a list across conversations. What was asked for and how it ended are JSON.
+// TaskLine is a task of a list across conversations. Its request and its outcome are JSON.
 type TaskLine struct {
 	Task                  Task
 	Role, OpenedBy, Title string

@@ -1,5 +1,5 @@
-// Package tables reads lines of the tables that both databases keep: what their columns are in Go,
-// and what they mean to the port.
+// Package tables reads lines of the tables that both databases keep: it turns columns into Go
+// values, and those into values of the port.
 //
 // The generated queries of the two have structs with the same fields, so that a store converts its
 // own to those here and the rest is written once. Times are in milliseconds since 1970. The package

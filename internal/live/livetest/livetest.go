@@ -185,7 +185,7 @@ func testIsolation(t *testing.T, open Open) {
 }
 
 // testTenant reads whole tenants with ids that would name others if they were not encoded. Each
-// gets the pokes of its own conversations in order; whatever was not meant for it would have come
+// gets the pokes of its own conversations in order; an event of another tenant would have come
 // before.
 func testTenant(t *testing.T, open Open) {
 	publisher, reader := buses(t, open, 1024)

@@ -84,7 +84,7 @@ type Bus struct {
 	bySubject map[string]live.Topic
 }
 
-// Open makes a bus. A server that cannot be reached yet is no error: the bus goes on trying.
+// Open makes a bus. A server that cannot be reached yet is no error: the bus keeps trying.
 func Open(options Options) (*Bus, error) {
 	if options.Prefix == "" {
 		options.Prefix = DefaultPrefix
@@ -118,7 +118,7 @@ func (b *Bus) settings(options Options) []client.Option {
 		client.MaxReconnects(-1),
 		client.ReconnectWait(retryTime),
 		client.ReconnectJitter(retryJitter, retryJitter),
-		client.ReconnectBufSize(-1), // what was published during an outage is of no use after it
+		client.ReconnectBufSize(-1), // messages published during an outage are of no use after it
 		client.FlusherTimeout(writeTime),
 		client.PingInterval(pingTime),
 		client.IgnoreAuthErrorAbort(), // credentials are mended while we run

@@ -114,7 +114,7 @@ func arrives(t *testing.T, publisher live.Bus, r *live.Reader) {
 	}
 }
 
-// An outage costs deltas and nothing else: publishers go on, readers stay and are told.
+// An outage costs only deltas: publishers continue, readers stay and are told.
 func TestOutage(t *testing.T) {
 	port := porttest.Hold(t)
 	s := start(t, port)
