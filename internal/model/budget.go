@@ -18,7 +18,7 @@ type Budget interface {
 	Return(rest int64)
 }
 
-// Counted is what a provider counted of the beginning of a conversation, for a request that goes on
+// Counted is a provider's count of the beginning of a conversation, for a request that continues
 // from there.
 type Counted struct {
 	// Name is the provider and the model that counted: another one may cut texts into more tokens.

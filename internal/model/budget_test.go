@@ -31,7 +31,7 @@ func (broken) Generate(context.Context, model.Request, func(model.Delta)) (model
 	return model.Reply{}, &model.Error{Kind: chat.KindNetwork, Unmetered: true, Usage: chat.Usage{Input: 10, Output: 1}}
 }
 
-// TestABudgetPaysForEachSending: what is known not to have been used comes back, and nothing else.
+// TestABudgetPaysForEachSending: only the part known to be unused comes back.
 func TestABudgetPaysForEachSending(t *testing.T) {
 	price := model.PriceOptions{Override: map[string]model.Price{"anthropic/claude": {Input: 1e6, Output: 10e6, CacheWrite: 2e6}}}
 	req := model.Request{Model: "claude", MaxOutput: 5, System: []model.Instruction{{Text: strings.Repeat("x", 100)}}}
@@ -85,8 +85,8 @@ func TestMostIsNoLessThanBytes(t *testing.T) {
 	}
 }
 
-// TestWhatIsCountedNeedNoBound: a request that goes on where the same model has counted starts from
-// its count.
+// TestWhatIsCountedNeedNoBound: a request that continues a conversation starts from the same
+// model's count of it.
 func TestWhatIsCountedNeedNoBound(t *testing.T) {
 	say := func(text string) chat.Message {
 		return chat.Message{Speaker: chat.User, Parts: []chat.Part{{Kind: chat.PartText, Text: text}}}

@@ -67,7 +67,7 @@ func checkTools(r Request) error {
 	return nil
 }
 
-// checkParts looks at what chat cannot know: whether the images are there, and whether the reply's
+// checkParts checks what chat cannot know: whether the images were loaded, and whether the reply's
 // calls would be named like calls of the transcript.
 func checkParts(r Request) error {
 	prefix := strconv.Itoa(r.Turn) + "."

@@ -19,7 +19,7 @@ const (
 	// maxReply is the most content of one reply, and maxCalls the most calls in it.
 	maxReply = 8 << 20
 	maxCalls = 256
-	// maxPieces bounds the parts of a reply that hold next to nothing.
+	// maxPieces bounds the number of tiny parts of a reply.
 	maxPieces = 1024
 )
 
@@ -37,7 +37,7 @@ type Exchange struct {
 	began  time.Time
 	first  time.Duration
 	sent   atomic.Bool
-	wire   error  // what the transport said
+	wire   error  // the transport's message
 	broken *Error // why the stream is of no use
 
 	pieces  []*Piece
@@ -74,7 +74,7 @@ func (x *Exchange) Context() context.Context { return x.ctx }
 // Going reports whether it is worth reading on.
 func (x *Exchange) Going() bool { return x.broken == nil }
 
-// Break gives the stream up: what came cannot be used. The first reason counts.
+// Break gives the stream up: the data received cannot be used. The first reason counts.
 func (x *Exchange) Break(kind chat.ErrorKind, format string, args ...any) {
 	if x.broken == nil {
 		x.broken = &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
@@ -203,7 +203,7 @@ func (x *Exchange) reply() Reply {
 	r := Reply{Stop: x.stop, Model: x.model, ID: x.id, First: x.first}
 	slices.SortStableFunc(x.pieces, func(a, b *Piece) int { return cmp.Compare(a.order, b.order) })
 	if x.calls > 0 && r.Stop == StopEnd {
-		r.Stop = StopTools // what the calls say is plainer than the word for it
+		r.Stop = StopTools // the calls themselves are plainer than the stop reason
 	} else if x.calls == 0 && r.Stop == StopTools {
 		r.Stop = StopEnd
 	}

@@ -1,5 +1,5 @@
-// Package model is the port to language models: what is asked of them, what comes back, and why it
-// may not. It speaks chat's vocabulary; adapters below it speak the providers' wires.
+// Package model is the port to language models: requests, replies and errors. It speaks chat's
+// vocabulary; adapters below it speak the providers' wires.
 //
 // A call has exactly one end: a complete Reply or one *Error. A stream that stops before the
 // provider said that it is complete is an error, never a short reply. Adapters send a request once:
@@ -114,7 +114,7 @@ type Delta struct {
 // Reply is a complete answer of a model.
 type Reply struct {
 	// Parts may be empty, or nothing but thinking: an empty reply is complete too, and its usage is
-	// real. It is not fit for a transcript; what becomes of it is the core's decision.
+	// real. It is not fit for a transcript; the core decides how to treat it.
 	Parts []chat.Part
 	// Malformed names calls whose arguments were not a JSON object, or were cut off. They must be
 	// answered with an error and never run; their parts hold what came as {"malformed": "text"}.

@@ -48,7 +48,7 @@ func (p *Priced) Generate(ctx context.Context, req Request, told func(Delta)) (R
 	switch {
 	case !failure.Unmetered:
 		p.settle(req, most, priced.Usage.Cost)
-	case failure.Usage.Input > 0: // what it was sent is counted, what it wrote is not
+	case failure.Usage.Input > 0: // input is counted, output is not
 		p.settle(req, most, p.most(req, failure.Usage.Input))
 	}
 	return Reply{}, &priced
@@ -70,8 +70,8 @@ func (p *Priced) settle(req Request, most, cost int64) {
 	}
 }
 
-// add prices a usage by the first name that is known: what was asked for, then what answered. A
-// cost that the provider itself reported stands.
+// add prices a usage by the first name with a known price: the requested model, then the one that
+// answered. A cost that the provider itself reported stands.
 func (p *Priced) add(u chat.Usage, names ...string) chat.Usage {
 	if u == (chat.Usage{}) || u.Cost > 0 {
 		return u

@@ -116,7 +116,7 @@ func (p *pace) settle(now time.Time, epoch int, err error, crowded bool) {
 		p.failed(now, epoch, failure.RetryAfter)
 	case chat.KindAuth, chat.KindInvalidRequest, chat.KindContentFilter, chat.KindContextExhausted,
 		chat.KindNoResult:
-		p.errors = 0 // the provider is there and answers
+		p.errors = 0 // the provider is up and answers
 	case chat.KindTimedOut, chat.KindCancelled, chat.KindMaxIterations, chat.KindBudgetExceeded,
 		chat.KindSubAgentError, chat.KindSpawnFailed, chat.KindInvalidResult,
 		chat.KindQuestionLimit, chat.KindInternal:

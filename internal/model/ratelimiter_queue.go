@@ -45,9 +45,9 @@ type waiter struct {
 	caller Caller
 	model  string
 	since  time.Time
-	// rank is its place: who has the lowest goes first. It is the time of its arrival, later by
-	// Age for background requests and by a share for each other request of its conversation. So
-	// a call that comes after that time stands behind it, and nobody starves.
+	// rank is its place: the lowest goes first. It is the time of its arrival, later by Age for
+	// background requests and by a share for each other request of its conversation. So a call that
+	// arrives after that time comes later, and none starves.
 	rank     time.Time
 	serial   int64
 	attempts int

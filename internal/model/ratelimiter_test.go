@@ -129,8 +129,8 @@ func TestOverTheNetwork(t *testing.T) {
 	}
 }
 
-// For five minutes everybody is told to slow down, and not for how long. Nobody fails, nobody
-// hammers, no two come at once, and the queue says what is going on.
+// For five minutes the provider asks every request to slow down, without saying for how long. No
+// request fails, none hammers, no two come at once, and the queue says why they wait.
 func TestStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const storm, callers = 5 * time.Minute, 16

@@ -91,7 +91,7 @@ func TestInherited(t *testing.T) {
 	}
 }
 
-// Which failures are answered by a fallback, what is told of that, and who answered in the end.
+// The failures that a fallback answers, the notes about it, and the model that answered.
 func TestFallbacks(t *testing.T) {
 	text := func(text string, take int) model.Delta {
 		return model.Delta{Kind: chat.PartText, Text: text, Attempt: take}
@@ -99,7 +99,7 @@ func TestFallbacks(t *testing.T) {
 	used := func(output int64) chat.Usage { return chat.Usage{Input: 10, Output: output} }
 	for _, test := range []struct {
 		name        string
-		first, then []string // what claude and gpt say
+		first, then []string // the replies of claude and gpt
 		answered    string
 		kind        chat.ErrorKind
 		after       time.Duration

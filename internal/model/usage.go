@@ -22,7 +22,7 @@ const (
 	slack = 16_384
 )
 
-// Total adds the parts of a count. It is impossible, and reads as such, when a part is.
+// Total adds the parts of a count. If one part is impossible, so is the total.
 func Total(parts ...int64) int64 {
 	var sum int64
 	for _, n := range parts {
@@ -89,8 +89,7 @@ func (c Count) usage(r Request, stop Stop, written int) (chat.Usage, bool) {
 	return u, estimated
 }
 
-// known is what an unfinished call is known to have used: what the provider said, where that is
-// possible.
+// known is the known use of an unfinished call: the provider's figures, where they are possible.
 func (c Count) known(r Request) chat.Usage {
 	if c == (Count{}) {
 		return chat.Usage{}

@@ -115,7 +115,7 @@ func TestOnlyHoldersComeIn(t *testing.T) {
 	}
 }
 
-// A server and a client that run go on while everything they show is replaced.
+// A running server and client stay connected while all their certificates are replaced.
 func TestRotation(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	ensure(t, dir, now.Add(-250*day))

@@ -16,7 +16,7 @@ const (
 	RoleOwner  Role = "owner"
 )
 
-// Rank orders the roles; what is no role is below all.
+// Rank orders the roles; an unknown role ranks below all.
 func (r Role) Rank() int {
 	switch r {
 	case RoleViewer:

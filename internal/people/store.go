@@ -33,9 +33,9 @@ type Holder struct {
 	Deleting bool
 }
 
-// Credentials finds out whose a credential is. One that is unknown, expired or revoked, or whose
-// holder is no member any more, is not_found. Nothing is remembered between two requests: what is
-// changed counts for the next one.
+// Credentials finds the owner of a credential. One that is unknown, expired or revoked, or whose
+// holder is no member any more, is not_found. Nothing is cached between two requests: a change
+// counts for the next one.
 type Credentials interface {
 	Session(ctx context.Context, c Credential, at time.Time) (Holder, error)
 	Key(ctx context.Context, c Credential, at time.Time) (Holder, error)
@@ -61,13 +61,13 @@ type Session struct {
 	Until      time.Time
 }
 
-// Invitation is a place among the members of a tenant that waits for who has its address.
+// Invitation is a place among the members of a tenant that waits for the owner of its address.
 type Invitation struct{ Tenant, Member string }
 
 // Taking is told of an invitation before it is taken up, and takes it up with take.
 type Taking func(i Invitation, take func() error) error
 
-// Logins lets people in.
+// Logins signs people in.
 type Logins interface {
 	BeginLogin(ctx context.Context, l Login) error
 	// TakeLogin returns a login that was begun, once.
@@ -168,7 +168,8 @@ type Workspaces interface {
 	ServeWorkspace(ctx context.Context, tenant, name string, at time.Time) error
 }
 
-// Deletion is a tenant that is being deleted: who asked for that, by which door, and when.
+// Deletion is a tenant that is being deleted: the person who asked for it, the source of the
+// request, and the time.
 type Deletion struct {
 	Tenant     string
 	By, Source string
@@ -177,7 +178,7 @@ type Deletion struct {
 
 // Deletions are the tenants that are being deleted. Such a tenant begins nothing new.
 type Deletions interface {
-	// NameOf is what a tenant is called: who deletes one has to say it.
+	// NameOf is the name of a tenant. A person who deletes the tenant has to type it.
 	NameOf(ctx context.Context, tenant string) (string, error)
 	// BeginDeletion closes a tenant for good. Doing so twice is the same as once: the first deletion is
 	// returned.

@@ -105,8 +105,8 @@ func Short(text string, width int) string {
 	return strings.TrimRight(string([]rune(text)[:width-1]), " ") + "…"
 }
 
-// Exact is JSON as it is, in one line: what a terminal would act on, or not show, is written as
-// JSON escapes it.
+// Exact is JSON in one line. Characters that a terminal would act on, or not show, are written as
+// JSON escapes.
 func Exact(text string) string {
 	var out strings.Builder
 	for _, r := range text {

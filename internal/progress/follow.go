@@ -21,7 +21,7 @@ type Update struct {
 	// Draft is what the orchestrator has written of its next message so far, Message that message's id.
 	Draft   string
 	Message string
-	// Err says why the journal could not be read just now. Reading goes on.
+	// Err says why the journal could not be read just now. The follower keeps reading.
 	Err error
 }
 

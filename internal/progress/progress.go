@@ -1,7 +1,7 @@
-// Package progress is what a person is shown of a conversation while it goes on: the agents as a
-// tree, and what happened as events with names that other programs can rely on. Both are folds of
-// the events of the HTTP API, whoever they come from. A follower makes them of a journal's entries
-// as those come, and of deltas on their way.
+// Package progress shows a person a conversation while it runs: the agents as a tree, and events
+// with names that other programs can rely on. Both are folds of the events of the HTTP API, from
+// any source. A follower makes them of a journal's entries as those come, and of deltas on their
+// way.
 //
 // It imports wire, chat, agent, the ports journal and live, and events, and decides nothing.
 package progress
@@ -138,18 +138,18 @@ func (t *Tree) Usage() chat.Usage {
 // Pending lists what waits for a person, the oldest first.
 func (t *Tree) Pending() []Pending { return slices.Clone(t.pending) }
 
-// Awaits reports whether nothing goes on until a person has decided or answered.
+// Awaits reports whether nothing runs until a person has decided or answered.
 func (t *Tree) Awaits() bool {
 	if len(t.pending) == 0 {
 		return false
 	}
 	if t.end != nil {
-		return true // what waits is in the background
+		return true // the waiting agents are in the background
 	}
 	return slices.ContainsFunc(t.agents, func(a *Agent) bool { return a.Depth == 0 && a.Status == chat.StatusWaiting })
 }
 
-// Unattended counts the questions and calls that were declined because nobody was there.
+// Unattended counts the questions and calls that were declined because the run has no person.
 func (t *Tree) Unattended() int { return t.unattended }
 
 // Stirred reports whether an agent has taken anything in.

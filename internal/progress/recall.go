@@ -22,8 +22,8 @@ func Open(state journal.Snapshot) []string {
 	return keys
 }
 
-// Recall tells a new tree of what was before its first entry: who everyone is, and what waits for a
-// person. The entries are those with the keys of Open.
+// Recall tells a new tree of the time before its first entry: the agents, and the approvals and
+// questions that wait. The entries are those with the keys of Open.
 func (t *Tree) Recall(state journal.Snapshot, open []journal.Entry) {
 	tasks := map[string]journal.Task{}
 	for _, task := range state.Tasks {

@@ -163,7 +163,7 @@ type said struct {
 
 type asked struct{ tool, args string }
 
-// plainly asks a server without any adapter, in one body: what the adapters must deliver.
+// plainly asks a server without any adapter, in one body. The adapters must deliver the same.
 func plainly(t *testing.T, s *scripted.Server, text string) said {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.OpenAIURL()+"/chat/completions",

@@ -74,7 +74,7 @@ func unmetered(want bool) func(*testing.T, int, end) {
 }
 
 // rows is the plan, fault by fault. L1 and L2 never reach the server and are in network_test.go;
-// what L20 is about is in storm_test.go.
+// L20 is in storm_test.go.
 var rows = []row{
 	{id: "L3", ends: failure, vary: lasting(time.Hour), idle: patient(30 * time.Millisecond)},
 	{

@@ -51,7 +51,7 @@ func TestStorm(t *testing.T) {
 			gaps, crowded := spread(m, storm)
 			t.Logf("%d requests, %d of them limited, %d gaps within keys", m.Requests, m.Limited, len(gaps))
 			if !measure.On() {
-				return // a machine that stands still has requests come close to each other
+				return // after a pause of the machine requests come close to each other
 			}
 			if len(gaps) == 0 {
 				t.Fatalf("nobody tried twice while it stormed: %+v", m)

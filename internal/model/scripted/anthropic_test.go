@@ -28,8 +28,8 @@ func anthropicAsk(said ...anthropic.MessageParam) anthropic.MessageNewParams {
 	}
 }
 
-// TestAnthropicSDKReadsTheStream plays two turns with the provider's own SDK: what it gathers out
-// of the stream goes back as it is, so seals and ids must survive.
+// TestAnthropicSDKReadsTheStream plays two turns with the provider's own SDK. The SDK sends back
+// the reply that it gathered from the stream, so seals and ids must survive.
 func TestAnthropicSDKReadsTheStream(t *testing.T) {
 	s := serve(t, &Script{Rules: []Rule{
 		{When: Match{Turn: to(0)}, Reply: Reply{

@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model/scripted/request"
 )
 
-// ask is a request, who sent it and when.
+// ask is a request with its sender and time.
 type ask struct {
 	*request.Request
 	key string
@@ -106,7 +106,7 @@ func containsNone(have, not []string) bool {
 
 var placeholder = regexp.MustCompile(`\$?\$\{(\w+)\}`)
 
-// expand puts what was caught in the place of ${name}. $${name} stays as ${name}.
+// expand replaces ${name} by the text caught under that name. $${name} stays as ${name}.
 func expand(text string, caught map[string]string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(m string) string {
 		if strings.HasPrefix(m, "$$") {

@@ -77,7 +77,7 @@ func (m *meter) update(a *Attempt, change func(*Attempt)) {
 	change(a)
 }
 
-// bill adds what an answer costs before any of it is sent: what is lost on the way is paid for.
+// bill adds the cost of an answer before any of it is sent: an answer lost on the way is paid for.
 func (m *meter) bill(a *Attempt, u Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,7 @@ func (m *meter) read() Meter {
 type limiter struct {
 	mu   sync.Mutex
 	rate float64
-	// free is when a key's whole allowance is there again.
+	// free is when a key's whole allowance is available again.
 	free map[string]time.Time
 }
 

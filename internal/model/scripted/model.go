@@ -23,8 +23,8 @@ type Options struct {
 	Lax bool
 	// Rate is how many requests per second each key may make; zero is no limit.
 	Rate float64
-	// Hold is called with a rule's name before the first byte of its answer and may keep it back, for
-	// as long as the client is there; nil keeps nothing back.
+	// Hold is called with a rule's name before the first byte of its answer and may delay it, for
+	// as long as the client waits; nil delays nothing.
 	Hold func(ctx context.Context, rule string)
 	// Log gets one line per request; nil is nobody.
 	Log *slog.Logger

@@ -24,8 +24,8 @@ func openaiAsk(said ...openai.ChatCompletionMessageParamUnion) openai.ChatComple
 	}
 }
 
-// TestOpenAISDKReadsTheStream plays two turns with the provider's own SDK: what it gathers out of
-// the stream goes back as it is.
+// TestOpenAISDKReadsTheStream plays two turns with the provider's own SDK, which sends back the
+// reply that it gathered from the stream.
 func TestOpenAISDKReadsTheStream(t *testing.T) {
 	s := serve(t, &Script{Rules: []Rule{
 		{When: Match{Turn: to(0), Role: "coder"}, Reply: Reply{

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// line is one request in short: what the system prompt, the user and the tools say.
+// line is one request in short: the system prompt, the user's text and the results of tools.
 type line struct {
 	system, user, model, key string
 	turns                    int

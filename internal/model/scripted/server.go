@@ -55,7 +55,7 @@ func (s *Server) Close() error {
 
 // Shutdown waits for the responses under way until ctx is over, then closes.
 func (s *Server) Shutdown(ctx context.Context) error {
-	_ = s.http.Shutdown(ctx) // whatever is left over is closed next
+	_ = s.http.Shutdown(ctx) // the remaining connections are closed next
 	return s.Close()
 }
 
@@ -76,7 +76,7 @@ func ListenReset() (string, func() error, error) {
 				return
 			}
 			go func() {
-				_, _ = conn.Read(make([]byte, 16)) // what the client says does not matter
+				_, _ = conn.Read(make([]byte, 16)) // the client's text does not matter
 				abort(conn)
 			}()
 		}

@@ -44,7 +44,7 @@ const (
 	endReset
 )
 
-// response is an answer laid out for one wire: what is sent, in which pieces, and how it ends.
+// response is an answer laid out for one wire: its pieces, and how it ends.
 type response struct {
 	status int
 	header http.Header
@@ -115,7 +115,7 @@ func (r *response) send(ctx context.Context, w http.ResponseWriter) int {
 	switch r.end {
 	case endClean:
 		if zip, ok := out.(*gzip.Writer); ok {
-			_ = zip.Close() // the client has left or has everything: nobody is there to tell
+			_ = zip.Close() // the client has left or has everything: no error can reach it
 		}
 	case endReset:
 		reset(w)
@@ -123,7 +123,7 @@ func (r *response) send(ctx context.Context, w http.ResponseWriter) int {
 	return sent
 }
 
-// sendFrame writes one frame as often as the response wants it and reports whether to go on.
+// sendFrame writes one frame as often as the response wants it and reports whether to continue.
 func (r *response) sendFrame(
 	ctx context.Context, out io.Writer, flush func() error, i int, f frame,
 ) bool {

@@ -1,5 +1,5 @@
-// Package oidc lets people log in with OpenID Connect: the authorisation code flow with PKCE, state
-// and nonce. It imports people and chat.
+// Package oidc logs people in with OpenID Connect: the authorisation code flow with PKCE, state and
+// nonce. It imports people and chat.
 package oidc
 
 import (
@@ -45,7 +45,7 @@ type Provider struct {
 }
 
 // New makes a provider. It is asked for its configuration at the first login, so that a server can
-// start without it: who has a session or a key does not need it.
+// start without it: people with a session or a key do not need it.
 func New(o Options) *Provider {
 	return &Provider{options: o, client: &http.Client{Timeout: askTime}}
 }

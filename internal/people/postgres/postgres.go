@@ -103,7 +103,7 @@ func (s *Store) in(ctx context.Context, doing, setting, value string, do func(pg
 	}))
 }
 
-// changed notes that somebody may have lost what they had. All servers look again at who is there.
+// changed notes that somebody may have lost access. All servers check their people again.
 func changed(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, `update people.changes set n = n + 1`)
 	return err

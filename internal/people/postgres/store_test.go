@@ -123,7 +123,7 @@ func session(t *testing.T, s *postgres.Store, p people.Person, tenant string) pe
 	return c
 }
 
-// TestSessionEnds lets sessions end in every way there is.
+// TestSessionEnds ends sessions in every possible way.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel()
 	s := open(t, database(t))
@@ -165,7 +165,7 @@ func TestSessionEnds(t *testing.T) {
 	}), chat.CodeNotFound)
 }
 
-// TestKeyEnds lets keys end in every way there is, and prints what looking one up costs.
+// TestKeyEnds ends keys in every possible way, and prints the cost of a lookup.
 func TestKeyEnds(t *testing.T) {
 	t.Parallel()
 	s := open(t, database(t))

@@ -72,7 +72,7 @@ func bad(param, format string, args ...any) *Refusal {
 // Tokens is our count for a text of so many bytes.
 func Tokens(size int) int64 { return int64(size+3) / 4 }
 
-// sealKey makes seals that no client can. It is no secret: what is sealed is scripted.
+// sealKey makes seals that no client can. It is no secret: the sealed text is scripted.
 const sealKey = "retinue scripted model"
 
 // Seal is the signature of a thinking block: it shows that the text came from here.
