@@ -54,7 +54,7 @@ var tries = map[string]func([]string) error{
 	"eat":        eat,
 }
 
-// answerTime is how long a server that is there may take to answer.
+// answerTime is how long a running server may take to answer.
 const answerTime = 30 * time.Second
 
 // converse reaches a server that answers "secret" to whatever it gets.

@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// bare is a program without a sandbox. Its process group is ended with it; who leaves the group
-// gets away.
+// bare is a program without a sandbox. Its process group is ended with it; a process that leaves
+// the group escapes.
 type bare struct {
 	cmd *exec.Cmd
 }
@@ -45,7 +45,7 @@ func (k *bare) kill() { _ = unix.Kill(-k.cmd.Process.Pid, unix.SIGKILL) }
 func (k *bare) memory() uint64 { return memoryBelow(k.cmd.Process.Pid) }
 
 func (k *bare) finish(state *os.ProcessState) (report, error) {
-	k.kill() // what it left running in its group
+	k.kill() // processes that it left running in its group
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok {
 		return report{}, errors.New("the system does not say how the program ended")

@@ -24,9 +24,9 @@ const (
 // plan is one sandbox before it is started: the arguments of bubblewrap and the files it inherits.
 type plan struct {
 	isolation []string // which namespaces and privileges
-	system    []string // what of the machine is there
+	system    []string // the parts of the machine to mount
 	work      []string // the workspace and what is protected in it
-	seal      []string // what comes after all mounts
+	seal      []string // options that follow all mounts
 	filter    seccomp.Policy
 	spec      spec
 	files     []*os.File // from firstMount on
@@ -56,7 +56,7 @@ func (p *plan) close() {
 }
 
 // isolation has no --die-with-parent: if we die in the moment after bubblewrap asked for it and
-// before it let its child go on, the child waits for ever. The first process does that work, see
+// before it released its child, the child waits for ever. The first process does that work, see
 // confined.
 var isolation = []string{
 	"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",

@@ -198,7 +198,7 @@ func (g *gitSights) nested() []string {
 			}
 			entries, err := os.ReadDir(filepath.Join(g.work, at))
 			if err != nil {
-				continue // what we cannot look into, git cannot either
+				continue // git cannot read it either
 			}
 			for _, e := range entries {
 				switch {

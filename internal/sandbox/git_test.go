@@ -169,7 +169,7 @@ func TestNothingPlantedRunsTomorrow(t *testing.T) {
 	}
 }
 
-// try plays one of them in a fresh workspace and says whether the mark is there.
+// try plays one of them in a fresh workspace and returns whether the mark exists.
 func (c tomorrow) try(t *testing.T, b *Box) (bool, string) {
 	t.Helper()
 	home := tempDir(t)

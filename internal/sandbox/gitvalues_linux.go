@@ -55,7 +55,7 @@ func (g *gitSights) guard(more guarded) {
 	}
 }
 
-// guardInclude guards a file that is included, or will be once it is there or a condition holds. It
+// guardInclude guards a file that is included, or will be once it exists or a condition holds. It
 // returns the settings in it if they were not read yet.
 func (g *gitSights) guardInclude(base, file string, like guarded) []setting {
 	if at, inside := within(g.work, file); inside {
@@ -104,8 +104,8 @@ func (g *gitSights) guardLinks(dir string) {
 	}
 }
 
-// guardPrograms guards what a value names in the workspace: what is there, and what is not there
-// yet if it is named as a path. Its first word, without a slash, is looked for on the search path
+// guardPrograms guards the files of the workspace that a value names: those that exist, and missing
+// ones if they are named as a path. A first word without a slash is looked up on the search path
 // only.
 func (g *gitSights) guardPrograms(base, value string) {
 	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>()=$!\\", r) })

@@ -88,8 +88,8 @@ func supervise(status io.Writer) (report, error) {
 		return report{}, fmt.Errorf("read what to run: %w", err)
 	}
 	// No signal from inside ends or stops the process with number 1, unless it is one that is not
-	// caught and that Go's runtime would end it for. Caught, not ignored: what is ignored the
-	// program would inherit.
+	// caught and that Go's runtime would end it for. Caught, not ignored: the program would inherit
+	// an ignored signal.
 	signal.Notify(make(chan os.Signal, 1))
 	go func() {
 		// Nothing is ever written there; it ends with the process that holds the other side.
@@ -121,7 +121,7 @@ func harden() error {
 	return nil
 }
 
-// execute runs the program from a thread that has the program's filter: what it starts inherits it,
+// execute runs the program from a thread that has the program's filter: its processes inherit it,
 // while the forwarder's threads keep theirs.
 func execute(s spec, status io.Writer) (report, error) {
 	runtime.LockOSThread()

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch is a protected path that no mount can hold: nothing was there when the program began, or a
+// watch is a protected path that no mount can hold: it was missing when the program began, or a
 // symbolic link.
 type watch struct {
 	path string
-	link string // where it led; empty when nothing was there
+	link string // where it led; empty when the path was missing
 }
 
 // asideSuffix is added to the name of what is set aside. Nobody acts on a file of that name.
@@ -86,8 +86,8 @@ func (s *shield) putAside() []Planted {
 	return planted
 }
 
-// changed is the part of the path that is not as it was, and whether something is there. A link on
-// the way is new: there was none, or it would be watched itself.
+// changed is the part of the path that has changed, and whether it exists. A link on the way is
+// new, or it would be watched itself.
 func (s *shield) changed(w watch) (at string, there bool) {
 	parts := strings.Split(w.path, "/")
 	for i := range parts {
@@ -118,7 +118,7 @@ func (s *shield) changed(w watch) (at string, there bool) {
 	return "", false
 }
 
-// moveAside renames what is there and returns its new path, or nothing if that cannot be done.
+// moveAside renames the file at a path and returns its new path, or nothing if that fails.
 func (s *shield) moveAside(at string) string {
 	parent, err := s.open(path.Dir(at))
 	if err != nil {

@@ -24,7 +24,7 @@ type sights struct {
 	UnixSocket   bool // could make one
 	Namespace    bool // could make one
 	RootWritable bool
-	Root         []string // what lies in /
+	Root         []string // the folders in /
 	User         int
 }
 

@@ -65,7 +65,7 @@ func (b *Box) Run(ctx context.Context, c Command) (Outcome, error) {
 	}
 	go func() {
 		if c.Stdin != nil {
-			_, _ = io.Copy(p.Stdin, c.Stdin) // what the program does not read is its choice
+			_, _ = io.Copy(p.Stdin, c.Stdin) // the program may leave input unread
 		}
 		_ = p.Stdin.Close()
 	}()

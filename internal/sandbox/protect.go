@@ -14,10 +14,10 @@ import (
 // sandbox acts on what it says.
 type guarded struct {
 	path    string
-	whole   string // what tools that write by themselves leave alone instead, if that is more
-	onlyIf  bool   // only when it is there; nothing reads it before somebody made it
-	atHome  bool   // is read where somebody is at home; elsewhere it is guarded only when it is there
-	isFile  bool   // its placeholder is a file, because who reads it cannot read a folder
+	whole   string // the folder that tools which write by themselves leave alone instead, if it is larger
+	onlyIf  bool   // only when it exists; nothing reads it before somebody made it
+	atHome  bool   // read in a person's home folder; elsewhere guarded only when it exists
+	isFile  bool   // its placeholder is a file, because its reader cannot read a folder
 	content string // of that file
 	// watched means that no placeholder stands where it is missing, because people and their programs
 	// would stumble over that. Anything that a program makes there is set aside when the program has

@@ -120,7 +120,7 @@ func (s *shield) masks() ([]mask, error) {
 			}
 			found[known].readOnly = found[known].readOnly || at == g.path
 			if found[known].readOnly {
-				break // what lies below is protected with it
+				break // everything below is protected with it
 			}
 		}
 	}
@@ -197,9 +197,8 @@ func explainLink(at string, err error) error {
 }
 
 // place makes a placeholder, marked before it gets its name: another run that finds it must not
-// take it for a person's. Two runs may do so at once; both are content with what is there then. The
-// folder that it lies in is opened without following a link: another program may just swap it for
-// one.
+// take it for a person's. Two runs may do so at once; both accept the placeholder of either. Its
+// folder is opened without following links, since another program may just swap it for one.
 func (s *shield) place(at string, like guarded) error {
 	root := int(s.workspace.Fd())
 	parent, err := s.open(path.Dir(at))

@@ -30,7 +30,7 @@ const (
 	TierNone       Tier = "none"       // nothing
 )
 
-// InitCommand is the hidden command of the program that runs Init: what a sandbox starts first.
+// InitCommand is the hidden command of the program that runs Init. A sandbox starts it first.
 const InitCommand = "sandbox-init"
 
 // Options choose a tier and what every program in it finds.
@@ -104,7 +104,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Ending says how a program came to its end.
+// Ending says how a program ended.
 type Ending string
 
 // The endings.
@@ -122,8 +122,8 @@ type Outcome struct {
 	Signal   syscall.Signal // that ended it, when one did
 	Limit    string         // which limit, in words, when Ending is EndLimit
 	Duration time.Duration
-	// Replaced are the protected paths that somebody outside put something else in the place of
-	// meanwhile. From then on the program could write them: what is there now deserves a look.
+	// Replaced are the protected paths that somebody outside replaced meanwhile. From then on the
+	// program could write them, so a person should look at them.
 	Replaced []string
 	// Linked are the files and folders that were read-only because they, or files in them, have names
 	// outside of the workspace as well.
@@ -168,8 +168,8 @@ func (c Command) dir() string {
 // usualPath is where programs are on every machine.
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// searchPath is where programs are looked for: where we look ourselves, as far as it is there in a
-// sandbox, then in the usual places.
+// searchPath lists the folders in which programs are looked up: our own search path, as far as it
+// exists in a sandbox, then the usual folders.
 func (o Options) searchPath(own string) string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(own) {

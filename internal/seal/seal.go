@@ -1,6 +1,6 @@
-// Package seal keeps secrets that a process must be able to read again, such as those that sign, so
-// that who has the database alone cannot. It imports the standard library only, and keeps nothing
-// itself.
+// Package seal encrypts secrets that a process must be able to read again, such as signing keys, so
+// that the database alone does not reveal them. It imports the standard library only, and keeps
+// nothing itself.
 //
 // Each tenant has a key of its own, which lies beside what it seals, wrapped by the key of the
 // installation, which does not. So a tenant's secrets are gone when its key is, and another key of
@@ -150,7 +150,8 @@ func (t *Tenant) Open(name string, version int, sealed string) (string, error) {
 
 func text(data []byte) string { return base64.RawStdEncoding.EncodeToString(data) }
 
-// wrapping and sealing are what a key and a secret are bound to. Quoting keeps the parts apart.
+// wrapping and sealing are the contexts that a key and a secret are bound to. Quoting separates
+// their fields.
 func wrapping(tenant, id string) []byte { return fmt.Appendf(nil, "key|%q|%q", tenant, id) }
 
 func sealing(tenant, name string, version int) []byte {

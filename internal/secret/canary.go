@@ -17,7 +17,7 @@ const (
 	canaryBytes = 20
 	// canaryBits is how many bits of entropy each of its letters must have.
 	canaryBits = 3.5
-	// canaryFile is how large a file may be that is looked through, and canaryFiles how many are.
+	// canaryFile is the largest file to search, and canaryFiles the number of files.
 	canaryFile  = 256 << 10
 	canaryFiles = 200
 )
@@ -69,9 +69,9 @@ var (
 	word = regexp.MustCompile(`[A-Za-z0-9+/_.~-]+`)
 )
 
-// canariesIn are the values of one file: what a name such as API_KEY calls a secret, the passwords
-// of addresses, and words that are long, of letters and digits, and look drawn by chance. The rest
-// of an address is none: pages are fetched by it, and rightly.
+// canariesIn are the secret values of one file: values whose name, such as API_KEY, calls them a
+// secret, passwords of addresses, and long words of letters and digits that look random. The rest
+// of an address is none: agents may fetch pages by it.
 func canariesIn(content string) []string {
 	found := &Vault{}
 	for line := range strings.Lines(content) {

@@ -15,7 +15,7 @@ import (
 // between, and in base32. A request in which it finds one is refused as a whole, so a false alarm
 // costs a request and no content.
 type Filter struct {
-	// forms are by their first bytes, so that a long text is looked through once.
+	// forms are grouped by their first bytes, so that a long text is read once.
 	forms map[[least]byte][]form
 }
 
@@ -58,8 +58,8 @@ func (f *Filter) add(added form) {
 	}
 }
 
-// base32Forms are what base32 makes of a value, wherever in a longer text it begins: names of hosts
-// know one case of letters only, so who carries data by them uses it.
+// base32Forms are the base32 encodings of a value, at each position that it can have in a longer
+// text. Host names ignore case, so data hidden in them is base32.
 func base32Forms(value string) []string {
 	var out []string
 	for _, e := range []*base32.Encoding{base32.StdEncoding, base32.HexEncoding} {
@@ -126,7 +126,7 @@ func (f *Filter) scan(text string) (string, bool) {
 // everyByte is one byte that is percent-encoded, in either case.
 var everyByte = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// unescape undoes percent-encoding where there is any; what is none stays.
+// unescape undoes percent-encoding, and leaves other text as it is.
 func unescape(text string) string {
 	if !strings.Contains(text, "%") {
 		return text

@@ -32,7 +32,7 @@ func encode(value any) string {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // what was decoded can be encoded
+	_ = e.Encode(value) // a decoded value can be encoded
 	return strings.TrimSuffix(out.String(), "\n")
 }
 

@@ -119,9 +119,9 @@ func (v *Vault) addPassword(name, value string) {
 	}
 }
 
-// Withhold reports which of these variables a program that an agent starts must not be given: those
-// that are called secret, and those whose value is in the vault. There is no exception: what such a
-// program may use a secret for goes through somebody who has it.
+// Withhold reports which of these variables a program started by an agent must not get: those whose
+// name says that they are secret, and those whose value is in the vault. There is no exception:
+// such a program uses a secret only through another program that holds it.
 func (v *Vault) Withhold(variables []string, lookup func(string) (string, bool)) (secret []string) {
 	for _, name := range variables {
 		value, _ := lookup(name)

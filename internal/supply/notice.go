@@ -20,7 +20,7 @@ Source code of parts under MPL-2.0 is at the address that is their name.
 
 `
 
-// group is a text that parts share, and who wrote each of them.
+// group is a licence text that parts share, with the authors of each part.
 type group struct {
 	text  string
 	parts []string // each with its copyright lines

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// AnswerBytes is the most that an answer takes which says itself how to go on: less than
-// DefaultCap, so that it ends where it says it does and is not cut in the middle.
+// AnswerBytes is the most that an answer takes if it says itself how to read further. It is less
+// than DefaultCap, so that the answer ends where it says and is not cut in the middle.
 const AnswerBytes = 28 << 10
 
 // Show writes a name so that it stays on one line.

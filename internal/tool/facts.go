@@ -34,7 +34,7 @@ type File struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Unknown stands for the hash of a file that was or is there, and that nobody looked into.
+// Unknown replaces the hash of a file that exists or existed and was not read.
 const Unknown = "?"
 
 // Change is a file before and after. A hash is empty where there was no file, or is none.

@@ -11,7 +11,7 @@ import (
 // leave.
 func (s *Set) leaks(e entry) (func(text string) string, error) {
 	if s.options.Leaks == nil || !e.Network && !e.Unconfined {
-		return nil, nil //nolint:nilnil // nothing is looked for
+		return nil, nil //nolint:nilnil // no search is set up
 	}
 	find, err := s.options.Leaks()
 	if err != nil {
@@ -21,8 +21,8 @@ func (s *Set) leaks(e entry) (func(text string) string, error) {
 	return find, nil
 }
 
-// leaves refuses arguments that hold what must not leave. No rule and no approval overrides it: who
-// is asked sees a mask, or a value in an encoding that says nothing to them.
+// leaves refuses arguments that hold a value which must not leave. No rule and no approval
+// overrides it: a person would see a mask, or a value in an encoding that they cannot read.
 func (s *Set) leaves(e entry, args json.RawMessage, value any) error {
 	find, err := s.leaks(e)
 	if err != nil || find == nil {

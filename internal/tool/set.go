@@ -36,8 +36,8 @@ type Options struct {
 	// Redact takes out of a result what must not surface, before it is capped or kept; nil takes out
 	// nothing.
 	Redact func(text string) string
-	// Marked reports whether a text has a mark in it that Redact has put in the place of something.
-	// Tools that write do not take it: what it stands for would be lost.
+	// Marked reports whether a text contains a mark of Redact. Tools that write refuse it, because
+	// the redacted value would be lost.
 	Marked func(text string) bool
 	// Leaks looks up what must not leave, as it is now. The find that it returns names what a text
 	// holds of it; empty means nothing. Nil means that everything may leave.

@@ -1,8 +1,8 @@
-// Package tool is the port to tools: what a model is told of them, what the core must know of them
-// before one runs, and what comes back.
+// Package tool is the port to tools: their definitions for the model, their properties that the
+// core must know before a call runs, and their results.
 //
 // It imports only chat. A Set checks arguments before a tool sees them, bounds time and output, and
-// turns a panic into a failed result: whatever a tool does, the worker that runs it lives on.
+// turns a panic into a failed result: no tool can end its worker.
 package tool
 
 import (
@@ -66,9 +66,9 @@ type Call struct {
 	// kept. Output finds the whole of what an earlier call of that name gave.
 	Name   string
 	Output func(name string) (string, error)
-	// May reports whether the call may go on to what the tool meets on its way, such as the page that
-	// another redirects to: no more than rules and people allowed the call itself. Nil means that there
-	// are no rules.
+	// May reports whether the call may continue to a target that the tool meets on its way, such as
+	// the page that another redirects to. It allows no more than rules and people allowed the call
+	// itself. Nil means that there are no rules.
 	May func(met About) (bool, error)
 	// Reach is told of a host before the first connection to it is opened. An error keeps it closed.
 	// Nil means that nobody keeps a record.

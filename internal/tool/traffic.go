@@ -42,7 +42,7 @@ func (t *Traffic) Reach(ctx context.Context, host string, port uint16) error {
 	return t.reach(ctx, host, port)
 }
 
-// Leaks is what names what a text holds that must not leave, nil if nothing is looked for.
+// Leaks names the values in a text that must not leave. Nil searches for nothing.
 func (t *Traffic) Leaks() func(text string) string { return t.leaks }
 
 // Add counts what went to hosts and came from there.

@@ -1,11 +1,11 @@
 // Package webhook tells other programs what happened in conversations.
 //
 // An owner registers an address, a secret and the types of events that it wants. A Feeder reads
-// journals from where it stopped last and puts a delivery into the outbox for each event that a
-// webhook wants, in the transaction that moves the place where it stopped: each event gets in
-// exactly once, no matter who is killed when. A Sender takes deliveries out, each for a while; what
-// it does not report back on is taken out again. So an event is delivered at least once, under an
-// id that stays the same.
+// each journal from its last position. For each event that a webhook wants it puts a delivery into
+// the outbox, in the transaction that moves the position: each event is added exactly once, no
+// matter which process is killed when. A Sender takes deliveries out, each for a while; a delivery
+// without a report is taken out again. So an event is delivered at least once, under an id that
+// stays the same.
 //
 // The outbox holds no content. A delivery's body is made from the journal when it is sent, and
 // content deleted meanwhile is not sent.
@@ -178,7 +178,7 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 
 // Book is what owners see and change.
 type Book interface {
-	// Add registers a hook and returns it, or the one that is there under its id.
+	// Add registers a hook and returns it, or the existing one with its id.
 	Add(ctx context.Context, h Hook) (Hook, error)
 	// Hooks are those of a tenant, without their secrets.
 	Hooks(ctx context.Context, tenant string) ([]Hook, error)

@@ -52,7 +52,7 @@ const storeAttributes = "* -text -ident -filter -working-tree-encoding !eol !mer
 // allBinary is for patches that are no text: every file in them is written as binary.
 const allBinary = "* -diff\n"
 
-// gitWait is how long git may go on to write after it was told to stop.
+// gitWait is how long git may keep writing after it was told to stop.
 const gitWait = 2 * time.Second
 
 // invocation is one run of git.
@@ -151,7 +151,7 @@ func (s *Store) scratch() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("make a folder beside the trees: %w", err)
 	}
-	return dir, func() { _ = os.RemoveAll(dir) }, nil // what is left is of no use to anybody
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // the rest is of no use
 }
 
 func (s *Store) repo() string { return filepath.Join(s.dir, "store.git") }

@@ -34,9 +34,9 @@ type Merged struct {
 	Gone bool
 }
 
-// Merge works out what a patch means for a folder, file by file and three ways: what the tree was
-// copied from, the folder, and the patch. Only the files of the patch are looked at, without those
-// to be left out.
+// Merge works out what a patch means for a folder, file by file and three ways: the origin of the
+// tree, the folder, and the patch. It reads only the files of the patch, without those to be left
+// out.
 func (s *Store) Merge(ctx context.Context, id, patch string, folder *os.Root, leaveOut ...string) (Merge, error) {
 	base, err := s.base(ctx, id)
 	if err != nil {

@@ -54,8 +54,7 @@ func (mergePatch) Definition() tool.Definition {
 	}
 }
 
-// About implements tool.Accountable: rules know a merge by its files, and each is looked at by
-// itself.
+// About implements tool.Accountable: rules know a merge by its files, and check each by itself.
 func (t mergePatch) About(call tool.Call) tool.About {
 	p, err := wanted(call)
 	if err != nil || len(p.Files) == 0 {

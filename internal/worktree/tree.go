@@ -14,8 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Create makes a tree as a copy of another tree, or of the workspace if from is empty. A tree that
-// is there stays as it is, and one that somebody began to make is made from what was copied then.
+// Create makes a tree as a copy of another tree, or of the workspace if from is empty. An existing
+// tree stays as it is. A tree that was begun is finished from the copy made then.
 func (s *Store) Create(ctx context.Context, id, from string) error {
 	if s.Has(id) {
 		return nil

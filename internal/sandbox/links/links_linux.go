@@ -24,9 +24,9 @@ const (
 // inode is a file, whatever its names.
 type inode struct{ device, number uint64 }
 
-// walk looks for files that have a name outside of a workspace as well: who writes one of them in
-// place writes it there too. Package managers make such names, and so does a clone of a repository
-// on the same disk.
+// walk looks for files that have a name outside of a workspace as well: a write in place changes
+// them there too. Package managers make such names, and so does a clone of a repository on the same
+// disk.
 type walk struct {
 	entries int
 	// names are the paths of each file with more than one name, and links how many it has.

@@ -8,7 +8,7 @@ import (
 )
 
 // Binding implements tool.Binder: a person who approves an edit approves it for the content that
-// was there.
+// the file had then.
 func (t editFile) Binding(ctx context.Context, call tool.Call) (string, error) {
 	return t.w.binding(ctx, call)
 }

@@ -63,8 +63,8 @@ func places(content, text string) []int {
 	return at
 }
 
-// applied reports whether the content looks like after the edit: new is there, and old at most as a
-// part of it. An edit that only removes leaves no trace.
+// applied reports whether the content looks edited: it has the new text, and the old text at most
+// as a part of that. An edit that only removes leaves no trace.
 func (e edit) applied() bool {
 	if len(e.there) == 0 || len(e.there) > 1 && !e.all || len(e.there) > mostPlaces || len(e.at) > mostPlaces {
 		return false

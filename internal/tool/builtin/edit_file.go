@@ -58,7 +58,7 @@ func (t editFile) Run(ctx context.Context, call tool.Call) (tool.Result, error) 
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer func() { _ = p.dir.Close() }() // what was written is synced already
+	defer func() { _ = p.dir.Close() }() // the content is synced already
 	e := findEdit(string(before.data), args)
 	if unexpected := before.asExpected(p.path, args.Expect); unexpected != nil {
 		if e.undoes(args.Expect) {

@@ -14,7 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// fileBytes is the largest file that is looked into.
+// fileBytes is the size of the largest file to read.
 const fileBytes = 32 << 20
 
 // openFlags keep a named pipe from blocking the process that opens it.
@@ -34,7 +34,7 @@ func open(root *os.Root, name string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil {
-		err = regular(info) // what was looked at may have been replaced
+		err = regular(info) // the file may have been replaced since the check
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -119,8 +119,8 @@ func (w *Workspace) namePattern(pattern, base string) (namePattern, error) {
 	return p, nil
 }
 
-// patternBytes and patternChoices keep the time that one name takes far below what a cancelled call
-// may go on for: braces are tried one after another, so every further pair doubles the time.
+// patternBytes and patternChoices keep the time for one name far below the time that a cancelled
+// call may still run. Braces are tried one after another, so every further pair doubles the time.
 const (
 	patternBytes   = 500
 	patternChoices = 64

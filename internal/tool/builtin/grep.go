@@ -115,7 +115,7 @@ func (t grep) one(ctx context.Context, s *search, name string) (tool.Result, err
 	return tool.Result{Text: s.text(), Facts: tool.Facts{Read: s.read}}, nil
 }
 
-// expression compiles what is looked for.
+// expression compiles the search pattern.
 func expression(args grepArgs) (*regexp.Regexp, error) {
 	text := args.Pattern
 	if args.Literal {

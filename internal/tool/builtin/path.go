@@ -117,7 +117,7 @@ func (w *Workspace) names(dir string) []string {
 	if err != nil {
 		return nil
 	}
-	names, _ := f.Readdirnames(mostNames) // what was read before an error is still of use
+	names, _ := f.Readdirnames(mostNames) // names read before an error are still of use
 	_ = f.Close()                         // nothing was written
 	slices.Sort(names)
 	return names

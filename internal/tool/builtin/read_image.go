@@ -104,8 +104,8 @@ var formats = map[string]format{
 	"image/webp": {webp.DecodeConfig, wholeRIFF},
 }
 
-// dimensions reads the head of an image and looks whether its end is there. The pixels stay packed:
-// a provider that cannot unpack them says so.
+// dimensions reads the head of an image and checks that the image is complete. The pixels stay
+// packed: a provider that cannot unpack them says so.
 func dimensions(p tool.Image) (image.Config, error) {
 	known, ok := formats[p.Type]
 	if !ok {

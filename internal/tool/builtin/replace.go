@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Replacement is a file as it is to be, and the hash of what must be there before, empty for no
+// Replacement is a file's new content, and the hash that the old content must have, empty for no
 // file.
 type Replacement struct {
 	Path       string
@@ -32,7 +32,7 @@ func (w *Workspace) Replace(ctx context.Context, list []Replacement) ([]tool.Cha
 	var steps []replacing
 	defer func() {
 		for _, s := range steps {
-			_ = s.dir.Close() // what was written is synced already
+			_ = s.dir.Close() // the content is synced already
 		}
 	}()
 	for _, r := range list {

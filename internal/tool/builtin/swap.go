@@ -41,7 +41,7 @@ type held struct {
 // keptBytes is the largest content that is kept in memory: none larger is edited or written.
 const keptBytes = 2 << 20
 
-// look reads what lies at a place. Nothing at all is fine; what is no file is refused.
+// look reads the file at a place. The file may be missing; anything but a file is refused.
 func (p target) look(ctx context.Context) (held, error) {
 	info, err := p.dir.Lstat(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +51,7 @@ func (p target) look(ctx context.Context) (held, error) {
 		return held{}, err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return held{}, errSwapped // place followed the link that was there
+		return held{}, errSwapped // place followed the existing link
 	}
 	f, err := open(p.dir, p.name)
 	if err != nil {
@@ -141,9 +141,8 @@ func conflict(format string, args ...any) error {
 	return e
 }
 
-// swap puts a content in place of what is held there, all at once: a reader sees the old file or
-// the new one, and after a crash one of them is there. The file is a new one, so a hard link
-// elsewhere keeps the old content.
+// swap replaces a file's content at once: a reader sees the old file or the new one, and after a
+// crash one of them exists. The file is a new one, so a hard link elsewhere keeps the old content.
 func (p target) swap(ctx context.Context, before held, data []byte) (err error) {
 	mode := newMode
 	if before.info != nil {
@@ -181,7 +180,7 @@ func (p target) swap(ctx context.Context, before held, data []byte) (err error) 
 	return syncFolder(p.dir)
 }
 
-// unchanged refuses to go on if somebody else has written to the place meanwhile. A write after
+// unchanged returns an error if somebody else has written to the place meanwhile. A write after
 // this look is lost: between two programs only a lock could tell.
 func (p target) unchanged(before held) error {
 	now, err := p.dir.Lstat(p.name)

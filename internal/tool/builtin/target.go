@@ -26,9 +26,9 @@ type target struct {
 	name string
 }
 
-// place finds where a path that a model gave is written to. Links inside the workspace are followed
-// by their text; what they lead to is then opened folder by folder, and a folder that became a link
-// meanwhile is refused. So is what is protected, by either of its names. Folders that are missing
+// place finds the file to which a model's path leads. Links inside the workspace are followed by
+// their text; their target is then opened folder by folder, and a folder that became a link
+// meanwhile is refused. So is a protected file, by either of its names. Folders that are missing
 // are made if the caller wants them.
 func (w *Workspace) place(given string, missing missing) (target, error) {
 	name, err := w.resolve(given)

@@ -59,7 +59,7 @@ func (t writeFile) Run(ctx context.Context, call tool.Call) (tool.Result, error)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	defer func() { _ = p.dir.Close() }() // what was written is synced already
+	defer func() { _ = p.dir.Close() }() // the content is synced already
 	before, err := p.look(ctx)
 	if err != nil {
 		return tool.Result{}, t.w.explainWrite(p.path, err)

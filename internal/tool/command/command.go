@@ -2,8 +2,8 @@
 // behind &&, in pipes, substitutions and functions. Rules are checked against each of them, and
 // people are shown them.
 //
-// It imports tool. It is there for rules and for people, not for safety: what a line may
-// touch is decided by the sandbox, since no reading of a line tells what a program does.
+// It imports tool. It serves rules and people, not safety: the sandbox decides what a line may
+// touch, since no reading of a line tells what a program does.
 package command
 
 import (
@@ -102,7 +102,7 @@ func (l *Line) redirect(r *syntax.Redirect) {
 	}
 }
 
-// word is a word as it stands there, or hidden: what it will be is known only when it runs.
+// word is a word as written, or hidden: its value is known only when the line runs.
 type word struct {
 	text   string
 	hidden bool
@@ -153,7 +153,7 @@ func part(b *strings.Builder, p syntax.WordPart) (hidden bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		b.WriteString(unescape(p.Value))
-		return strings.ContainsAny(p.Value, "{}") // what braces make of it is the shell's affair
+		return strings.ContainsAny(p.Value, "{}") // the shell expands the braces
 	case *syntax.SglQuoted:
 		b.WriteString(p.Value)
 		return p.Dollar

@@ -233,8 +233,8 @@ func TestWhatALineAmountsTo(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for lines that break the reading of them, and for patterns that say less than
-// they should: whatever may be allowed for later has no hidden part.
+// FuzzParse looks for lines that the parser misreads, and for patterns that are too wide: a line
+// that may be allowed for later has no hidden part.
 func FuzzParse(f *testing.F) {
 	for _, line := range []string{"git status; rm x", "echo $(id)", "a=b c >d", "f() { x; }; f", "cat <<E\nx\nE", "{a,b}", "\\\n", "$'a'"} {
 		f.Add(line)

@@ -61,7 +61,7 @@ func (e Entry) Identity() string {
 	return digest(string(data))
 }
 
-// String is the server in one line: what is started, or where it is.
+// String is the server in one line: its command or its address.
 func (e Entry) String() string {
 	if e.URL != "" {
 		return e.URL

@@ -117,7 +117,7 @@ func words(err error) string {
 	return err.Error()
 }
 
-// dial starts the server and lists its tools. It goes on if the call that wanted it is given up.
+// dial starts the server and lists its tools. It continues if the call that wanted it is given up.
 func (l *link) dial(ctx context.Context, done chan struct{}) {
 	s, list, omitted, err := l.open(ctx)
 	l.mu.Lock()
@@ -217,7 +217,7 @@ func (l *link) relist(s *session) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.options.start)
 	defer cancel()
-	_ = l.fresh(ctx, s) // who calls a tool finds out
+	_ = l.fresh(ctx, s) // the caller of a tool finds out
 }
 
 // fresh makes sure that the list of tools is not one that the server has taken back.

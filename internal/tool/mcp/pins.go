@@ -46,7 +46,7 @@ type pinsFile struct {
 	Servers []approval `json:"servers"`
 }
 
-// OpenPins uses a file, which need not be there yet.
+// OpenPins uses a file, which need not exist yet.
 func OpenPins(path string) *Pins { return &Pins{path: path} }
 
 // read brings the book up to date.

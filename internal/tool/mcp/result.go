@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// longestText is how many bytes of a result are taken at all; what a model reads is capped later.
+	// longestText is how many bytes of a result are read at all; the text for a model is capped
+	// later.
 	longestText = 1 << 20
 	// mostImages and largestImage are what models are shown of pictures.
 	mostImages   = 4

@@ -60,7 +60,7 @@ func New(o Options) *Servers {
 	return &Servers{options: o, links: map[string]*link{}}
 }
 
-// Use says which servers there are from now on. Those that stay as they were go on.
+// Use sets the servers. Unchanged ones keep running.
 func (s *Servers) Use(entries []Entry) {
 	s.mu.Lock()
 	var ended []*link

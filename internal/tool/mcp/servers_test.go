@@ -334,7 +334,7 @@ func TestAServerThatStartsIsEndedToo(t *testing.T) {
 	}
 	time.Sleep(300 * time.Millisecond) // for its program to run
 	began := time.Now()
-	f.Close() // the workspace is looked at when the test ends
+	f.Close() // the workspace is checked when the test ends
 	if err := <-looked; err == nil {
 		t.Error("a server that was ended answered")
 	}

@@ -69,8 +69,8 @@ func (s *session) over() bool {
 	}
 }
 
-// farewell ends a session and puts what its server left to say in the place of the reason that we
-// know, or behind it if that is the better one. A server that ends by itself has own to do so.
+// farewell ends a session. The server's last words replace the reason that we know, or follow it if
+// that is the better one. The server has the time own to end by itself.
 func (s *session) farewell(err error, own time.Duration) string {
 	reason, late := cut(visible(err.Error()), 300), errors.Is(err, context.DeadlineExceeded)
 	if late {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// mostFiles and lookTime bound how much of a workspace is looked at, before a command and after it.
+	// mostFiles and lookTime bound the scan of a workspace, before a command and after it.
 	mostFiles = 20_000
 	lookTime  = 300 * time.Millisecond
 	// mostChanges is how many files one call tells of, and hashedBytes how large those are whose
@@ -37,7 +37,7 @@ type sight struct {
 
 var errEnough = errors.New("enough")
 
-// look takes a sight of the workspace: what can be had in a moment.
+// look scans the workspace for a moment.
 func (t *Tool) look(ctx context.Context) sight {
 	s := sight{files: map[string]fs.FileInfo{}}
 	bounded, stop := context.WithTimeout(ctx, lookTime)

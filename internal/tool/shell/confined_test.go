@@ -33,7 +33,7 @@ func TestACommandInTheSandbox(t *testing.T) {
 	}
 	want := []tool.Change{{Path: "sub/new", After: hashOf("new\n"), Bytes: 4}, {Path: "x", After: hashOf("x\n"), Bytes: 2}}
 	if diff := cmp.Diff(want, r.Facts.Wrote); diff != "" {
-		t.Error(diff) // nothing of what stood in the place of protected paths is among them
+		t.Error(diff) // no placeholder of a protected path is among them
 	}
 }
 

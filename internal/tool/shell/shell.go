@@ -168,7 +168,7 @@ func (a arguments) wall() (time.Duration, error) {
 	return wall, nil
 }
 
-// Run implements tool.Tool. A command that fails is a result: what it did is known.
+// Run implements tool.Tool. A command that fails is a result: its effects are known.
 func (t *Tool) Run(ctx context.Context, call tool.Call) (tool.Result, error) {
 	var args arguments
 	if err := call.Decode(&args); err != nil {

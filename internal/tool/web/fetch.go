@@ -169,7 +169,7 @@ func exchange(ctx context.Context, f Fetcher, request *http.Request) (*http.Resp
 	stop := context.AfterFunc(ctx, func() { _ = response.Body.Close() })
 	defer func() {
 		stop()
-		_ = response.Body.Close() // what was needed has been read
+		_ = response.Body.Close() // the needed bytes have been read
 	}()
 	if at := response.Request; at != nil && at.URL.String() != request.URL.String() {
 		return nil, nil, errors.New("the fetcher followed a redirect by itself")

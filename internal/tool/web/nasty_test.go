@@ -178,7 +178,7 @@ func TestNastyAnswersAreBounded(t *testing.T) {
 	highest, longest, latest := uint64(0), time.Duration(0), time.Duration(0)
 	for name, c := range answers {
 		t.Run(name, func(t *testing.T) {
-			deadline := time.Minute // what is bounded is the work: others use the same cores
+			deadline := time.Minute // only the work is bounded: other programs use the same cores
 			if c.timesOut {
 				deadline = 300 * time.Millisecond
 			}

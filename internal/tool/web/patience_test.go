@@ -4,5 +4,5 @@ package web_test
 
 import "time"
 
-// patience is how long a cancelled call may go on.
+// patience is how long a cancelled call may still run.
 const patience = 100 * time.Millisecond

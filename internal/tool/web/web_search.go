@@ -21,7 +21,7 @@ type Searcher interface {
 	Search(ctx context.Context, q Query) (Found, error)
 }
 
-// Query is what is looked for.
+// Query is the search text.
 type Query struct {
 	Text string
 	// Limit is how many hits are wanted at most.

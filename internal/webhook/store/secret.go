@@ -130,8 +130,8 @@ func (s *Store) Sealed(ctx context.Context) (count int, err error) {
 	return count, err
 }
 
-// shred forgets the key of a tenant that has no hooks: what is left of their secrets anywhere, such
-// as in a backup of the table, opens no more.
+// shred deletes the key of a tenant that has no hooks. Copies of its secrets, such as in a backup
+// of the table, can then no longer be opened.
 func shred(ctx context.Context, tx *sql.Tx, tenant string) error {
 	_, err := tx.ExecContext(ctx, `delete from webhook_keys where tenant_id = $1
 		and not exists (select 1 from webhooks where tenant_id = $1)`, tenant)

@@ -56,7 +56,7 @@ func OpenSQLite(ctx context.Context, path string, keys *seal.Keys) (*Store, erro
 	return &Store{db: db, keys: keys}, nil
 }
 
-// ReadSQLite opens a file that is there, to be read as it is.
+// ReadSQLite opens an existing file for reading and leaves it as it is.
 func ReadSQLite(ctx context.Context, path string, keys *seal.Keys) (*Store, error) {
 	db, err := database.ReadSQLite(ctx, path)
 	if err != nil {

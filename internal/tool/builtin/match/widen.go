@@ -100,7 +100,7 @@ func widenLetter(out *strings.Builder, r rune, fold bool) bool {
 	switch r {
 	case '\n':
 		return false // no line holds one
-	case utf8.RuneError: // what our library takes broken bytes for
+	case utf8.RuneError: // our library reads broken bytes as this
 		out.WriteString(anyLetter)
 		return true
 	}
