@@ -41,7 +41,7 @@ func (c *Client) Cancel(ctx context.Context, conversation, task string) (out wir
 	return out, err
 }
 
-// Share lets everybody in the tenant see a private conversation. It stays so.
+// Share shows a private conversation to everybody in the tenant, for good.
 func (c *Client) Share(ctx context.Context, conversation string) (out wire.Accepted, err error) {
 	err = c.call(ctx, request{method: http.MethodPost, path: at("conversations", conversation, "share"), keyed: true}, &out)
 	return out, err

@@ -29,7 +29,8 @@ type FollowOptions struct {
 	After int64
 	// Deltas are the agents whose text is wanted while it is made; "all" means all of them.
 	Deltas []string
-	// Lost, if it is there, is told each time the server could not be reached. Following goes on.
+	// Lost, if set, is called each time the server could not be reached. The client keeps
+	// following.
 	Lost func(error)
 }
 

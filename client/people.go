@@ -51,7 +51,7 @@ func (c *Client) Members(ctx context.Context) ([]wire.Member, error) {
 	return items[wire.Member](ctx, c, nil, "members")
 }
 
-// AddMember lets somebody in, as viewer, member or owner.
+// AddMember adds somebody as viewer, member or owner.
 func (c *Client) AddMember(ctx context.Context, email, role string) (out wire.Member, err error) {
 	body := map[string]string{"email": email, "role": role}
 	err = c.call(ctx, request{method: http.MethodPost, path: at("members"), body: body, once: true}, &out)

@@ -52,7 +52,7 @@ func (p *Problem) Error() string {
 // none.
 func problemOf(resp *http.Response) *Problem {
 	p := &Problem{}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what did not arrive is not shown
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // a missing part of the answer is not shown
 	if json.Unmarshal(text, p) != nil || p.Code == "" {
 		p = &Problem{Code: "unavailable", Detail: resp.Status}
 	}

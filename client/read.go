@@ -228,7 +228,7 @@ func (c *Client) Quotas(ctx context.Context) (wire.Quotas, error) {
 }
 
 // Export writes a conversation with all its content as JSON Lines. It is not sent again after an
-// error: what was written until then is of no use.
+// error: the part written until then is of no use.
 func (c *Client) Export(ctx context.Context, conversation string, to io.Writer) error {
 	r := request{method: http.MethodGet, path: at("conversations", conversation, "export")}
 	resp, err := c.send(ctx, r, nil, "", "application/x-ndjson")

@@ -44,7 +44,7 @@ func message(text string) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))}
 }
 
-// sent sends a message and returns the task that it began or went on with.
+// sent sends a message and returns the task that it began or continued.
 func sent(ctx context.Context, t *testing.T, c *a2aclient.Client, m *a2a.SendMessageRequest) *a2a.Task {
 	t.Helper()
 	r, err := c.SendMessage(ctx, m)
@@ -257,7 +257,7 @@ rules:
   - {name: answer, when: {role: main}, reply: {chunk: 2, pace: 200ms, text: 'The sea is salty because rivers carry salt into it.'}}
 `
 
-// peerResubscribe cuts a stream and goes on with the task at another server.
+// peerResubscribe cuts a stream and continues the task at another server.
 func peerResubscribe(t *testing.T, on *stack) {
 	b := bridge(t, on, "peer-resubscribe", "", slowModel, nil)
 	ctx, c := briefly(t), b.peer(t, adaToken)

@@ -248,8 +248,8 @@ func (b *biller) fail(w http.ResponseWriter, a billedRequest, chance *rand.Rand)
 	fmt.Fprintf(w, `{"type":"error","error":{"type":"api_error","message":"status %d"}}`, status)
 }
 
-// breakOff begins to answer, and then ends the stream, or says that it cannot go on. It bills all
-// that it had made.
+// breakOff begins to answer, and then ends the stream, or says that it cannot continue. It bills
+// all that it had made.
 func (b *biller) breakOff(w http.ResponseWriter, a billedRequest, chance *rand.Rand) {
 	read, write := a.cached(chance)
 	output := a.made(chance)
@@ -261,7 +261,7 @@ func (b *biller) breakOff(w http.ResponseWriter, a billedRequest, chance *rand.R
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, f := range frames {
-		_, _ = io.WriteString(w, f) // who went away is billed all the same
+		_, _ = io.WriteString(w, f) // a client that went away is billed all the same
 	}
 	if kind := chance.IntN(3); kind > 0 {
 		word := []string{"", "rate_limit_error", "overloaded_error"}[kind]
@@ -286,7 +286,7 @@ func (b *biller) reply(w http.ResponseWriter, a billedRequest, chance *rand.Rand
 	} else {
 		call = nil
 	}
-	if text != "" { // what becomes of a long transcript is this text alone
+	if text != "" { // a long transcript is summed up as this text alone
 		text = fmt.Sprintf("[[task %d]] %s", a.task, text)
 	}
 	if chance.IntN(60) == 0 {

@@ -68,8 +68,8 @@ func busy(status int) bool {
 }
 
 // TestATenantsBudget gives one tenant a small budget for the month and has it begin many turns at
-// the same time. The model is asked only as often as the budget allows, the turns that come to
-// nothing say why, and another tenant goes on.
+// the same time. The model is asked only as often as the budget allows, the refused turns say why,
+// and another tenant keeps working.
 //
 // Covers: P10.
 func TestATenantsBudget(t *testing.T) {
@@ -154,7 +154,7 @@ func TestATenantsBudget(t *testing.T) {
 }
 
 // TestATenantsStorage gives one tenant little storage and has it say long things until it is
-// refused. It can still answer and delete, which gives storage back, and another tenant goes on.
+// refused. It can still answer and delete, which frees storage, and another tenant keeps working.
 //
 // Covers: P18.
 func TestATenantsStorage(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 const (
 	// drainMost is how long a worker that drains may take, as docs/operating.md says.
 	drainMost = 20 * time.Second
-	// resumeMost is how soon its agents must go on after that.
+	// resumeMost is how soon its agents must resume after that.
 	resumeMost = 5 * time.Second
 )
 

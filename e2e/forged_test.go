@@ -27,8 +27,8 @@ rules:
   - {name: answer, when: {role: main, turn: 1}, reply: {text: 'It ended.'}}
 `
 
-// TestForgedDecisions has somebody who reaches the engine, with its certificates and all, say yes
-// in the place of a person. The agent looks at its mail, where there is nothing.
+// TestForgedDecisions has an intruder, who reaches the engine with its certificates, forge a
+// person's yes. The agent looks at its mail and finds nothing.
 //
 // Covers: P23, P32.
 func TestForgedDecisions(t *testing.T) {

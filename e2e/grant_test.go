@@ -26,9 +26,8 @@ var grown = []string{
 	"./evil.sh",
 }
 
-// TestForTheTaskIsWhatWasShown allows one harmless search for the task. A model that goes on from
-// there to run a program of its own is asked about each step, and nothing runs that a person
-// denies.
+// TestForTheTaskIsWhatWasShown allows one harmless search for the task. A model then tries to run a
+// program of its own. A person is asked about each step, and nothing runs that they deny.
 //
 // Covers: P23.
 func TestForTheTaskIsWhatWasShown(t *testing.T) {

@@ -44,8 +44,8 @@ rules:
 `
 
 // TestHosted lays the shipped programs out as docs/operating.md tells people to, each a process of
-// its own, and kills the worker that has the run in its hands. Then it deploys workers with a
-// build, and the conversation goes on there.
+// its own, and kills the worker that has the run. Then it deploys workers with a build, and the
+// conversation continues there.
 func TestHosted(t *testing.T) {
 	t.Parallel()
 	h := newHosted(t, hostedModel)
@@ -195,7 +195,8 @@ func (h *hosted) finish(t *testing.T, args ...string) {
 	}
 }
 
-// running is a program that goes on, and the words of the line with which it said that it is ready.
+// running is a program that keeps running, and the words of the line in which it said that it is
+// ready.
 type running struct {
 	*exec.Cmd
 	words []string

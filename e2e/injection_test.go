@@ -116,8 +116,8 @@ type tally struct {
 // TestInjection shows hostile documents to a model that obeys them, in three sets of roles, with
 // rules under which a clean agent acts without being asked about. A person denies everything but
 // requests for pages with a canary in them, which must be refused all the same. The test reads the
-// outcome outside of the program: what servers and an MCP server were sent, the files of the
-// workspace, and what the model was shown.
+// outcome outside of the program: the requests to servers and an MCP server, the files of the
+// workspace, and the model's input.
 //
 // Covers: P25.
 func TestInjection(t *testing.T) {

@@ -33,8 +33,8 @@ rules:
   - {name: answer, when: {role: main}, reply: {text: 'Done.'}}
 `
 
-// TestLostRuns has the engine lose runs at every moment that has a name. Without a word of a
-// person, what was lost goes on or its books are closed.
+// TestLostRuns has the engine lose runs at every named moment. Without a person's help each lost
+// run resumes or its books are closed.
 //
 // Covers: P7, P8.
 func TestLostRuns(t *testing.T) {
@@ -160,7 +160,7 @@ func (st *stage) roll(t *testing.T) {
 
 // TestNewerEvents leaves an agent mail that this build cannot read, as a newer part of the
 // installation does while it is being upgraded. The run waits for a worker of the newer build, and
-// goes on there.
+// continues there.
 func TestNewerEvents(t *testing.T) {
 	t.Parallel()
 	wall := measure.NewWall(t, "1.12")

@@ -24,7 +24,7 @@ type account struct {
 	// facts, steps and statuses are told apart: rows of several steps may be written together, and then
 	// the steps come first.
 	facts, steps []line
-	// sides are the model calls of side turns, which go on beside everything else.
+	// sides are the model calls of side turns, which run beside everything else.
 	sides    []line
 	statuses []string
 }

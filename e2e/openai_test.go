@@ -81,7 +81,7 @@ func prompt(texts ...string) openai.ChatCompletionNewParams {
 	return p
 }
 
-// in goes on with a conversation.
+// in continues a conversation.
 func in(conversation string) option.RequestOption {
 	return option.WithHeader("Retinue-Conversation", conversation)
 }

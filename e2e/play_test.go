@@ -226,8 +226,8 @@ func (st *stage) open(ctx context.Context, c command) error {
 	return st.node.Open(ctx, st.ref, talk)
 }
 
-// person is what people do. A decision or a message to somebody who has finished is no error here:
-// what became of it is in the journal.
+// person plays the people. A decision or a message for an agent that has finished is no error here:
+// the journal shows its outcome.
 func (st *stage) person(ctx context.Context, c command) error {
 	client := st.node.Client
 	var err error
@@ -304,7 +304,7 @@ func (st *stage) both(ctx context.Context, c command) error {
 	return <-done
 }
 
-// wait goes on when something has happened.
+// wait returns when something has happened.
 func (st *stage) wait(ctx context.Context, c command) error {
 	word := c.args[1]
 	switch c.args[0] {

@@ -30,7 +30,7 @@ rules:
 `
 
 // TestTheReaderKeepsItsParentClean has a reader read a page that gives orders. Its parent gets data
-// and goes on under its rules; prose gets through to nobody, and a reader that insists on it fails.
+// and continues under its rules; prose reaches no agent, and a reader that insists on it fails.
 func TestTheReaderKeepsItsParentClean(t *testing.T) {
 	t.Parallel()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -212,7 +212,7 @@ func (s *scenario) want(name string) string {
 	return ""
 }
 
-// rewrite puts what was found in the place of the expectations.
+// rewrite replaces the expectations by the results.
 func (s *scenario) rewrite(found map[string]string) error {
 	for _, name := range []string{wantJournal, wantResults} {
 		at := -1

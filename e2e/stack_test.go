@@ -46,7 +46,7 @@ type stack struct {
 
 // nodeSpec is what a node is made of, in a form that travels to a process of its own.
 type nodeSpec struct {
-	// Engine is an address, and Credentials the folder of certificates that let one in there.
+	// Engine is an address, and Credentials the folder with certificates for it.
 	Engine      string
 	Credentials string
 	Data        string

@@ -33,8 +33,9 @@ rules:
 `
 
 // TestTaint has a model obey a page. Before it has read the page, rules let it write. Afterwards
-// each write and each request waits for a person, who is told of the page, in its sub-agent too; in
-// a headless run all are refused. A file that the operator listed is written all the same.
+// each write and each request waits for a person, who is told of the page; so do those of its
+// sub-agent. In a headless run all are refused. A file that the operator listed is written all the
+// same.
 func TestTaint(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -124,9 +124,9 @@ rules:
   - {name: answer, when: {role: main, turn: 1}, reply: {text: 'It ended.'}}
 `
 
-// TestWebAsks has a model send what it read in a file to a server, without a rule that says
-// anything of it. Whether a person is there or not, nothing arrives unless a person says so. A rule
-// for other pages changes nothing.
+// TestWebAsks has a model send the content of a file to a server, and no rule covers that. With or
+// without a person, nothing arrives unless a person allows it. A rule for other pages changes
+// nothing.
 func TestWebAsks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

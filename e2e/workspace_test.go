@@ -81,7 +81,7 @@ func TestWorkspacesBelongToTenants(t *testing.T) {
 	}
 }
 
-// settle lets a person log in for the first time, and gives them a key.
+// settle logs a person in for the first time, and gives them a key.
 func (h *hosted) settle(t *testing.T, name string) resident {
 	t.Helper()
 	kept, err := peoplestore.Open(t.Context(), peoplestore.Options{DSN: h.value("JOURNAL_DSN"), Connections: 1})
@@ -92,7 +92,7 @@ func (h *hosted) settle(t *testing.T, name string) resident {
 	return h.arrive(t, kept, name, "")
 }
 
-// arrive lets a person log in, and gives them a key in a tenant, or in their own.
+// arrive logs a person in, and gives them a key in a tenant, or in their own.
 func (h *hosted) arrive(t *testing.T, kept *peoplestore.Store, name, tenant string) resident {
 	t.Helper()
 	p := people.Person{Issuer: "https://login.example.org", Subject: name, Email: name + "@example.org", Name: name}

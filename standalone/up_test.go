@@ -48,7 +48,8 @@ func TestUpDemoFromNothingToAnAnswer(t *testing.T) {
 	}
 }
 
-// TestRunGoesOnWhenUpIsKilled takes the engine away from under a run. The run goes on with it.
+// TestRunGoesOnWhenUpIsKilled kills up and with it the engine that a run uses. The run still
+// finishes.
 func TestRunGoesOnWhenUpIsKilled(t *testing.T) {
 	w := newProject(t, "unhurried")
 	up := w.retinue("up")

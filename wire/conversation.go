@@ -86,8 +86,8 @@ type EndedTurn struct {
 // Visibility is who may see a conversation.
 type Visibility string
 
-// The visibilities. A private conversation is there for the person who began it. To everybody else
-// in the tenant, its owners among them, it does not exist.
+// The visibilities. A private conversation is visible to the person who began it. For everybody
+// else in the tenant, its owners among them, it does not exist.
 const (
 	VisibleToTenant Visibility = "tenant"
 	VisiblePrivate  Visibility = "private"

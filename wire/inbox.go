@@ -6,7 +6,7 @@ import "time"
 type Waiting struct {
 	Conversation string    `json:"conversation"`
 	At           time.Time `json:"at"`
-	// One of the two is there.
+	// One of the two is set.
 	Approval *Approval `json:"approval,omitempty"`
 	Question *Question `json:"question,omitempty"`
 	Role     string    `json:"role" doc:"Who asks."`

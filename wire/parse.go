@@ -33,7 +33,7 @@ func (t EventType) DataType() reflect.Type {
 	return dataTypes[t]
 }
 
-// Parse reads an event of a type as a stream sends it. What is not recorded is nothing but its
+// Parse reads an event of a type as a stream sends it. An event that is not recorded has only its
 // data.
 func Parse(t EventType, text []byte) (Event, error) {
 	e := Event{Type: t}

@@ -49,7 +49,7 @@ type AddedWaiting struct {
 	Item Waiting   `json:"item"`
 }
 
-// RemovedWaiting names something that no longer waits. One of approval and question is there.
+// RemovedWaiting names something that no longer waits. One of approval and question is set.
 type RemovedWaiting struct {
 	Type         EventType `json:"type" enum:"inbox.removed"`
 	Conversation string    `json:"conversation"`
@@ -70,8 +70,8 @@ type Delta struct {
 	Text    string    `json:"text,omitempty"`
 }
 
-// Resync says that what was missed cannot be sent: read the snapshot again. The stream goes on
-// after seq, so what a snapshot that is newer has already is to be passed over.
+// Resync says that missed events cannot be sent: read the snapshot again. The stream continues
+// after seq. Skip the events that a newer snapshot has already.
 type Resync struct {
 	Type EventType `json:"type" enum:"resync"`
 	Seq  int64     `json:"seq"`

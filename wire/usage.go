@@ -5,7 +5,7 @@ type UsageLine struct {
 	Name  string `json:"name" doc:"The agent, role, model or conversation. A turn is named AGENT#TURN."`
 	Calls int64  `json:"calls" doc:"How many model calls there were."`
 	Own   Usage  `json:"own"`
-	// Subtree is there for agents only.
+	// Subtree is set for agents only.
 	Subtree *Usage `json:"subtree,omitempty" doc:"For agents: the same with all agents below."`
 }
 

@@ -258,7 +258,7 @@ func (d *apiClient) watch(ctx context.Context, conv string, committed []atomic.I
 			return out
 		}
 		at := committed[seq].Load()
-		for at == 0 { // who wrote it has not come to say so yet
+		for at == 0 { // its writer has not noted it yet
 			time.Sleep(10 * time.Microsecond)
 			at = committed[seq].Load()
 		}

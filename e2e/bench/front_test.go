@@ -54,7 +54,7 @@ func playFront(s Setup) (func(Order) (any, error), error) {
 	}, nil
 }
 
-// bareSnapshot is the least that a snapshot takes: what the API asks the journal for, and JSON.
+// bareSnapshot is the least work for a snapshot: the API's reads of the journal, and JSON.
 func bareSnapshot(log journal.Log) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{conversation}", func(w http.ResponseWriter, r *http.Request) {

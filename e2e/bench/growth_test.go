@@ -38,8 +38,8 @@ const (
 // alone is how many turns without a sub-agent tell what a conversation costs by itself.
 const alone = 8
 
-// TestSiblings measures what a sub-agent costs by how many others there are: what the conversation
-// costs, less what it costs without any.
+// TestSiblings measures the cost of a sub-agent by the number of its siblings: the cost of the
+// conversation, less its cost without sub-agents.
 func TestSiblings(t *testing.T) {
 	counts := smallSiblings
 	if *full {
@@ -53,7 +53,7 @@ func TestSiblings(t *testing.T) {
 		}
 		model, address := model(t, append(shapes, warmUp))
 		setup := s.setup(t, "retinue", address)
-		setup.Family = counts[len(counts)-1] // what is more has runs of its own, which TestFigures measures
+		setup.Family = counts[len(counts)-1] // sub-agents beyond that have runs of their own, which TestFigures measures
 		worker := start(t, setup)
 		s.measure(worker, model, Order{Do: "run", Shape: warmUp, Name: "warm"})
 		var own time.Duration
@@ -63,7 +63,7 @@ func TestSiblings(t *testing.T) {
 		t.Logf("%-8s a conversation without sub-agents: %.1f ms of CPU", s.name, ms(own))
 		load := curve{name: s.name}
 		for _, shape := range shapes {
-			// Few agents are measured several times over: what is counted has a resolution of 10 ms.
+			// Few agents are measured several times over: the CPU count has a resolution of 10 ms.
 			again := max(1, 64/shape.Agents)
 			var c cost
 			for i := range again {

@@ -24,7 +24,7 @@ var (
 	profile = flag.String("profile", "", "write CPU profiles of the workers and the engines to this folder")
 )
 
-// asPart makes this binary one of the parts that are measured; its value is the part's Setup.
+// asPart makes this binary one of the measured programs; its value is the program's Setup.
 const asPart = "RETINUE_BENCH_PART"
 
 // patience bounds everything that a part is asked to do.
@@ -33,8 +33,8 @@ const patience = 10 * time.Minute
 // Setup says what a part is and where the others are.
 type Setup struct {
 	Part string
-	// Engine is the engine's address, Credentials the folder of certificates that let one in there, and
-	// Model the scripted model's address.
+	// Engine is the engine's address, Credentials the folder with certificates for it, and Model
+	// the scripted model's address.
 	Engine, Credentials, Model string
 	// Journal is the DSN of the journal, or a file.
 	Journal string

@@ -108,7 +108,7 @@ func settings(s Setup, p *stopwatch) (config.Loaded, error) {
 		flags["live.nats_url"] = "{env:NATS}"
 	}
 	for _, limit := range []string{"commands", "command_rate", "tenant_command_rate", "read_rate", "tenant_read_rate", "person_streams"} {
-		flags["serve.limits."+limit] = "0" // what is measured is not to be refused
+		flags["serve.limits."+limit] = "0" // the measured load must not be refused
 	}
 	in := config.Inputs{DataHome: s.Folder, Environ: []string{}}
 	for key, value := range flags {

@@ -26,9 +26,9 @@ const (
 	agentsPerMinute = 225
 	// ambiguousPerMinute is how many requests must have been sent and not answered.
 	ambiguousPerMinute = 75
-	// moreFor is how long faults go on at a time when the load was not carried yet.
+	// moreFor is how long one more round of faults lasts while the load is not reached yet.
 	moreFor = 30 * time.Second
-	// moreWithin is how long they go on at most for want of it.
+	// moreWithin is the most time for all such rounds.
 	moreWithin = 15 * time.Minute
 	// drainWithin is how long what is open may take to end when the faults have stopped.
 	drainWithin = 60 * time.Second
@@ -112,8 +112,8 @@ func faultsIn(over time.Duration) map[fault]int {
 	return counts
 }
 
-// strikeOn goes on with faults until the load is carried that a run needs to say anything: a busy
-// machine takes longer for it.
+// strikeOn repeats faults until the run has carried enough load to prove anything: a busy machine
+// needs longer.
 func (c *crowd) strikeOn(ctx context.Context, t *testing.T, n *nemesis, until time.Time) {
 	t.Helper()
 	for {

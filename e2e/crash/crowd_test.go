@@ -138,7 +138,7 @@ func (c *crowd) talk(ctx context.Context, chance *rand.Rand, person int, name st
 			c.do(ctx, person, job{ID: id + "y", Do: "say", Conv: conv, Text: "plain " + id + "y"})
 		}
 		if !c.attend(ctx, person, name, conv) || shape == shapeEndless {
-			return // who says more may bring back what was cancelled before it was answered
+			return // a further message may revive a turn that was cancelled before it was answered
 		}
 	}
 }

@@ -27,9 +27,9 @@ var deletion = flag.Bool("deletion", false, "delete conversations in every state
 const (
 	// goneWithin is how long a deleted conversation may take to be gone.
 	goneWithin = 60 * time.Second
-	// streamEndsWithin is how long a stream may go on after that.
+	// streamEndsWithin is how long a stream may stay open after that.
 	streamEndsWithin = 30 * time.Second
-	// races is how many conversations are deleted while people go on talking in them.
+	// races is how many conversations are deleted while people still write to them.
 	races = 8
 )
 
@@ -268,7 +268,7 @@ func (e *eraser) race(ctx context.Context, name string) {
 	wg.Wait()
 }
 
-// erasedBelow takes the rows away below agents that run: what they write is refused, and they end.
+// erasedBelow erases the rows of agents that run: their writes are refused, and they end.
 func (e *eraser) erasedBelow(ctx context.Context, name string) {
 	conv := e.open(ctx, name, shapeLinger+" 4")
 	e.until(ctx, conv, "agents run", func(s wire.Snapshot) bool { return len(s.Agents) == 5 })

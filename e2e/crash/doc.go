@@ -1,6 +1,6 @@
-// Package crash kills real processes while agents work and checks what is left against ledgers of
-// its own: what clients were promised and what tools did. It has tests only; they need Postgres on
-// the machine, a NATS server and bin/retinue-full, and run with the build tag services.
+// Package crash kills real processes while agents work, and compares the journal with ledgers of
+// its own: the promises to clients and the effects of tools. It has tests only; they need Postgres
+// on the machine, a NATS server and bin/retinue-full, and run with the build tag services.
 //
 // A seed draws the load and the faults. One process is the test: it serves the scripted model,
 // keeps the ledgers and plays the nemesis. Servers, workers and those who talk to them are the

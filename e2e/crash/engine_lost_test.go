@@ -20,7 +20,7 @@ import (
 var lose = flag.Int("lose", 0, "how many runs the engine loses in each of three ways; zero skips the test")
 
 const (
-	// onWithin is how long it may take until everything that the engine lost has gone on to its end.
+	// onWithin is how long the runs that the engine lost may take to finish.
 	onWithin = 90 * time.Second
 	// patienceLost is how long the test waits for that.
 	patienceLost = 5 * time.Minute
@@ -29,8 +29,8 @@ const (
 )
 
 // TestLost has the engine lose runs in the middle of turns: somebody terminates them, somebody
-// deletes them with their histories, and the engine's whole database is emptied. Without a word of
-// a person each turn goes on to its end.
+// deletes them with their histories, and the engine's whole database is emptied. Each turn finishes
+// without another message of a person.
 //
 // Covers: P7, P8.
 func TestLost(t *testing.T) {

@@ -55,7 +55,7 @@ func (l *load) engineOf(ctx context.Context, conv string) (out []string) {
 	return out
 }
 
-// journalOf is the last rows of a conversation, and who has mail.
+// journalOf is the last rows of a conversation, and the agents with mail.
 func (l *load) journalOf(ctx context.Context, conv string) (out []string) {
 	const last = 12
 	ref := placeOf(conv)

@@ -23,7 +23,7 @@ type round struct {
 	Calls int64
 }
 
-// gathering is where the test writes which round it is; who dies takes it away.
+// gathering is the file with the number of the round; a process that dies removes it.
 func (p part) gathering() string { return filepath.Join(p.Dir, "gathering") }
 
 // gather has a call of the round wait at its point. With the last one the process dies.

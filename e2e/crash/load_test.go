@@ -99,7 +99,7 @@ func (l *load) unrest(ctx context.Context, conv string) []string {
 		}
 	}
 	for _, q := range s.Questions {
-		if unfinished[q.Task] { // an end that did not come to who waits for it is told from one that was not
+		if unfinished[q.Task] { // an end that its waiter missed differs from an end that never came
 			out = append(out, fmt.Sprintf("question %s is %s, answered by %q", q.ID, q.Status, q.By))
 		}
 	}

@@ -45,8 +45,8 @@ func taskFails(t *testing.T, l *load) {
 	t.Log(unstumbled)
 }
 
-// runEnded has somebody end the orchestrator's run between two turns: what is said after that
-// begins another, and is heard.
+// runEnded ends the orchestrator's run between two turns. The next message begins another run,
+// which answers it.
 func runEnded(t *testing.T, l *load) {
 	t.Helper()
 	l.begin(t)

@@ -34,7 +34,8 @@ type part struct {
 	Model  string
 	// NATS is where the live bus is; empty means that there is none between processes.
 	NATS string
-	// Address is where a server listens, Servers where callers find them, and Token what lets them in.
+	// Address is where a server listens, Servers the addresses for callers, and Token their
+	// credential.
 	Address string
 	Servers []string
 	Token   string

@@ -137,15 +137,15 @@ const (
 	stillFor  = 500 * time.Millisecond
 )
 
-// mind notes when the machine stands still, until it is told to stop: what is late because of it
-// says nothing about the host.
+// mind notes when the machine stands still, until it is told to stop: delays from that say nothing
+// about the host.
 func (n *nemesis) mind() (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticker := time.NewTicker(lookEvery)
 		defer ticker.Stop()
-		last := time.Now().Round(0) // the clock of the journal, which goes on while a machine is halted
+		last := time.Now().Round(0) // the clock of the journal, which keeps running while a machine is halted
 		for {
 			select {
 			case <-quit:

@@ -36,7 +36,7 @@ func (p part) open(ctx context.Context, log io.Writer) (*app.Node, error) {
 	}
 }
 
-// worker carries agents on until it is killed.
+// worker runs agents until it is killed.
 func (p part) worker() error {
 	ctx := context.Background()
 	node, err := p.open(ctx, os.Stderr)
@@ -56,7 +56,7 @@ func (p part) worker() error {
 	return nil
 }
 
-// serve lets callers in until it is killed.
+// serve serves callers until it is killed.
 func (p part) serve() error {
 	ctx := context.Background()
 	node, err := p.open(ctx, os.Stderr)

@@ -90,7 +90,7 @@ func petitioners() (pleading, inquiring int) {
 	return 8, 7
 }
 
-// talks are the conversations: what each asks for, and of how many sub-agents.
+// talks are the conversations: the request of each, and its number of sub-agents.
 func talks() map[string]string {
 	out := map[string]string{}
 	pleading, inquiring := petitioners()

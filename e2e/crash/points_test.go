@@ -115,8 +115,7 @@ func testPoints(t *testing.T, o worldOptions) {
 	}
 }
 
-// changed is the first line of a difference, for a summary: what the run came to that it should not
-// have.
+// changed is the first line of a difference, for a summary: the unexpected result of the run.
 func changed(diff string) string {
 	for line := range strings.Lines(diff) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "+") {

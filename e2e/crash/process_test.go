@@ -28,7 +28,8 @@ type process struct {
 	heard func(line string)
 	// probe tells whether a process that does not say so is ready.
 	probe func() bool
-	// whole means that the children of the process are halted with it. The commands of a worker go on.
+	// whole means that the children of the process are halted with it. The commands of a worker
+	// keep running.
 	whole bool
 
 	mu     sync.Mutex
@@ -145,7 +146,7 @@ func (p *process) halt() {
 	}
 }
 
-// resume lets a halted process go on.
+// resume wakes a halted process.
 func (p *process) resume() {
 	for _, child := range p.children() {
 		_ = syscall.Kill(child, syscall.SIGCONT)

@@ -48,8 +48,8 @@ var rollingShapes = []string{
 
 // TestRolling upgrades an installation of the shipped program under load, one worker and one server
 // after another, to a build that records an event, a row and fields which the build before does not
-// know. One worker goes back for a while, and one server for good. No run breaks: what an older
-// worker cannot read is left to a newer one. The older server shows every conversation.
+// know. One worker goes back for a while, and one server for good. No run breaks: an older worker
+// leaves rows that it cannot read to a newer one. The older server shows every conversation.
 //
 // Covers: P1, P2, P4, P5, P6, P7.
 func TestRolling(t *testing.T) {

@@ -48,9 +48,9 @@ var stoppedShapes = []string{
 }
 
 // TestStopped stops workers, the engine and the database with all its processes for ten seconds
-// each, again and again, under load, and lets them go on. No command runs on whose call was given
-// up or cancelled, no leg records beside its successor, no tool runs twice that must not, and all
-// work goes on to its end.
+// each, again and again, under load, and resumes them. No command outlives a call that was given up
+// or cancelled, no leg records beside its successor, no tool runs twice that must not, and all work
+// finishes.
 //
 // Covers: P1, P2, P4, P5, P6, P7, P9.
 func TestStopped(t *testing.T) {
@@ -98,9 +98,8 @@ func (n *nemesis) stopBusiest(t *testing.T) *sync.WaitGroup {
 	return &wg
 }
 
-// judgeLegs waits until no orchestrator has a leg, since all is over: one that goes on would be
-// waiting for what never ends. One that was never spoken to, because its first message was not
-// taken, has no run.
+// judgeLegs waits until no orchestrator has a leg, since all work is over: a leg that stays would
+// wait for ever. An orchestrator without a message, because its first one was refused, has no run.
 func (l *load) judgeLegs(t *testing.T) {
 	t.Helper()
 	busy := func() (out []string) {
@@ -296,7 +295,7 @@ func (l *load) begun(t *testing.T) map[string][]time.Time {
 }
 
 // judgeWriters compares the writers of each task's entries with the legs that they began: a writer
-// that records after another must have begun a leg since. It prints when work went on after each
+// that records after another must have begun a leg since. It prints when work resumed after each
 // stop.
 func (c *crowd) judgeWriters(t *testing.T, done []struck) {
 	t.Helper()
@@ -352,8 +351,8 @@ func reportGoesOn(t *testing.T, signed map[string][]signature, done []struck) {
 	}
 }
 
-// undisturbed is the first time from one on at which none of some faults keeps anybody from going
-// on, nor is about to.
+// undisturbed is the earliest time, not before the given one, at which no fault holds up work or is
+// about to.
 func undisturbed(from time.Time, done []struck, matters func(struck) bool) time.Time {
 	slices.SortFunc(done, func(a, b struck) int { return a.At.Compare(b.At) })
 	for _, s := range done {

@@ -298,8 +298,8 @@ func (c tally) row(v *verdict, row journal.Row) {
 	}
 }
 
-// worksOn is the task that goes on with a row: it takes a step, asks a model, or begins a call that
-// must not run twice.
+// worksOn is the task that a row moves forward: it takes a step, asks a model, or begins a call
+// that must not run twice.
 func worksOn(row journal.Row) string {
 	switch r := row.(type) {
 	case journal.Stepped:
@@ -313,7 +313,7 @@ func worksOn(row journal.Row) string {
 	}
 }
 
-// stepped notes that a task went on, for it and for all above it.
+// stepped notes that a task moved, for it and for all above it.
 func stepped(steps map[string][]time.Time, conv, task string, at time.Time) {
 	for i := len(task); i > 0; i = strings.LastIndexByte(task[:i], '/') {
 		whose := conv + " " + task[:i]
@@ -353,8 +353,8 @@ func (l *load) judgeEffects(t *testing.T, v *verdict) {
 	}
 }
 
-// resumed measures how long the tasks that a killed worker carried stood still: until they or one
-// below them went on. Alone are those that had an engine, a database and workers all the while.
+// resumed measures how long the tasks that a killed worker carried stood still: until they or a
+// task below them moved. Alone are those that had an engine, a database and workers all the while.
 func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) {
 	if s.Fault != killWorker {
 		return

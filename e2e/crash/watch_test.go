@@ -56,7 +56,8 @@ func (w *watch) last() int64 {
 	return w.seqs[len(w.seqs)-1]
 }
 
-// stream goes on from the last event that was seen, until the stream ends or an event is reached.
+// stream continues after the last event that was seen, until the stream ends or an event is
+// reached.
 func (w *watch) stream(ctx context.Context, c *caller, conv string, to int64) {
 	r, err := c.request(ctx, http.MethodGet, "/v1/conversations/"+conv+"/events", nil)
 	if err != nil {
@@ -85,7 +86,7 @@ func (w *watch) stream(ctx context.Context, c *caller, conv string, to int64) {
 		if text, ok := strings.CutPrefix(line, "data: "); ok {
 			data = text
 		}
-		if line != "" { // an event ends with an empty line; what was cut off before counts for nothing
+		if line != "" { // an event ends with an empty line; an event that was cut off does not count
 			continue
 		}
 		if id > 0 {

@@ -51,7 +51,7 @@ type worldOptions struct {
 	// Binary plays workers and clients; empty means this test's own.
 	Binary  string
 	Workers int
-	// Servers is how many let callers in over HTTP. With any there is a live bus between processes.
+	// Servers is the number of HTTP servers. With any of them processes share a live bus.
 	Servers    int
 	LegEffects int
 	// Family is how many sub-agents a leg carries; zero leaves what is usual.
@@ -125,7 +125,7 @@ func natsURL() string {
 	return "nats://127.0.0.1:4222"
 }
 
-// startServers lets callers in, through a proxy before each server.
+// startServers starts the servers, with a proxy before each.
 func (w *world) startServers(n int) {
 	w.t.Helper()
 	if n == 0 {

@@ -186,8 +186,8 @@ type step struct {
 	command, want string
 }
 
-// read takes the commands out of a page's console blocks: "$ " begins one, "> " goes on with it,
-// and the rest is what it prints.
+// read takes the commands out of a page's console blocks: "$ " begins one, "> " continues it, and
+// the rest is its output.
 func read(page string) (steps []step) {
 	inside := false
 	for i, line := range strings.Split(page, "\n") {

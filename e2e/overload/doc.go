@@ -1,5 +1,5 @@
-// Package overload sends a server of the shipped programs three times as much as it can take and
-// looks at what becomes of it: what was acknowledged is in the journal, what was not taken on was
-// refused before that and said when to come back, memory stays bounded, and things are as before
-// soon after. Tests only.
+// Package overload sends a server of the shipped programs three times the load that it can take,
+// and checks the outcome. Acknowledged requests are in the journal. The others were refused before
+// any effect, and told when to come back. Memory stays bounded, and soon afterwards the server is
+// as fast as before. Tests only.
 package overload

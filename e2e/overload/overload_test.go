@@ -37,13 +37,14 @@ const (
 	clients = 16
 	// measured is how long that takes.
 	measured = 10 * time.Second
-	// outstanding is the most that the load has under way: what would be more is not sent, and counted.
+	// outstanding is the most requests that the load has under way: further ones are counted and
+	// not sent.
 	outstanding = 6000
 	// memory is what the server may have, in MB, and recovered how soon things must be as before.
 	memory    = 512
 	recovered = 5 * time.Second
-	// watched is how long it is looked at afterwards, with so many messages in a second. A second
-	// counts as recovered when none of them is refused and one of twenty at most is slow.
+	// watched is how long to watch the server afterwards, with so many messages in a second. A
+	// second counts as recovered when none of them is refused and one of twenty at most is slow.
 	watched = 20 * time.Second
 	probes  = 20
 	// slow is what counts as slow at least, and tolerable what the p99 of a machine that others use as
@@ -86,7 +87,7 @@ func TestOverload(t *testing.T) {
 	}
 	w, own := newWorld(t), postgrestest.New(t)
 	l := newLoad(t, w)
-	l.closedLoop(t, 2, 3*time.Second) // what is slow only once
+	l.closedLoop(t, 2, 3*time.Second) // delays that occur only once
 	l.reset()
 	l.openLoop(t, 5, 5*time.Second)
 	normal := quantile(l.reset(), .99)
@@ -195,7 +196,7 @@ func recovery(list []sent, since time.Time, bound time.Duration) time.Duration {
 	last, late := time.Duration(0), map[time.Duration]int{}
 	for _, s := range list {
 		second := s.at.Sub(since).Truncate(time.Second)
-		if s.took > bound { // not a bound: what comes of it is given to measure
+		if s.took > bound { // not a bound: its result goes to measure
 			late[second]++
 		}
 		if !s.acknowledged() || late[second] > 1 {

@@ -16,7 +16,7 @@ const (
 	// much later than before it may be then. More means that the machine, or its disk, stood still.
 	lookEvery = 50 * time.Millisecond
 	stillFor  = 500 * time.Millisecond
-	// catchingUp is how long that is felt: what was to be sent meanwhile is sent at once.
+	// catchingUp is how long the effect lasts: the requests of the pause are sent at once.
 	catchingUp = time.Second
 )
 
@@ -24,8 +24,7 @@ const (
 type span struct{ from, to time.Time }
 
 // mind commits a row again and again until it is told to stop, and then says when the machine stood
-// still. The row is in a database of its own: nothing that the server does can hold it up but the
-// machine.
+// still. The row is in a database of its own: only the machine can delay it, not the server.
 func mind(t *testing.T, d postgrestest.Database) (stop func() []span) {
 	t.Helper()
 	ctx, commit := context.WithoutCancel(t.Context()), d.Commits(t)
@@ -67,8 +66,8 @@ func TestAMachineThatStandsStillIsSeen(t *testing.T) {
 	}
 }
 
-// measurable leaves out what was under way when the machine stood still, of which nobody knows
-// whether the server was slow.
+// measurable leaves out requests under way when the machine stood still: they do not show whether
+// the server was slow.
 func measurable(list []sent, still []span) []sent {
 	return slices.DeleteFunc(slices.Clone(list), func(s sent) bool {
 		return slices.ContainsFunc(still, func(x span) bool {

@@ -112,7 +112,7 @@ func (w *watcher) watch(ctx context.Context, address string, until int64) error 
 	return w.read(res.Body, until)
 }
 
-// read takes whole events, as a browser does: what is cut in the middle has not come.
+// read takes whole events, as a browser does: an event that is cut in the middle does not count.
 func (w *watcher) read(body io.Reader, until int64) error {
 	in := bufio.NewReader(body)
 	var id, name, data string

@@ -65,7 +65,7 @@ func TestCrowd(t *testing.T) {
 	each := (after - before) / streams
 	t.Logf("streams: %d open on one server (memory of the process %d MB before, %d MB with them)",
 		streams, before>>20, after>>20)
-	if !testing.Short() { // what few cost is lost in what the server costs
+	if !testing.Short() { // the cost of a few streams is lost in that of the server
 		measure.Most(t, fmt.Sprintf("streams: bytes each of %d on one server costs", streams), each, mostMemory)
 	}
 	c.speak(t)

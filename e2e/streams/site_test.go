@@ -190,7 +190,7 @@ func (n *node) kill(t *testing.T) {
 	_ = n.cmd.Wait()
 }
 
-// token lets a client in.
+// token is the clients' credential.
 func (s *site) token(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.dir, "data", "api.token"))

@@ -1,7 +1,7 @@
 // Package engine is the workflow engine's server inside this process: Temporal on one SQLite file
 // or on Postgres, on a loopback address, for callers that hold a certificate. It imports the server
 // and nothing of ours, and knows nothing of agents. An engine that is killed and started again on
-// the same store goes on where it was.
+// the same store continues where it was.
 package engine
 
 import (

@@ -41,7 +41,8 @@ func (l serverLog) Panic(msg string, tags ...tag.Tag) {
 	panic("engine: " + msg)
 }
 
-// Fatal logs and ends the process: the server goes on with broken parts if it returns.
+// Fatal logs and ends the process. If it returned, the server would continue with broken
+// components.
 func (l serverLog) Fatal(msg string, tags ...tag.Tag) {
 	l.write(slog.LevelError, msg, tags)
 	os.Exit(1)

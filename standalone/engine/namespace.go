@@ -19,8 +19,8 @@ import (
 // the work are in the journal.
 const retention = 72 * time.Hour
 
-// probe is a workflow that nobody starts: who is told that it does not exist has reached the
-// namespace and the store behind it.
+// probe is a workflow that nobody starts. An answer that it does not exist comes from the namespace
+// and the store behind it.
 const probe = "retinue-is-the-engine-ready"
 
 // prepareNamespace makes the namespace if it is not there and waits until every part knows it.

@@ -13,7 +13,7 @@ import (
 // frontend is the part of the server that clients speak to.
 const frontend = primitives.FrontendService
 
-// services are the parts of the server; each listens on a port of its own.
+// services are the server's components; each listens on a port of its own.
 var services = []primitives.ServiceName{
 	frontend, primitives.HistoryService, primitives.MatchingService, primitives.WorkerService,
 }
@@ -24,8 +24,8 @@ type held struct {
 	frees []func()
 }
 
-// holdPorts takes the port asked for, or a free one, and free ones for the parts that only the
-// server itself speaks to.
+// holdPorts takes the port asked for, or a free one, and free ones for the components that only the
+// server itself calls.
 func holdPorts(ctx context.Context, listen netip.AddrPort) (*held, error) {
 	h := &held{at: map[primitives.ServiceName]netip.AddrPort{}}
 	for _, name := range services {

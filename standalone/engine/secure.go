@@ -7,9 +7,9 @@ import (
 	"go.temporal.io/server/common/rpc/encryption"
 )
 
-// secure gives every part of the server the same two: what it shows to callers, and what it shows
-// when it calls another part. The parts that only the server itself speaks to listen on ports too,
-// and would do anything for anybody.
+// secure gives every component of the server the same two configurations: one for its callers, one
+// for its own calls to other components. The components that only the server itself calls listen on
+// ports too, and would obey any caller.
 type secure struct{ server, client *tls.Config }
 
 // GetInternodeServerConfig implements encryption.TLSConfigProvider.

@@ -35,7 +35,7 @@ const asStranger = "TEST_RETINUE_STRANGER"
 
 // stranger is somebody who can reach the engine's ports.
 type stranger struct {
-	// Frontend is where clients call, Inner are the ports of the parts behind it.
+	// Frontend is the port for clients, Inner are the ports of the components behind it.
 	Frontend string
 	Inner    []string
 	// Credentials is the folder of the engine's certificates, if it can be read, and Own a folder of
