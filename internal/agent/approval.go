@@ -30,13 +30,13 @@ const (
 	DeniedHeadless  DenialReason = "headless"
 	DeniedExpired   DenialReason = "expired"
 	DeniedCancelled DenialReason = "cancelled"
-	// DeniedChanged means that what would have run is not what was approved, DeniedUnapproved that no
+	// DeniedChanged means that the call is no longer the approved one, DeniedUnapproved that no
 	// approval of it is on record.
 	DeniedChanged    DenialReason = "changed"
 	DeniedUnapproved DenialReason = "unapproved"
 )
 
-// text is what the model is told.
+// text is the message for the model.
 func (r DenialReason) text() string {
 	switch r {
 	case DeniedByPerson:
@@ -57,9 +57,9 @@ func (r DenialReason) text() string {
 	return ""
 }
 
-// Bound identifies everything that decides what an approved call will do: the tool and its
-// arguments, what the tool says of its surroundings, the role with its rules, and whose call it is.
-// The person decides on it, and it is made again just before the call runs.
+// Bound identifies everything that decides the effect of an approved call: the tool and its
+// arguments, the tool's description of its surroundings, the role with its rules, and the caller.
+// The person decides on it, and the host computes it again just before the call runs.
 func Bound(b Brief, tool, args, binding string) string {
 	canonical, ok := canonicalObject(args)
 	if !ok {
@@ -83,7 +83,7 @@ func (b Brief) Permits(tool string, writes, network bool) bool {
 func (c Call) Asks() bool { return c.needsApproval() && c.Policy != PolicyDeny }
 
 // needsApproval reports whether a person must say yes first: the configured rules decide, and
-// without a rule a person is asked about whatever writes or reaches the network.
+// without a rule a person is asked about each call that writes or reaches the network.
 func (c Call) needsApproval() bool {
 	switch c.Policy {
 	case PolicyAllow:
@@ -156,7 +156,7 @@ func (m *machine) grant(c *OpenCall) {
 	}
 }
 
-// shown is what the person decides on.
+// shown is the call as the person sees it.
 func (c *OpenCall) shown() string {
 	switch {
 	case c.Shown != "":
@@ -193,7 +193,7 @@ func (m *machine) toolDenied(c *OpenCall, reason DenialReason) {
 	m.settleDenied(c, CallDenied, reason)
 }
 
-// decided takes in a person's decision. It counts once, and only for what the person was shown.
+// decided handles a person's decision. It counts once, and only for the call that the person saw.
 func (m *machine) decided(e Decided) error {
 	c := m.s.Round.find(e.Call)
 	switch {

@@ -16,12 +16,12 @@ type Facts struct {
 	Tool            string
 	Class           chat.EffectClass
 	Writes, Network bool
-	// Args are what the call runs with, and Hash is theirs. Pattern says what the call is like, and
-	// Bound what it would do now; without a Bound that could not be found out.
+	// Args are the call's arguments, and Hash is their hash. Pattern is the call's pattern, and
+	// Bound identifies its effect now; it is empty if the effect is unknown.
 	Args, Hash, Pattern, Bound string
-	// Permitted means that the brief gives its agent the tool. Policy is what the rules say now. Barred
-	// means that the agent has read what a stranger wrote, so that only a person's decision on this
-	// very call lets it run.
+	// Permitted means that the brief gives its agent the tool. Policy is the verdict of the rules
+	// now. Barred means that the agent has read a stranger's text, so that only a person's decision
+	// on this very call permits it.
 	Permitted bool
 	Policy    Policy
 	Barred    bool
@@ -36,8 +36,8 @@ type Facts struct {
 // Approval is the record of a person's approval: the call they were shown, their decision, and how
 // the core judged it.
 type Approval struct {
-	// The person was shown a call of a task, with this hash. A wider yes was to cover what fits the
-	// pattern.
+	// The person was shown a call of a task, with this hash. A wider yes covers the calls that fit
+	// the pattern.
 	Task, Tool, Hash, Pattern string
 	// Allowed means that a person's decision to allow it is on record and on the audit trail. Scope is
 	// how far it goes, By who decided, and Heard that the core closed the approval after that and not
@@ -60,11 +60,11 @@ type Approval struct {
 // have taken days to answer: files, programs, rules and links may be others by now. It also trusts
 // nothing that only the engine says.
 //
-// A call that began and did not end passes. That it began is recorded only after it passed here, so
+// A call that began and did not end passes. Its beginning is recorded only after it passed here, so
 // the approval was good and this is still its one use: the worker that began it is lost, and any
-// difference may be its own doing. The call's class says what becomes of it. One that is idempotent
-// gives the same again. One that can be reconciled is probed first, and comes here anew if it has
-// not happened. Any other is never run again.
+// difference may be its own doing. The call's class decides the next step. An idempotent call is
+// repeated. A reconcilable one is probed first, and comes here again if it has not happened. Any
+// other is never run again.
 func Authorise(f Facts) DenialReason {
 	if f.Tool != f.Run.Tool || f.Class != f.Run.Class || f.Run.Hash != "" && f.Hash != f.Run.Hash {
 		return DeniedChanged
@@ -93,9 +93,9 @@ func (f Facts) objection() DenialReason {
 	return ""
 }
 
-// unapproved says what is wrong with the approval of a call, or nothing. An approval for one call
-// is for exactly what the person was shown, or for the arguments that they gave it instead. A wider
-// one is for whatever fits the pattern that they were shown. For a barred call no approval is wide.
+// unapproved returns the fault of a call's approval, or nothing. An approval for one call is for
+// exactly what the person was shown, or for the arguments that they gave it instead. A wider one is
+// for every call that fits the pattern they were shown. For a barred call no approval is wide.
 func (f Facts) unapproved() DenialReason {
 	a, run := f.Approval, f.Run
 	wide := !f.Barred && (a.Scope == ScopeTask || a.Scope == ScopeChat)

@@ -45,8 +45,8 @@ type Brief struct {
 	// Shaped means that a result must fit a schema, which the host checks. So plain text is none.
 	Shaped bool `json:"shaped,omitempty"`
 
-	// Authority is what the agent holds and may pass on; Tools is what it is offered itself, a part
-	// of it.
+	// Authority lists the tools that the agent holds and may pass on; Tools lists those that it is
+	// offered itself.
 	Authority Authority `json:"authority"`
 	Tools     []string  `json:"tools,omitempty"`
 	Limits    Limits    `json:"limits"`
@@ -107,7 +107,7 @@ func hasTool(tools []string, tool string) bool {
 	return false
 }
 
-// meet keeps what is in both lists, sorted and once each.
+// meet keeps the names that are in both lists, sorted and once each.
 func meet(a, b []string) []string {
 	var out []string
 	for _, t := range a {
@@ -150,7 +150,7 @@ type Limits struct {
 	Questions    int   `json:"questions,omitempty"`
 	QuestionTime int64 `json:"question_time,omitempty"`
 	ApprovalTime int64 `json:"approval_time,omitempty"`
-	// Grace is how long a cancelled agent waits for what it has running before it closes the books.
+	// Grace is how long a cancelled agent waits for its running work before it closes the books.
 	Grace int64 `json:"grace,omitempty"`
 }
 

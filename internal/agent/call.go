@@ -25,7 +25,7 @@ func (k CallKind) alone() bool { return k.submits() || k == CallAsk }
 // spawns reports whether the call starts children.
 func (k CallKind) spawns() bool { return k == CallSpawn || k == CallResume }
 
-// Policy is what the configured rules say about a call before any person is asked.
+// Policy is the verdict of the configured rules on a call before any person is asked.
 type Policy string
 
 // The verdicts. A person is asked about a call without one if it writes or reaches the network.
@@ -36,8 +36,8 @@ const (
 	PolicyDeny  Policy = "deny"
 )
 
-// Call is what the core is told of one tool_use: all it needs to decide, nothing of the content.
-// Digest makes it from the arguments, and the host adds what only it can know.
+// Call describes one tool_use to the core: all it needs to decide, nothing of the content. Digest
+// makes it from the arguments, and the host adds what only it can know.
 type Call struct {
 	Tool string   `json:"tool"`
 	Kind CallKind `json:"kind,omitempty"`
@@ -53,11 +53,10 @@ type Call struct {
 	Writes  bool             `json:"writes,omitempty"`
 	Network bool             `json:"network,omitempty"`
 	Policy  Policy           `json:"policy,omitempty"`
-	// Pattern is what an approval wider than this one call would cover, exactly as the person is
-	// shown it.
+	// Pattern is the scope of an approval wider than this one call, exactly as the person sees it.
 	Pattern string `json:"pattern,omitempty"`
 
-	// Bound is what a person decides on, if one is asked.
+	// Bound is the content that a person's decision is bound to, if one is asked.
 	Bound string `json:"bound,omitempty"`
 	// Sink means that the operator listed the call: the rules apply to it also when the agent is
 	// tainted.
@@ -90,7 +89,7 @@ type Item struct {
 	// Problem is what the host found wrong: a missing file, a directory outside the workspace, an
 	// unknown model, an agent that cannot be resumed.
 	Problem string `json:"problem,omitempty"`
-	// Taint is that of an agent that is resumed: it still knows what it has read.
+	// Taint is that of a resumed agent, which still knows the texts that it has read.
 	Taint Taint `json:"taint,omitempty"`
 }
 

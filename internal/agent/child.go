@@ -223,8 +223,7 @@ func (m *machine) childWaited(e ChildWaited) error {
 	return nil
 }
 
-// childEnded takes in a child's one outcome, whatever it is. It counts the same while the agent is
-// stopping.
+// childEnded handles a child's one outcome. It counts the same while the agent is stopping.
 func (m *machine) childEnded(e ChildEnded) error {
 	c, err := m.awaited(e.Task)
 	if err != nil {

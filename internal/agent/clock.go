@@ -54,8 +54,8 @@ func (s *State) childAtWork() bool {
 	return false
 }
 
-// runClock starts or stops the clock after a step and tells the parent when that changes what it
-// waits for.
+// runClock starts or stops the clock after a step and tells the parent when that changes its reason
+// to wait.
 func (m *machine) runClock() {
 	s := m.s
 	was, is := s.Clock.Since != 0, s.atWork()

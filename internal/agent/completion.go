@@ -77,7 +77,7 @@ func (m *machine) askOnly(calls []Call) {
 	}
 }
 
-// submit ends the run with what was submitted, or lets the model repair it once.
+// submit ends the run with the submitted result, or has the model repair it once.
 func (m *machine) submit(i int, calls []Call) {
 	s := m.s
 	open := &s.Round.Calls[i]

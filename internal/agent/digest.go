@@ -92,7 +92,7 @@ func item(a Assignment) Item {
 }
 
 // Assignments reads the tasks out of a spawn or resume call, in the words of spawn_agents or of any
-// of its aliases. The problem says what is wrong with the call as a whole.
+// of its aliases. The problem is the fault of the call as a whole.
 func Assignments(tool, args string) ([]Assignment, string) {
 	var call struct {
 		Tasks json.RawMessage `json:"tasks"`

@@ -32,7 +32,7 @@
 //  7. Void. A reply whose turn was voided is not part of the transcript, whenever it was recorded.
 //
 // A host that dies anywhere folds the recorded events over Step and has the same State again; the
-// effects of the fold, less those whose keys are known to be done, are what is left to do.
+// effects of the fold, less those whose keys are known to be done, remain to be carried out.
 //
 // # What the host gets
 //

@@ -59,7 +59,7 @@ func (m *machine) uneditable(c *OpenCall, e Decided) string {
 // editedShown is how much of a person's arguments the model is told.
 const editedShown = 2000
 
-// EditedText is what the model is told of a call whose arguments a person changed.
+// EditedText tells the model of a call whose arguments a person changed.
 func EditedText(args string) string {
 	if len(args) > editedShown {
 		args = strings.ToValidUTF8(args[:editedShown], "") + fmt.Sprintf("… [cut: %d bytes in all]", len(args))

@@ -103,7 +103,8 @@ type (
 		Hash    string `json:"hash"`
 		Pattern string `json:"pattern,omitempty"`
 		Until   int64  `json:"until"`
-		// Taint is what the agent has read, if that is why the person is asked whatever the rules say.
+		// Taint is the list of sources that the agent has read, if they are the reason to ask the
+		// person despite the rules.
 		Taint Taint `json:"taint,omitempty"`
 	}
 
@@ -140,8 +141,8 @@ type (
 		Seq      int64  `json:"seq,omitempty"`
 	}
 
-	// Void says that whatever reply a turn got, or still gets, is not part of the transcript:
-	// nobody waited for it to the end.
+	// Void says that any reply to a turn, early or late, is not part of the transcript: nobody
+	// waited for its end.
 	Void struct {
 		record
 		Turn int `json:"turn"`
@@ -164,8 +165,7 @@ type (
 // The orders that a leg may carry out itself.
 type (
 	// CallModel asks the model for the next reply. Tools are those of Offer for this kind of turn.
-	// The hold is the most that the call may use; it is reserved until the reply says what was
-	// used.
+	// The hold is the most that the call may use; it is reserved until the reply reports its use.
 	CallModel struct {
 		local
 		Turn       int      `json:"turn"`
@@ -209,7 +209,8 @@ type RunTool struct {
 	Class    chat.EffectClass `json:"class"`
 	Hash     string           `json:"hash,omitempty"`
 	Approved bool             `json:"approved,omitempty"`
-	// Bound is what was approved, and By the call whose approval covers this one, if it is another.
+	// Bound is the approved content, and By the call whose approval covers this one, if it is
+	// another.
 	Bound string `json:"bound,omitempty"`
 	By    string `json:"by,omitempty"`
 	// Edited means that the arguments are those of the person's decision, not the model's: Hash and
@@ -225,8 +226,7 @@ type AbortTool struct {
 
 // The orders that need the engine.
 type (
-	// StartChild starts an enlisted child. Slots is its share of the slots, Time what it
-	// may take.
+	// StartChild starts an enlisted child. Slots is its share of the slots, Time its time limit.
 	StartChild struct {
 		engine
 		Task  string `json:"task"`

@@ -81,7 +81,7 @@ type (
 		Usage      chat.Usage     `json:"usage"`
 	}
 
-	// Compacted answers a CallModel of kind TurnCompact. Context is the size of what is left.
+	// Compacted answers a CallModel of kind TurnCompact. Context is the size of the rest.
 	Compacted struct {
 		At
 		Turn    int        `json:"turn"`
@@ -157,7 +157,7 @@ type (
 		Question string `json:"question"`
 	}
 
-	// Resolved ends a side turn that tried to answer a question from what is known. Answered is
+	// Resolved ends a side turn that tried to answer a question from known messages. Answered is
 	// false when the model called no tool or the call failed. Confidence is in percent. The
 	// messages that an answer rests on are in the record of the side turn.
 	Resolved struct {
@@ -203,7 +203,7 @@ type (
 		By     string       `json:"by,omitempty"`
 	}
 
-	// ChildCancelRequested asks for one child, and what is below it, to stop.
+	// ChildCancelRequested stops one child and the agents below it.
 	ChildCancelRequested struct {
 		At
 		Task string `json:"task"`
@@ -309,7 +309,7 @@ const (
 	ByEarlier      AnswerBy = "earlier"
 	ByOrchestrator AnswerBy = "orchestrator"
 	ByUser         AnswerBy = "user"
-	// ByDecliner is a person who will not answer; ByNobody means that there was none to ask.
+	// ByDecliner is a person who will not answer; ByNobody means that no person could be asked.
 	ByDecliner AnswerBy = "decliner"
 	ByNobody   AnswerBy = "nobody"
 )

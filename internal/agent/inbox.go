@@ -31,7 +31,7 @@ const (
 	UnreadSorting  UnreadState = "sorting"
 )
 
-// said takes in a person's message. It goes to whom it answers, or waits to be read.
+// said handles a person's message. It goes to the agent that it answers, or waits to be read.
 func (m *machine) said(e Said) error {
 	s := m.s
 	switch {
@@ -132,7 +132,7 @@ func (m *machine) openQuestions() []string {
 	return out
 }
 
-// routed takes in what a message turned out to be. If in doubt it is an ordinary message.
+// routed handles the classification of a message. If in doubt it is an ordinary message.
 func (m *machine) routed(e Routed) error {
 	side, err := m.endSide(e.Side, SideRoute, e.Usage, e.Route != RouteRequest)
 	if err != nil {

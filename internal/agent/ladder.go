@@ -118,7 +118,7 @@ func (m *machine) goesOn(agent string) bool {
 	return false
 }
 
-// questionTurn is the turn in which a question was asked, zero if its id has none.
+// questionTurn is the turn that asked a question, zero if its id has none.
 func questionTurn(question string) int {
 	return chat.ParseCallRef(question).Call.Turn()
 }
@@ -234,8 +234,8 @@ func (m *machine) callSide(c CallSide) bool {
 	return true
 }
 
-// endSide settles a side turn and returns it. One that gave something and does not say what it used
-// has used all that was held.
+// endSide settles a side turn and returns it. A side turn that gave a result and does not report
+// its use has used its whole reservation.
 func (m *machine) endSide(id int, kind SideKind, used chat.Usage, gave bool) (Side, error) {
 	s := m.s
 	i := slices.IndexFunc(s.Sides, func(o Side) bool { return o.ID == id && o.Kind == kind })

@@ -2,8 +2,8 @@ package agent
 
 import "fmt"
 
-// Lease is an allowance that a parent granted. An amount that is about to be used is held before
-// the effect and settled after it, so that held and spent together never pass the grant.
+// Lease is an allowance that a parent granted. An amount is reserved before the effect that uses it
+// and settled after it, so that reserved and spent together never pass the grant.
 type Lease struct {
 	// Grant of zero means unbounded for tokens and cost.
 	Grant int64 `json:"grant,omitempty"`
@@ -19,7 +19,7 @@ func (l Lease) affords(n int64) bool { return l.Grant == 0 || l.Left() >= n }
 
 func (l *Lease) hold(n int64) { l.Held += n }
 
-// settle turns a hold into what was really used.
+// settle replaces a hold by the real use.
 func (l *Lease) settle(held, used int64) {
 	l.Held -= held
 	l.Spent += used
@@ -30,8 +30,8 @@ type shares struct {
 	agents, tokens, cost []int64
 }
 
-// share divides what is left among the items of a call and one share for the agent itself. It
-// reports, with the numbers, when a child could not even make its first model call.
+// share divides the rest of the lease among the items of a call and one share for the agent itself.
+// It reports, with the numbers, when a child could not even make its first model call.
 func (m *machine) share(items []Item, roles []*RoleSpec) (shares, string) {
 	s := m.s
 	n := int64(len(items))

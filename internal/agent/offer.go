@@ -14,8 +14,8 @@ const (
 	// ToolTranscript is an ordinary reading tool that goes with delegation: nothing must be done
 	// twice because a report was too short.
 	ToolTranscript = "read_agent_transcript"
-	// ToolMerge brings what a child changed in a tree of its own into its parent's files. It goes with
-	// delegation, for those who may write.
+	// ToolMerge brings the changes of a child's worktree into its parent's files. Agents that may
+	// delegate and write have it.
 	ToolMerge = "merge_patch"
 )
 

@@ -32,8 +32,8 @@ type Outcome struct {
 	Duration int64      `json:"duration,omitempty"`
 	Own      chat.Usage `json:"own"`
 	Subtree  chat.Usage `json:"subtree"`
-	// Tokens and Cost are what the leases were charged with: the usage of the subtree, and what was
-	// held for that of which nobody knows the usage.
+	// Tokens and Cost are the charges on the leases: the usage of the subtree, and the reservations
+	// of calls whose usage is unknown.
 	Tokens int64 `json:"tokens,omitempty"`
 	Cost   int64 `json:"cost,omitempty"`
 	// Taint is what the run has read. Typed means that its result holds only data that fits its role's
@@ -75,7 +75,7 @@ func (m *machine) succeed(o Outcome) {
 	m.finish(o)
 }
 
-// fail ends a sub-agent's run with what is left of its work.
+// fail ends a sub-agent's run with the rest of its work.
 func (m *machine) fail(o Outcome) {
 	o.Status = o.Kind.Status()
 	if o.Partial == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Report is what a parent's model is told of one child. The host reads its texts from the journal.
+// Report tells a parent's model of one child. The host reads its texts from the journal.
 type Report struct {
 	Task  string
 	Agent string
@@ -27,19 +27,19 @@ type Report struct {
 	Partial string
 	// Data is a typed result, instead of Text.
 	Data json.RawMessage
-	// Receipt is what the child claims, checked against what it did; nil if nobody has looked.
+	// Receipt compares the child's claims with its effects; nil if they were not compared.
 	Receipt *receipt.Receipt
 	// Patch is what a child changed in a tree of its own, nil if it had none.
 	Patch *PatchReport
 }
 
-// PatchReport is what a parent's model is told of a patch.
+// PatchReport tells a parent's model of a patch.
 type PatchReport struct {
 	Files []PatchFile `json:"files"`
 	// More counts the files that are not listed.
 	More  int `json:"more_files,omitempty"`
 	Bytes int `json:"bytes"`
-	// Partial means that the child did not finish what it was changing.
+	// Partial means that the child did not finish its changes.
 	Partial bool `json:"partial,omitempty"`
 	// Note says how to merge it, or why it cannot be.
 	Note string `json:"note"`
@@ -56,7 +56,7 @@ type PatchFile struct {
 // patchFilesShown is how many files of a patch are listed.
 const patchFilesShown = 40
 
-// shown is the patch with its list cut and what to do about it.
+// shown is the patch with its list cut, and advice on how to use it.
 func (p PatchReport) shown() *PatchReport {
 	if n := len(p.Files); n > patchFilesShown {
 		p.Files, p.More = p.Files[:patchFilesShown], n-patchFilesShown
@@ -105,7 +105,7 @@ type wireReport struct {
 
 type wireReceipt struct {
 	Verdict receipt.Verdict `json:"verdict"`
-	// Evidence counts what is known to have been done.
+	// Evidence counts the known effects.
 	Evidence     int      `json:"evidence"`
 	Contradicted []string `json:"contradicted,omitempty"`
 	Unverified   []string `json:"unverified,omitempty"`
@@ -228,7 +228,7 @@ func ReceiptLines(lines []string) []string {
 	return out
 }
 
-// ReceiptBytes is what a receipt takes in a report, at most.
+// ReceiptBytes is the largest size of a receipt in a report.
 func ReceiptBytes(r receipt.Receipt) int {
 	body, _ := json.Marshal(wireOf(&r)) // plain texts and numbers
 	return len(`"receipt":,`) + len(body)

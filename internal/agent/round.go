@@ -246,7 +246,7 @@ func (m *machine) settleDenied(c *OpenCall, status CallStatus, reason DenialReas
 	m.settleAs(c, Settle{Status: status, Reason: reason, Text: reason.text()})
 }
 
-// settleUnknown ends a call of which nobody knows whether it happened.
+// settleUnknown ends a call that may or may not have happened.
 func (m *machine) settleUnknown(c *OpenCall) {
 	m.settleAs(c, Settle{Status: CallFailed, Text: textIndeterminate, Unknown: true})
 }

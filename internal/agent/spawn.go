@@ -73,7 +73,7 @@ func (m *machine) spawn(open *OpenCall, c Call, roles []RoleSpec) {
 	}
 }
 
-// vet finds the roles of all items and says what is wrong with each.
+// vet finds the roles of all items and the fault of each.
 func (m *machine) vet(items []Item, roles []RoleSpec) ([]*RoleSpec, []string) {
 	b := &m.s.Brief
 	if len(items) == 0 {
@@ -170,7 +170,7 @@ func (m *machine) earlierTask(hash, call string) string {
 	return ""
 }
 
-// enlist records a child, holds what it is granted, and puts it in line.
+// enlist records a child, reserves its grant, and puts it in line.
 func (m *machine) enlist(open *OpenCall, item int, it Item, spec *RoleSpec, share shares, n int) string {
 	s := m.s
 	short := chat.CallID(open.ID).Child(item)
@@ -260,7 +260,7 @@ func (m *machine) reportTokens(task string) int64 {
 }
 
 // reportCap is how many bytes each of n reports may take: at most resultCap, and together at most
-// half of what is left of the context window.
+// half of the rest of the context window.
 func (m *machine) reportCap(n int) int64 {
 	window := m.s.Brief.Model.Window
 	if window == 0 {

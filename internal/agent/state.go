@@ -62,7 +62,7 @@ type State struct {
 	Muted bool `json:"muted,omitempty"`
 	// ToldWaiting is what the parent was last told this agent waits for.
 	ToldWaiting chat.WaitReason `json:"told_waiting,omitempty"`
-	// Cancelled are the last cancel requests that were taken in.
+	// Cancelled are the last cancel requests that were handled.
 	Cancelled []string `json:"cancelled,omitempty"`
 
 	Sides []Side `json:"sides,omitempty"`
@@ -148,7 +148,7 @@ type Tally struct {
 	N   int    `json:"n"`
 }
 
-// Stop is why an agent lets go of what it has running. The first reason stays.
+// Stop is why an agent ends its running work. The first reason stays.
 type Stop struct {
 	Kind   chat.ErrorKind `json:"kind"`
 	Reason string         `json:"reason,omitempty"`
@@ -217,7 +217,7 @@ func (s State) Status() (chat.Status, chat.WaitReason) {
 	return chat.StatusRunning, ""
 }
 
-// waitReason is what people are awaited for, empty while anything is at work or nobody is awaited.
+// waitReason says why people are awaited, empty while anything is at work or nobody is awaited.
 func (s *State) waitReason() chat.WaitReason {
 	if s.Phase != Working || s.atWork() {
 		return ""

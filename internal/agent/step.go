@@ -2,9 +2,9 @@ package agent
 
 import "fmt"
 
-// Step decides what an event means. It returns the next state and what the host must do, in order.
-// It is a pure function: the same state and event give the same answer, for ever, and the given
-// state is not changed.
+// Step handles an event. It returns the next state and the effects that the host must carry out, in
+// order. It is a pure function: the same state and event give the same answer, for ever, and the
+// given state is not changed.
 //
 // An event that does not fit gives a *Refusal and the state as it was. A refusal never ends a run.
 func Step(s State, e Event) (State, []Effect, error) {
@@ -148,7 +148,7 @@ func (m *machine) advance() {
 	}
 }
 
-// afterwards answers whatever comes when everything is over.
+// afterwards answers events that come when everything is over.
 func (m *machine) afterwards(e Event) error {
 	switch e.(type) {
 	case Said, Corrected, Decided, CancelRequested, ChildCancelRequested, CloseRequested:

@@ -16,7 +16,7 @@ import (
 // stays denied.
 //
 // It is set by the host, which knows where a result comes from: on ToolDone, on an Item that
-// resumes an agent, and on Replied for whatever the journal knows and the core was not told.
+// resumes an agent, and on Replied for sources that the journal knows and the core does not.
 type Taint []Source
 
 // Source is one place that somebody else writes to.
@@ -116,8 +116,8 @@ func (o Outcome) Reported() Taint {
 }
 
 // stillGood reports whether a call that a rule or an approval lets through may run, first when the
-// model makes it and again when its turn has come. If what the agent has read bars it, a person is
-// asked after all; if its approval was open before, it ends here and the model may call again.
+// model makes it and again when its turn has come. If the agent's taint bars it, a person is asked
+// after all; if its approval was open before, it ends here and the model may call again.
 func (m *machine) stillGood(c *OpenCall) bool {
 	cover := c.Cover
 	if !m.barred(c) || c.Approved && cover == CoverNone {

@@ -40,8 +40,8 @@ func (m *machine) crowded() bool {
 	return window > 0 && m.s.Context >= window*compactAt/100
 }
 
-// lastCall grants a sub-agent at a limit one turn to hand in what it has. An orchestrator simply
-// ends its turn: the person sees why.
+// lastCall grants a sub-agent at a limit one turn to submit its result so far. An orchestrator
+// simply ends its turn: the person sees why.
 func (m *machine) lastCall(kind chat.ErrorKind, reason string) {
 	s := m.s
 	if s.orchestrator() || s.Progress.Grace != nil || !m.affordsGrace() {
@@ -115,7 +115,7 @@ func (m *machine) inFlight(turn, attempt int) (*ModelCall, error) {
 	}
 }
 
-// charge settles a model call's hold with what it used.
+// charge settles a model call's hold with its use.
 func (m *machine) charge(c *ModelCall, used chat.Usage) {
 	m.s.Tokens.settle(c.HoldTokens, used.Tokens())
 	m.s.Cost.settle(c.HoldCost, used.Cost)
@@ -123,8 +123,8 @@ func (m *machine) charge(c *ModelCall, used chat.Usage) {
 	c.HoldTokens, c.HoldCost = 0, 0
 }
 
-// chargeReply is charge for a reply: a provider that does not say what it used has used all that
-// was held.
+// chargeReply is charge for a reply: a reply without a report of its use has used its whole
+// reservation.
 func (m *machine) chargeReply(c *ModelCall, used chat.Usage) {
 	if used.Tokens() == 0 {
 		m.s.Tokens.settle(c.HoldTokens, c.HoldTokens)

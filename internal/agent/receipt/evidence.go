@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Evidence is what is known to have been done, by an agent and by those below it.
+// Evidence holds the known effects of an agent and those below it.
 type Evidence struct {
 	// Changed has one entry for each file that was written, as it was before the first change and is
 	// after the last.
@@ -15,7 +15,7 @@ type Evidence struct {
 	Pages    []Page    `json:"pages,omitempty"`
 	// Partial means that not all files could be looked at: others may have been changed.
 	Partial bool `json:"partial,omitempty"`
-	// Perhaps counts calls that began and of which nobody knows what they did.
+	// Perhaps counts calls that began and whose effects are unknown.
 	Perhaps int `json:"perhaps,omitempty"`
 	// Calls, Tokens and Duration, in milliseconds, are those of the run; the tokens those of its
 	// sub-agents too.
@@ -82,8 +82,8 @@ func (e Evidence) Count() int {
 	return len(e.Changed) + len(e.Read) + len(e.Commands) + len(e.Pages)
 }
 
-// Add takes in what a call, or a sub-agent, is known to have done, in any order. Its calls, tokens
-// and duration are not added: a run knows those of itself.
+// Add adds the known effects of a call or a sub-agent, in any order. It does not add calls, tokens
+// and duration: a run knows its own.
 func (e *Evidence) Add(o Evidence) {
 	for _, c := range o.Changed {
 		e.change(c)
@@ -108,7 +108,7 @@ func (e *Evidence) Add(o Evidence) {
 	e.Perhaps += o.Perhaps
 }
 
-// change joins what was done to one file.
+// change joins the changes of one file.
 func (e *Evidence) change(c Change) {
 	i := slices.IndexFunc(e.Changed, func(k Change) bool { return k.Path == c.Path })
 	if i < 0 {

@@ -1,9 +1,8 @@
-// Package receipt checks what an agent claims to have done against what is known of it. The claims
-// are a model's words; the facts come from tools and from the journal. Each claim gets a verdict,
-// and what was done without being claimed is listed.
+// Package receipt verifies an agent's claims. The claims are a model's words; the facts come from
+// tools and from the journal. Each claim gets a verdict, and effects that were not claimed are
+// listed.
 //
-// It is a part of the core: it imports nothing, reads no clock and answers the same whenever it is
-// asked.
+// It is a part of the core: it imports nothing, reads no clock and always gives the same answer.
 package receipt
 
 import "slices"
@@ -41,16 +40,16 @@ const (
 	KindTests    Kind = "tests"
 )
 
-// Finding is one claim and what the facts say of it.
+// Finding is one claim with its verdict from the facts.
 type Finding struct {
 	Kind    Kind    `json:"kind"`
 	Claim   string  `json:"claim"`
 	Verdict Verdict `json:"verdict"`
-	// Reason says why it is not verified, or what else is to be known.
+	// Reason says why it is not verified, or adds a remark.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Receipt is what a run claims, checked against what it did.
+// Receipt compares a run's claims with its effects.
 type Receipt struct {
 	// Verdict is the worst of all claims.
 	Verdict Verdict   `json:"verdict"`

@@ -19,7 +19,7 @@ func (c Command) failed() bool {
 	return c.Exit != 0 || c.Signal != "" || (c.Tests != nil && c.Tests.Failed > 0)
 }
 
-// tally is what is known of the tests of a run: each command line counts as it last went.
+// tally counts the tests of a run: each command line counts with its last result.
 type tally struct {
 	runs, passed, counted, uncounted int
 	last                             Command
@@ -84,7 +84,7 @@ func (c Command) end() string {
 	return fmt.Sprintf("exit code %d", c.Exit)
 }
 
-// words is what is claimed of tests.
+// words are the claims about tests.
 func (c Claims) words() string {
 	switch {
 	case c.Run == nil:

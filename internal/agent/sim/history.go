@@ -182,7 +182,7 @@ func (w *world) asleep() bool {
 	return true
 }
 
-// verdict checks the end of a history against what was promised.
+// verdict checks that the end of a history keeps all promises.
 func (w *world) verdict() error {
 	for _, n := range w.nodes {
 		s := &n.state

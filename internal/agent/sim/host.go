@@ -32,8 +32,8 @@ func (w *world) carry(n *node) error {
 	return nil
 }
 
-// leg carries out effects of one host in a row, as long as they need no engine, and takes in what
-// answers them at once. In between the host may crash.
+// leg carries out effects of one host in a row, as long as they need no engine, and handles their
+// answers at once. In between the host may crash.
 func (w *world) leg(n *node) error {
 	if w.legs == 0 {
 		return w.carry(n)
@@ -58,7 +58,7 @@ func (w *world) leg(n *node) error {
 	return nil
 }
 
-// answers takes in the mail that answers what a leg has just carried out.
+// answers handles the mail that answers the effects which a leg has just carried out.
 func (w *world) answers(n *node) error {
 	for i := 0; i < len(w.mail); i++ {
 		m := w.mail[i]
@@ -301,7 +301,7 @@ func (w *world) openApproval(n *node, e agent.OpenApproval) {
 	}
 }
 
-// sendOn brings words to an agent, or a person's words back if there is nobody.
+// sendOn brings words to an agent, or returns a person's words if the agent is gone.
 func (w *world) sendOn(from *node, id string, e agent.Event, seq int64) {
 	to := w.agentNode(id)
 	if to != nil && !to.killed && to.state.Phase != agent.Done {

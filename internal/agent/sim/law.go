@@ -121,7 +121,7 @@ func inSpawnOrder(_, _ agent.State, effects []agent.Effect) error {
 	return nil
 }
 
-// waits: nobody waits for an empty set, or for a child that is not there.
+// waits: no agent waits for an empty set, or for a missing child.
 func waits(_, after agent.State, _ []agent.Effect) error {
 	open := 0
 	if after.Round != nil {
@@ -217,8 +217,8 @@ func unsorted(s agent.State) bool {
 	return waiting && !slices.ContainsFunc(s.Sides, func(d agent.Side) bool { return d.Kind == agent.SideRoute })
 }
 
-// unheard reports a question that nobody deals with although a side turn could be started. The
-// question of a child that is being stopped is only waited for to be withdrawn.
+// unheard reports a question that no agent handles although a side turn could be started. The
+// question of a child that is being stopped only waits to be withdrawn.
 func unheard(s agent.State) bool {
 	if s.Phase == agent.Stopping || s.Phase == agent.Done || len(s.Sides) > 7 {
 		return false

@@ -8,7 +8,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 )
 
-// reading is what an agent has truly read of strangers, whatever its core remembers.
+// reading is the list of strangers' texts that an agent has really read, even if its core forgot
+// one.
 type reading map[agent.Source]bool
 
 func (r reading) add(other reading) { maps.Copy(r, other) }
@@ -21,7 +22,7 @@ var strangers = [...]agent.Source{
 	{Kind: agent.SourceFile, Name: "vendor/a.txt"},
 }
 
-// stranger draws what a result was taken from: mostly from nobody.
+// stranger draws the source of a result: mostly no stranger.
 func (w *world) stranger() agent.Taint {
 	if !w.c.odds(20) {
 		return nil

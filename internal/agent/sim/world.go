@@ -27,7 +27,8 @@ type world struct {
 	ran       map[string]int
 	approvals []approval
 	relayed   []string
-	// inherited is what tasks begin with, and told what was read by the agent that answered a question.
+	// inherited is the taint that tasks begin with, and told that of the agent that answered a
+	// question.
 	inherited, told map[string]reading
 	said            int64
 	requests        int
@@ -44,7 +45,7 @@ type world struct {
 	stats Stats
 }
 
-// node is the host of one task: its state, and what a journal would hold of it.
+// node is the host of one task: its state, and its rows as a journal would hold them.
 type node struct {
 	task   string
 	parent *node
@@ -53,7 +54,7 @@ type node struct {
 	outbox []agent.Effect
 	acked  map[string]bool
 	scribe *Scribe
-	// shown is what a person was shown of calls, and verdicts what they decided.
+	// shown are the calls that a person saw, and verdicts their decisions.
 	shown    map[string]string
 	verdicts map[string]agent.Decided
 	// calls are those that the model made, and read is what the agent has read of strangers.
