@@ -3,13 +3,13 @@
 //
 // The trail of a tenant is one chain. Its entries are numbered from 1 without a gap, and each
 // carries a hash over the entry before it and over everything in itself, so that a person who
-// changes, removes, adds or reorders one breaks the chain from there on. A person who cuts off the
-// end, or writes the whole chain anew, is found out by a head that was kept elsewhere. A trail
-// outlives the conversations it speaks of, and holds no content: ids, digests and names only.
+// changes, removes, adds or reorders one breaks the chain from there on. A head that is kept
+// elsewhere exposes a person who cuts off the end or writes the whole chain anew. A trail outlives
+// its conversations, and holds no content: ids, digests and names only.
 //
-// An entry is written before what it speaks of takes effect. So nothing has an effect without an
-// entry; an entry whose effect did not come about is followed by one that says so, or, when the
-// process died between the two, the journal does not have what the entry names.
+// An entry is written before its action takes effect, so nothing has an effect without an entry. If
+// the effect failed, a second entry says so. If the process died between the two, the journal lacks
+// the row that the entry names.
 //
 // The package imports chat and journal. Adapters below it know SQL.
 package audit
@@ -22,7 +22,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Action names what was done.
+// Action names an action.
 type Action string
 
 // The actions. Others are free to add their own; these are what this package writes.
@@ -65,7 +65,7 @@ const (
 	ActionWebhookReplay Action = "webhook.replay"
 )
 
-// Outcome is what came of it.
+// Outcome is the result of an action.
 type Outcome string
 
 // The outcomes. Accepted is written before the effect.
@@ -79,10 +79,10 @@ const (
 // credential.
 const Installation = "_installation"
 
-// Actor is who does something. A program that acts for nobody has a source only.
+// Actor is the person or program that acts. A program that acts for nobody has a source only.
 type Actor struct {
-	// User is who, Credential what they showed, without being of use to anybody, and Source which door
-	// they came through.
+	// User is the person, Credential the name of their credential, which is no secret, and Source
+	// the listener that they used.
 	User, Credential, Source string
 }
 
@@ -92,9 +92,9 @@ type Record struct {
 	Outcome Outcome
 	// Actor is the context's when it is zero.
 	Actor Actor
-	// Conversation and Object say what it was done to; Object is an id within the conversation.
+	// Conversation and Object name the target; Object is an id within the conversation.
 	Conversation, Object string
-	// Digest binds the entry to what was shown or decided.
+	// Digest binds the entry to the call that was shown or decided.
 	Digest string
 	// Detail is a few words that hold no content.
 	Detail string

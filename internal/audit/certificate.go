@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Certificate says what the deletion of a tenant removed. It is made of the trail alone: a person
-// who has the trail can make it again and compare it with the one that stands there.
+// Certificate lists what the deletion of a tenant removed. It is made of the trail alone: a person
+// who has the trail can make it again and compare it with the recorded one.
 type Certificate struct {
 	Tenant string
 	// Actor asked for the deletion, at Began, in entry From.
@@ -110,8 +110,8 @@ func Certificates(ctx context.Context, log Reader, tenant string) (out []*Certif
 	return out, nil
 }
 
-// Certify puts the certificate of the deletion under way at the end of a tenant's trail, once
-// however often it is asked to.
+// Certify puts the certificate of the deletion under way at the end of a tenant's trail, once, even
+// if it is called again.
 func (t *Trail) Certify(ctx context.Context, tenant string) error {
 	list, err := Certificates(ctx, t, tenant)
 	if err != nil {

@@ -90,7 +90,7 @@ type Reader interface {
 	Read(ctx context.Context, tenant string, after int64, limit int) ([]Entry, error)
 }
 
-// Broken is a chain that is not what was written. Seq is where it shows first.
+// Broken is a chain that was changed. Seq is the first entry that shows it.
 type Broken struct {
 	Seq int64
 	Why string

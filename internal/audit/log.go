@@ -15,17 +15,17 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Log is a journal whose commands leave a trail, whichever door they came through: a row that a
-// person or a program ordered is on the trail before it is in the journal.
+// Log is a journal whose commands leave a trail, from every listener: a row that a person or a
+// program ordered is on the trail before it is in the journal.
 type Log struct {
 	journal.Log
 	trail *Trail
-	// source is the door of what no context names one for.
+	// source is the source of commands whose context names none.
 	source string
 }
 
-// NewLog audits what goes into a log. Source names the process for what no context knows the actor
-// of.
+// NewLog audits the appends to a log. Source names the process for rows without an actor in the
+// context.
 func NewLog(log journal.Log, trail *Trail, source string) *Log {
 	return &Log{Log: log, trail: trail, source: source}
 }
@@ -97,8 +97,8 @@ func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
 	return err
 }
 
-// failed says that what was accepted did not come about, or that nobody knows. It is said as well
-// as can be: the caller hears of the first error.
+// failed records that an accepted command had no effect, or that its effect is unknown. It tries
+// once: the caller is told of the first error.
 func (l *Log) failed(ctx context.Context, tenant string, records []Record, err error) {
 	for _, r := range records {
 		r.Outcome, r.Detail, r.Key = Failed, strings.TrimSpace(r.Detail+" error="+string(chat.CodeOf(err))), ""
@@ -126,8 +126,8 @@ func keyOf(conversation, key string, r Record) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// recordOf is what a row means to the trail; false if it was nobody's order and has no effect
-// outside. An actor that the row names stands if no context does.
+// recordOf is the record of a row; false if nobody ordered the row and it has no effect outside.
+// The row's own actor counts if the context has none.
 func recordOf(row journal.Row) (Record, bool) {
 	switch r := row.(type) {
 	case journal.Opened:

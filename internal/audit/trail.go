@@ -21,8 +21,8 @@ type Store interface {
 	Tenants(ctx context.Context) ([]string, error)
 }
 
-// Trail writes to a store. Records that come at the same time for one tenant go in together, so
-// that a chain costs one commit at a time however many write to it.
+// Trail writes to a store. Records of one tenant that arrive at the same time are added together,
+// so that any number of writers of a chain cost one commit at a time.
 type Trail struct {
 	Store
 	now func() time.Time

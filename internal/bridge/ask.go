@@ -47,7 +47,7 @@ func (x *UserTurn) Asks(pending []progress.Pending) []Ask {
 	return out
 }
 
-// Words put what is asked to a person who sees nothing but text.
+// Words ask a question or an approval of a person who sees only text.
 func (a Ask) Words() string {
 	if a.Kind == AskQuestion {
 		text := a.Text

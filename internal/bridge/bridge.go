@@ -1,6 +1,6 @@
 // Package bridge lets programs that speak other wires talk to the orchestrator. A user turn is one
-// message of a person and all that comes of it, read from the journal; the packages below put it
-// into the words of one wire each.
+// message of a person and its effects, read from the journal; each package below translates it for
+// one wire.
 //
 // It keeps nothing: a user turn is found again by its conversation and its message, on any server.
 // It writes through the api's commander. It imports api, chat, progress and the ports journal and
@@ -69,14 +69,14 @@ type Message struct {
 	// Key is the client's: the same key is the same message.
 	Key  string
 	Text string
-	// Conversation is where it is said; empty begins one, with this role in this workspace.
+	// Conversation gets the message; empty begins one, with this role in this workspace.
 	Conversation    string
 	Role, Workspace string
 	// Answers means that a question which waits is answered by it.
 	Answers bool
 }
 
-// Post says something and returns what comes of it, which is heard from then on until the request
+// Post posts a message and returns its user turn, which listens from then on until the request
 // ends. A message that was posted before under the same key is found again.
 func (h *Service) Post(request context.Context, m Message) (*UserTurn, error) {
 	ctx, leave, err := h.commander.Admit(request)
@@ -220,7 +220,7 @@ func firstQuestion(state journal.Snapshot) string {
 	return state.Questions[i].ID
 }
 
-// userTurn prepares to read what came of a message. The state may be older or younger than it.
+// userTurn prepares to read the effects of a message. The state may be older or younger than it.
 func (h *Service) userTurn(ctx context.Context, ref journal.Ref, id string, state journal.Snapshot) (*UserTurn, error) {
 	said, entry, err := h.said(ctx, ref, id)
 	if err != nil {

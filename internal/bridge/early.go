@@ -22,9 +22,9 @@ func (e *early) Subscribe(ctx context.Context, topic live.Topic) (*live.Reader, 
 	return e.Bus.Subscribe(ctx, topic)
 }
 
-// listen begins to hear a conversation, until ctx ends. It comes before a command: of a reply whose
-// first delta is missed, nothing can be told until it is on record. A bus that has no reader for it
-// is asked again by the watcher.
+// listen begins to hear a conversation, until ctx ends. It is called before a command: if the first
+// delta of a reply is missed, the reply can be shown only once it is on record. If the bus has no
+// reader for it, the watcher asks again.
 func (h *Service) listen(ctx context.Context, ref journal.Ref) *live.Reader {
 	r, err := h.Bus.Subscribe(ctx, live.Topic(ref))
 	if err != nil {
@@ -34,7 +34,7 @@ func (h *Service) listen(ctx context.Context, ref journal.Ref) *live.Reader {
 	return r
 }
 
-// listen keeps what is heard from now on for Watch.
+// listen keeps the notices from now on for Watch.
 func (x *UserTurn) listen(ctx context.Context) {
 	if x.reader == nil {
 		x.reader = x.service.listen(ctx, x.ref)
@@ -48,7 +48,7 @@ func (x *UserTurn) heard() live.Bus {
 	return bus
 }
 
-// unhear drops what was heard and not told. Watch hears what comes later.
+// unhear drops notices that were heard and not told. Watch hears the later ones.
 func (x *UserTurn) unhear() {
 	if x.reader != nil {
 		x.reader.Close()

@@ -51,13 +51,13 @@ func (h *Service) Gone(r *http.Request, x *UserTurn) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), disconnectTime)
 	defer cancel()
-	// It is carried out however much there is to do: nobody is left who could send it again.
+	// The server carries it out even under load: nobody is left who could send it again.
 	if err := h.commander.Cancel(ctx, x.ref, "disconnect-"+x.Message); err != nil {
 		_ = h.Server.Guard().Explain(ctx, err) // it is logged there, and nobody is left to be told
 	}
 }
 
-// Allowed reports what a caller lacks who both says something and reads what comes of it.
+// Allowed reports what a caller lacks who sends a message and reads the result.
 func Allowed(ctx context.Context) error {
 	if err := admission.Permit(ctx, admission.AccessCommand); err != nil {
 		return err

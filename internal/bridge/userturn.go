@@ -15,27 +15,27 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// UserTurn is one message of a person and all that comes of it. It belongs to one goroutine.
+// UserTurn is one message of a person and its effects. It belongs to one goroutine.
 type UserTurn struct {
 	Name
-	// At is when the message was posted, and Asked what it says.
+	// At is when the message was posted, and Asked its text.
 	At    time.Time
 	Asked string
 
 	service *Service
 	ref     journal.Ref
 	after   int64
-	// reader hears what came of a command since before it was given; nil if Watch begins to hear.
+	// reader has listened since before the command; nil if Watch begins to listen.
 	reader *live.Reader
 	tree   *progress.Tree
-	// order and texts are what the orchestrator said and is on record; sent is what was told of what
-	// is not.
+	// order and texts are the orchestrator's recorded messages; sent is the part told of unrecorded
+	// ones.
 	order []string
 	texts map[string]string
 	sent  map[string]string
 	turns map[int]string
 	last  time.Time
-	// quiet means that what is being written is not for the person.
+	// quiet means that the reply being written is not for the person.
 	quiet bool
 	// settled are the questions and approvals that a person has dealt with, though the agents may not
 	// have heard of it; stopping means that everything was asked to stop.
@@ -71,7 +71,7 @@ type News struct {
 	Beat bool
 }
 
-// Result is what a user turn has come to.
+// Result is the result of a user turn.
 type Result struct {
 	State State
 	// Texts are what the orchestrator said, in order.
@@ -118,8 +118,8 @@ const (
 // ErrClosing means that the server stops. Another one continues the user turn.
 var ErrClosing = errors.New("the server is stopping")
 
-// Watch tells what happens until the user turn has ended or waits for a person, and returns what it
-// has come to. When ctx ends first it still runs.
+// Watch reports progress until the user turn has ended or waits for a person, and returns its
+// result. When ctx ends first, the user turn still runs.
 func (x *UserTurn) Watch(ctx context.Context, tell func(News) error) (Result, error) {
 	run, stop := context.WithCancel(ctx)
 	defer stop()
@@ -159,12 +159,12 @@ func (x *UserTurn) Watch(ctx context.Context, tell func(News) error) (Result, er
 	}
 }
 
-// Look returns what the user turn has come to by now.
+// Look returns the result of the user turn so far.
 func (x *UserTurn) Look(ctx context.Context) (Result, error) {
 	return x.catchUp(ctx, func(News) error { return nil })
 }
 
-// catchUp takes in all that is recorded, as far as the user turn goes.
+// catchUp reads all recorded rows of the user turn.
 func (x *UserTurn) catchUp(ctx context.Context, tell func(News) error) (Result, error) {
 	for {
 		entries, err := x.service.Log.Entries(ctx, x.ref, x.after, pageSize)
@@ -194,7 +194,7 @@ func (x *UserTurn) catchUp(ctx context.Context, tell func(News) error) (Result, 
 	return x.result(StateRuns), nil
 }
 
-// over reports whether nothing more comes by itself, and what the user turn has come to.
+// over reports whether the user turn is over or waits, and its result.
 func (x *UserTurn) over() (Result, bool) {
 	if r, ended := x.ended(x.service.Now()); ended {
 		return r, true
@@ -246,7 +246,7 @@ func (x *UserTurn) result(s State) Result {
 	return r
 }
 
-// update takes in what a follower found.
+// update handles the findings of a follower.
 func (x *UserTurn) update(u progress.Update, tell func(News) error) error {
 	if u.Message != "" {
 		return x.draft(u.Message, u.Draft, tell)
@@ -266,12 +266,12 @@ func (x *UserTurn) update(u progress.Update, tell func(News) error) error {
 	return nil // a failed read is repeated at the next look
 }
 
-// draft tells what is new of a message that is being written.
+// draft tells the new part of a message that is being written.
 func (x *UserTurn) draft(id, text string, tell func(News) error) error {
 	_, recorded := x.texts[id]
 	sent := x.sent[id]
 	if recorded || x.quiet || len(text) <= len(sent) || !strings.HasPrefix(text, sent) {
-		return nil // the row that follows says what is true
+		return nil // the row that follows is the truth
 	}
 	x.sent[id] = text
 	return tell(News{Message: id, Text: text[len(sent):]})
@@ -298,7 +298,7 @@ func (x *UserTurn) apply(e wire.Event, tell func(News) error) error {
 	return nil
 }
 
-// note keeps in mind what an event means for what is told later.
+// note remembers an event for later reports.
 func (x *UserTurn) note(e wire.Event) {
 	switch d := e.Data.(type) {
 	case wire.Received:
@@ -318,7 +318,7 @@ func (x *UserTurn) note(e wire.Event) {
 			x.quiet = journal.RequestType(d.Type) == journal.RequestCompaction
 		}
 		if x.quiet {
-			x.unhear() // the summary may be over before what was heard of it is told
+			x.unhear() // the summary may be over before its notices are told
 		}
 	case wire.Voided:
 		if chat.AgentPath(e.Agent).Depth() == 0 {

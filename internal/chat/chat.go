@@ -5,7 +5,7 @@
 // draws no random number, so that the core, the adapters, the API and the clients can all speak it.
 package chat
 
-// EffectClass says what may be done again when nobody knows whether a tool call happened.
+// EffectClass says whether a tool call may be repeated when nobody knows if it happened.
 type EffectClass string
 
 // The effect classes. A tool of which nothing is known is ClassOnce.
@@ -23,7 +23,7 @@ const (
 // Repeatable reports whether a call of this class may simply be run again after a crash.
 func (c EffectClass) Repeatable() bool { return c == ClassPure || c == ClassIdempotent }
 
-// Usage counts what model calls consumed. Input includes what was read from or written to a cache.
+// Usage counts what model calls consumed. Input includes tokens read from or written to a cache.
 type Usage struct {
 	Input      int64 `json:"input,omitempty"`
 	Output     int64 `json:"output,omitempty"`

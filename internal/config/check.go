@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
-// check finds what is wrong with the settings as a whole.
+// check finds the faults of the settings as a whole.
 func (l Loaded) check() []error {
 	var problems []error
 	s := l.Settings
@@ -75,7 +75,7 @@ func (l Loaded) check() []error {
 	return problems
 }
 
-// check finds what is wrong with a provider of that name.
+// check finds the faults of a provider of that name.
 func (p Provider) check(name string) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "/. "):

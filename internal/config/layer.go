@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
-// layer puts what one source says over what the sources below it said.
+// layer puts the values of one source over those of the sources below it.
 type layer struct {
 	settings *Settings
 	// origins says where each value came from, by its path.
@@ -22,8 +22,8 @@ type layer struct {
 	root    string // which links must not leave, if it is set
 	home    string
 	read    func(*layer)
-	// stranger means that the source may not speak of what is personal, project that it may not speak
-	// of what is the operator's, trusted or not.
+	// stranger means that the source may not set personal values, project that it may not set the
+	// operator's, trusted or not.
 	stranger, project bool
 	warnings          []document.Warning
 	errors            []error

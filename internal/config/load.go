@@ -57,8 +57,8 @@ type File struct {
 // extensions are the formats that settings are written in. JSON is read as the YAML it is.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// LoadSettings reads all layers, nearest last. The error joins everything that is wrong, each a
-// Warning with its place; nothing is used until all of it can be.
+// LoadSettings reads all layers, nearest last. The error joins all faults, each a Warning with its
+// place. No setting is used until all can be.
 func LoadSettings(in Inputs) (Loaded, error) {
 	// Whether a project is trusted must be known before its own file is read. Errors in the other
 	// layers are found again below.
@@ -191,8 +191,8 @@ func (l Loaded) Sources() (role.Sources, error) {
 	return s, err
 }
 
-// Denials reads what the person who runs the machine denies now. Nothing else that anybody writes,
-// allows, trusts or approves overrides it, also not for runs that began before.
+// Denials reads the current denials of the machine's owner. No other setting, rule, trust or
+// approval overrides them, also for runs that began before.
 func (l Loaded) Denials() ([]role.Rule, error) {
 	if l.inputs.Managed == "" {
 		return nil, nil

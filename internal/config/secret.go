@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// hidden is what a secret looks like wherever it is printed.
+// hidden is printed instead of a secret.
 const hidden = "[secret]"
 
 // secretCap is the most that a file with a secret may hold.
@@ -52,8 +52,8 @@ func parseSecret(text, dir, home string) (Secret, error) {
 	return Secret{ref: "{file:" + at + "}"}, nil
 }
 
-// ParseSecret takes what somebody wrote as an argument: a reference, or a value in which nothing
-// looks secret. Other users of a machine can read arguments.
+// ParseSecret parses an argument: a reference, or a value in which nothing looks secret. Other
+// users of a machine can read arguments.
 func ParseSecret(text string) (Secret, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s Secret) IsZero() bool { return s == Secret{} }
 // Refers reports whether the value is elsewhere; one that is written out holds nothing secret.
 func (s Secret) Refers() bool { return s.ref != "" }
 
-// Reveal fetches the value. The errors say what to do, and never hold what was found.
+// Reveal fetches the value. The errors say what to do, and never contain the value.
 func (s Secret) Reveal(lookup func(string) (string, bool)) (string, error) {
 	m := secretRef.FindStringSubmatch(s.ref)
 	if m == nil {

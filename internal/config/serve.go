@@ -25,7 +25,7 @@ func (o OIDC) IsZero() bool {
 // Shared reports whether several people use the server, each with a login of their own.
 func (s Settings) Shared() bool { return !s.Serve.OIDC.IsZero() }
 
-// checkOIDC finds what is missing where people are to log in.
+// checkOIDC finds missing settings where people log in.
 func (s Settings) checkOIDC() error {
 	o := s.Serve.OIDC
 	if o.IsZero() {
@@ -52,7 +52,7 @@ func (s Settings) checkOIDC() error {
 	return nil
 }
 
-// checkURL finds what is wrong with the address that people type.
+// checkURL finds the fault of the address that people type.
 func (s Serve) checkURL() error {
 	if s.URL == "" {
 		return nil

@@ -63,7 +63,7 @@ func (l Loaded) ServerFile(scope ServerScope, project string) string {
 	return ""
 }
 
-// TrustsProject reports whether a folder is one of those whose files may say what is run.
+// TrustsProject reports whether the files of a folder may name programs to run.
 func (l Loaded) TrustsProject(project string) bool {
 	in := l.inputs
 	in.Project = project

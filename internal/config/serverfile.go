@@ -21,8 +21,8 @@ type ServerEntry struct {
 	Hosts   []string          `json:"hosts,omitempty"`
 }
 
-// AddServer writes a server into the file of a scope and returns where that is. Everything else in
-// the file stays. A server that could not be used afterwards is not written.
+// AddServer writes a server into the file of a scope and returns the file's path. The rest of the
+// file stays. An unusable server is not written.
 func (l Loaded) AddServer(scope ServerScope, project, name string, e ServerEntry) (string, error) {
 	if err := CheckServerName(name); err != nil {
 		return "", err
@@ -40,7 +40,7 @@ func (l Loaded) AddServer(scope ServerScope, project, name string, e ServerEntry
 	}, name)
 }
 
-// RemoveServer takes a server out of the file of a scope and returns where that is.
+// RemoveServer takes a server out of the file of a scope and returns the file's path.
 func (l Loaded) RemoveServer(scope ServerScope, project, name string) (string, error) {
 	return l.editServers(scope, project, func(servers map[string]json.RawMessage) error {
 		if _, ok := servers[name]; !ok {
@@ -109,7 +109,8 @@ func usable(data []byte, f serverFile, name string) error {
 	return errs
 }
 
-// replaceFile writes a file beside its place and renames it. A person's own is for nobody else.
+// replaceFile writes a file beside its place and renames it. Only the person can read a personal
+// file.
 func replaceFile(at string, data []byte, scope ServerScope) error {
 	mode, folder := fs.FileMode(0o644), fs.FileMode(0o755)
 	if scope == ScopeUser {

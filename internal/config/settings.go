@@ -9,7 +9,7 @@ import (
 )
 
 // Settings is everything that can be configured apart from roles. The zero value of a field means
-// that nothing was said; Defaults fills in what has a default.
+// that it was not set; Defaults fills in the defaults.
 type Settings struct {
 	Schema  string `json:"$schema,omitempty" jsonschema:"address of this schema, for editors"`
 	DataDir string `json:"data_dir,omitempty" personal:"true" jsonschema:"where conversations are kept when no journal is named"`
@@ -66,7 +66,7 @@ type Tiers struct {
 	Strong   string `json:"strong,omitempty" jsonschema:"for planning, judging and the main agent"`
 }
 
-// Model is what is known of a model. Prices are for a million tokens.
+// Model is the data of a model. Prices are for a million tokens.
 type Model struct {
 	Window     int   `json:"window,omitempty" jsonschema:"context window in tokens"`
 	MaxOutput  int   `json:"max_output,omitempty" jsonschema:"most tokens of one reply"`
@@ -226,7 +226,7 @@ type EngineTLS struct {
 	ServerName string `json:"server_name,omitempty" jsonschema:"what the server's certificate must be for; the host of temporal_address if not said"`
 }
 
-// Sandbox is what confines programs, and what they get nevertheless.
+// Sandbox is the confinement of programs, and its exceptions.
 type Sandbox struct {
 	Tier      SandboxTier `json:"tier,omitempty" jsonschema:"what it is made of; none confines nothing"`
 	AllowRoot bool        `json:"allow_root,omitempty" jsonschema:"whether root may start programs; they then read what only root can read"`
@@ -267,8 +267,8 @@ type Web struct {
 	Search Search   `json:"search,omitzero" jsonschema:"the search engine; without a key there is no web_search"`
 }
 
-// Taint is what counts as written by strangers beside pages and MCP servers, and what an agent that
-// has read such a text may still do by the rules.
+// Taint lists the sources that count as written by strangers, beside pages and MCP servers, and the
+// calls that an agent which has read such a text may still make by the rules.
 type Taint struct {
 	// Sinks are calls to which the rules apply although their agent is tainted.
 	Sinks []string `json:"sinks,omitempty" jsonschema:"calls that the rules decide about although their agent has read what a stranger wrote, such as web_fetch(https://docs.example.com/*)"`
@@ -282,7 +282,7 @@ var usualStrangers = []string{"node_modules/**", "vendor/**", "third_party/**", 
 // SinkRules are the sinks as rules that allow.
 func (t Taint) SinkRules() ([]role.Rule, error) { return role.Permissions{Allow: t.Sinks}.Rules() }
 
-// Strange reports whether strangers write a file. A pattern fits a path, or what of it follows a
+// Strange reports whether strangers write a file. A pattern fits a path, or a part of it after a
 // slash.
 func (t Taint) Strange(path string) bool {
 	for _, pattern := range t.Files {

@@ -16,8 +16,8 @@ type Target struct{ Provider, Model string }
 // String is the target as people write it.
 func (t Target) String() string { return t.Provider + "/" + t.Model }
 
-// Target finds what a role's model stands for: a tier, provider/model, or a model of the provider
-// that the balanced tier uses.
+// Target resolves a role's model: a tier, provider/model, or a model of the provider that the
+// balanced tier uses.
 func (s Settings) Target(model string) (Target, error) {
 	switch model {
 	case role.TierFast, role.TierBalanced, role.TierStrong:

@@ -97,7 +97,7 @@ func (t Template) Reference() string {
 	return b.String()
 }
 
-// Reveal puts the secrets in, and lists them, so that they can be kept out of what is recorded.
+// Reveal puts the secrets in, and lists them, so that they can be kept out of records.
 func (t Template) Reveal(lookup func(string) (string, bool)) (text string, secrets []string, err error) {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -36,7 +36,7 @@ const (
 	beatEvery = 15 * time.Second
 )
 
-// Options are what the card says beside the roles.
+// Options are the contents of the card beside the roles.
 type Options struct {
 	// URL is where the server is found from outside; empty means where the request found it.
 	URL     string
@@ -94,8 +94,8 @@ func (w wire) rpc(next http.Handler) http.HandlerFunc {
 // plain leaves a card as it is.
 func plain(p a2asrv.AgentCardProducer) a2asrv.AgentCardProducer { return p }
 
-// card tells everyone what there is, and nothing of anybody's. It is written as one version of the
-// protocol wants it: no document is read by the clients of both.
+// card describes the service to everyone, without anybody's data. It follows one version of the
+// protocol: no document suits the clients of both.
 func (w wire) card(write func(a2asrv.AgentCardProducer) a2asrv.AgentCardProducer) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		speakers, err := w.Cast.Speakers(r.Context(), "")

@@ -19,7 +19,7 @@ import (
 // errLeft means that nobody reads any more.
 var errLeft = errors.New("the reader has left")
 
-// stopTime is how long a client waits to see that what it cancelled has stopped.
+// stopTime is how long a client waits to see that a cancelled task has stopped.
 const stopTime = 10 * time.Second
 
 // SendMessage implements a2asrv.RequestHandler.
@@ -50,7 +50,7 @@ func (w wire) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequ
 		x, err := w.take(ctx, req)
 		r := bridge.Result{State: bridge.StateRuns}
 		if err == nil && req.Message.TaskID != "" {
-			r, err = x.Look(ctx) // of a new task everything is told, however much of it has happened by now
+			r, err = x.Look(ctx) // a new task is told from its beginning, even if much has happened by now
 		}
 		if err != nil {
 			yield(nil, w.fault(ctx, err))
@@ -79,7 +79,7 @@ func (w wire) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskReque
 	}
 }
 
-// follow sends a task as it is, then what becomes of it, until it has ended or waits for a person.
+// follow sends a task as it is, then its changes, until it has ended or waits for a person.
 func (w wire) follow(ctx context.Context, x *bridge.UserTurn, r bridge.Result, yield func(a2a.Event, error) bool) {
 	if !yield(taskOf(x, r, nil), nil) || r.State != bridge.StateRuns {
 		return

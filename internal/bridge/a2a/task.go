@@ -56,7 +56,7 @@ func artifact(id, text string) *a2a.Artifact {
 	return &a2a.Artifact{ID: a2a.ArtifactID(id), Name: "answer", Parts: a2a.ContentParts{a2a.NewTextPart(text)}}
 }
 
-// summary is who worked and what it took.
+// summary lists the agents that worked and their usage.
 func summary(r bridge.Result) map[string]any {
 	agents := make([]any, 0, len(r.Agents))
 	for _, a := range r.Agents {
@@ -71,7 +71,7 @@ func summary(r bridge.Result) map[string]any {
 	return out
 }
 
-// statusOf is the state of a task, with what is asked or what went wrong.
+// statusOf is the state of a task, with its question or its error.
 func statusOf(x *bridge.UserTurn, r bridge.Result) a2a.TaskStatus {
 	s := a2a.TaskStatus{State: stateOf(r.State)}
 	if r.State == bridge.StateRuns && !r.Begun {

@@ -22,8 +22,8 @@ type extension struct {
 	Agents  []worker     `json:"agents,omitempty"`
 	Cost    int64        `json:"cost_micro_usd,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
-	// Event is what an agent just did. Restarted means that the text which follows replaces what was
-	// sent of the same message before.
+	// Event is what an agent just did. Restarted means that the following text replaces the earlier
+	// text of the same message.
 	Event     *happening `json:"event,omitempty"`
 	Restarted bool       `json:"restarted,omitempty"`
 }

@@ -74,7 +74,7 @@ func send(w http.ResponseWriter, status int, body any) {
 	_ = e.Encode(body) // a client that does not read it has gone
 }
 
-// invalid is what is wrong with one field of a request.
+// invalid is the fault of one field of a request.
 func invalid(field, what, next string) error {
 	return &admission.Problem{
 		Status: http.StatusBadRequest, Code: "invalid", Detail: field + ": " + what, Next: next,

@@ -168,7 +168,7 @@ func say(list []talker, conversation string) (string, error) {
 	return text, nil
 }
 
-// earlier is what was said before, in one block before the message.
+// earlier are the messages before, in one block before the last one.
 func earlier(list []talker) string {
 	var out strings.Builder
 	for _, m := range list {
@@ -182,8 +182,8 @@ func earlier(list []talker) string {
 	return "Said before, elsewhere:\n\n<earlier>\n" + out.String() + "</earlier>\n\n"
 }
 
-// watch follows a user turn for a client. If the client goes, what it wished happens, and errGone
-// is returned.
+// watch follows a user turn for a client. If the client goes, watch does what the client wished and
+// returns errGone.
 func (w routes) watch(r *http.Request, x *bridge.UserTurn, tell func(bridge.News) error) (bridge.Result, error) {
 	result, err := x.Watch(r.Context(), tell)
 	switch {

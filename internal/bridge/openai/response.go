@@ -167,7 +167,7 @@ func spentOf(u chat.Usage) *spent {
 	return s
 }
 
-// responseOf is a user turn as a response, without what came of it.
+// responseOf is a user turn as a response, without its result.
 func responseOf(x *bridge.UserTurn, q responseRequest) response {
 	out := response{
 		ID: responsePrefix + x.String(), Object: "response", CreatedAt: x.At.Unix(), Status: "in_progress", Background: q.Background,
@@ -186,7 +186,7 @@ func responseOf(x *bridge.UserTurn, q responseRequest) response {
 // askID names the item that puts what waits into words.
 const askID = "ask"
 
-// fill adds what came of a user turn.
+// fill adds the result of a user turn.
 func (p response) fill(x *bridge.UserTurn, r bridge.Result) response {
 	for _, t := range r.Texts {
 		p.Output = append(p.Output, itemOf(x, t.ID, t.Text))
@@ -233,7 +233,7 @@ func (w routes) respond(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer waits for what comes of a user turn.
+// answer waits for the result of a user turn.
 func (w routes) answer(rw http.ResponseWriter, r *http.Request, x *bridge.UserTurn, head response) {
 	out, err := bridge.NewPatient(rw)
 	if err != nil {
@@ -303,7 +303,7 @@ func (w routes) retrieve(rw http.ResponseWriter, r *http.Request) {
 	send(rw, http.StatusOK, head.fill(x, result))
 }
 
-// stopTime is how long a client waits to see that what it cancelled has stopped.
+// stopTime is how long a client waits to see that a cancelled response has stopped.
 const stopTime = 10 * time.Second
 
 func (w routes) cancel(rw http.ResponseWriter, r *http.Request) {

@@ -152,7 +152,7 @@ func (w routes) responseStream(rw http.ResponseWriter, r *http.Request, x *bridg
 	_ = p.send(piece{Type: "response." + ending(last.Status), Response: &last}) // it may have gone
 }
 
-// ending is the type of the last event. There is none for what was cancelled.
+// ending is the type of the last event. A cancelled response has none.
 func ending(status string) string {
 	if status == "cancelled" {
 		return "incomplete"

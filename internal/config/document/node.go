@@ -50,7 +50,7 @@ const (
 	largest = 32 << 10
 )
 
-// Complaint is what is wrong at one place of a document.
+// Complaint is a fault at one place of a document.
 type Complaint struct {
 	Line, Column int
 	Text         string

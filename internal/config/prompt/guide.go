@@ -95,7 +95,7 @@ func readGuide(at, dir, label string) (Guide, error) {
 	return Guide{}, fs.ErrNotExist
 }
 
-// cut keeps what there is room for.
+// cut keeps as much as fits.
 func (g *Guide) cut(room int) {
 	if len(g.Text) <= room {
 		return

@@ -9,8 +9,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
-// resolve settles who may delegate to whom, and what each must hold to pass on. A role whose names
-// do not fit into a brief is left out, which may change others, so it starts again.
+// resolve settles which role may delegate to which, and the authority that each must pass on. A
+// role whose names do not fit into a brief is left out. This may change others, so resolve starts
+// again.
 func (r *Registry) resolve(drafts []*draft) []*draft {
 	drafts = slices.DeleteFunc(drafts, r.tooLarge)
 	for _, d := range drafts {
@@ -97,8 +98,8 @@ func (d *draft) mayReach(drafts []*draft) []string {
 	return names
 }
 
-// holds is a role's authority: its own tools, and what the roles it may reach need, however many
-// levels down. The role cannot pass on a tool that it must not have itself.
+// holds is a role's authority: its own tools, and those of the roles that it may reach, on all
+// levels. The role cannot pass on a tool that it must not have itself.
 func (d *draft) holds(drafts []*draft) agent.Authority {
 	seen := map[*draft]bool{}
 	var names []string

@@ -22,7 +22,7 @@ type draft struct {
 	include func(name string) (string, error)
 
 	// named means that the file lists its tools. Otherwise it starts from the reading ones, and
-	// what is permitted counts too.
+	// permitted ones count too.
 	named            bool
 	added, permitted []string
 	// removed is switched off, denied has no usable verdict, and forbidden cannot be passed on

@@ -19,8 +19,8 @@ type Matter struct {
 	Asked bool
 }
 
-// Judge is what the role's rules say about a call that is about several matters: the strictest
-// verdict counts. A merge changes files and makes them, so the rules for both decide about it.
+// Judge is the verdict of the role's rules on a call with several subjects: the strictest counts. A
+// merge changes files and makes them, so the rules for both decide about it.
 func (r Role) Judge(tool string, matters []Matter) agent.Policy {
 	if tool == agent.ToolMerge {
 		return stricter(r.Judge("edit_file", matters), r.Judge("write_file", matters))
@@ -56,9 +56,8 @@ func stricter(a, b agent.Policy) agent.Policy {
 	return agent.PolicyAllow
 }
 
-// forbids is what the rules for some calls say about a text that another amounts to: deny, ask, or
-// nothing against it. A rule for every call says nothing here, since the text as it stands was
-// checked against it.
+// forbids is the verdict of the rules for some calls on an equivalent of a text: deny, ask, or
+// nothing. A rule for every call does not count here, since it was applied to the text itself.
 func (r Role) forbids(tool, text string) agent.Policy {
 	verdict := agent.PolicyAllow
 	for _, rule := range r.Rules {

@@ -129,12 +129,12 @@ func openingText(schema map[string]any, at string) string {
 	return ""
 }
 
-// longestProblem is the longest description of what is wrong with a result.
+// longestProblem is the longest description of a result's fault.
 const longestProblem = 600
 
-// Check says what is wrong with a result for a task, as JSON. Of a closed schema it also looks at
-// what a schema cannot say: dates are dates, an address is one that the task names, and words are
-// words.
+// Check returns the fault of a task's result, which is JSON. For a closed schema it also checks
+// what a schema cannot express: dates are dates, an address is one that the task names, and words
+// are words.
 func (o *Output) Check(result, task string) error {
 	var value any
 	if err := json.Unmarshal([]byte(result), &value); err != nil {
@@ -216,5 +216,5 @@ func (c *closedCheck) text(schema map[string]any, text, at string) error {
 	return nil
 }
 
-// separates reports what stands around an address in a text.
+// separates reports whether a character can surround an address in a text.
 func separates(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`<>()[]{}|,;", r) }

@@ -12,7 +12,7 @@ import (
 type Rule struct {
 	// Tool is a name, or a beginning and *.
 	Tool string `json:"tool"`
-	// Pattern is matched with what the call is about, a command or a path: * stands for any text,
+	// Pattern is matched with the subject of the call, a command or a path: * stands for any text,
 	// ? for one character. Empty means every call.
 	Pattern string       `json:"pattern,omitempty"`
 	Verdict agent.Policy `json:"verdict"`
@@ -26,9 +26,9 @@ func (r Rule) String() string {
 	return string(r.Verdict) + " " + r.Tool + "(" + r.Pattern + ")"
 }
 
-// Verdict is what the role's rules say about a call of a tool, and what that call is about. A line
-// of several commands must be taken apart first, and the strictest verdict counts: a pattern that
-// fits the beginning of a line says nothing about what follows a semicolon.
+// Verdict is the verdict of the role's rules on a call of a tool with its subject. A line of
+// several commands must be taken apart first, and the strictest verdict counts: a pattern that fits
+// the beginning of a line says nothing about the text after a semicolon.
 func (r Role) Verdict(tool, subject string) agent.Policy {
 	verdict := agent.PolicyUnset
 	for _, rule := range r.Rules {
@@ -81,8 +81,8 @@ const (
 	AsksDenied    AskWhen = "denied"
 )
 
-// Asks is what the role's rules come to for a tool, whatever it is used for. Without a rule a
-// person is asked about whatever writes or reaches the network.
+// Asks is the verdict of the role's rules on all calls of a tool. Without a rule a person is asked
+// about each call that writes or reaches the network.
 func (r Role) Asks(tool string) AskWhen {
 	for _, rule := range r.Rules {
 		if rule.Pattern != "" && covered([]string{rule.Tool}, tool) {

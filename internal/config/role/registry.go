@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
-// Sources says where roles come from and what applies to all of them.
+// Sources says where roles come from and which settings apply to all of them.
 type Sources struct {
 	// Project is the root of the project, Home the person's folder, ConfigHome their
 	// $XDG_CONFIG_HOME. Empty ones are not looked at.
@@ -39,7 +39,7 @@ type Defaults struct {
 	Models map[string]string `json:"models,omitempty" jsonschema:"a model or tier for a role, whatever its file says"`
 }
 
-// Registry holds the roles that can be used, and what was wrong with the others.
+// Registry holds the usable roles, and the faults of the others.
 type Registry struct {
 	// Warnings are in the order in which the files were read.
 	Warnings []document.Warning

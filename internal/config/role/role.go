@@ -17,7 +17,7 @@ type Role struct {
 	Name string `json:"name"`
 	// Title is the name people see.
 	Title string `json:"title,omitempty"`
-	// Description says when to use the role. It is what a delegating model is shown.
+	// Description says when to use the role. A delegating model reads it.
 	Description string `json:"description"`
 	// Prompt is the role's own part of the system prompt, word for word.
 	Prompt string `json:"prompt"`
@@ -29,7 +29,8 @@ type Role struct {
 	Effort      string   `json:"effort,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
 
-	// Tools is what the role is offered, sorted; Authority adds what it may pass on.
+	// Tools are the tools that the role is offered, sorted; Authority adds those that it may pass
+	// on.
 	Tools     []string        `json:"tools,omitempty"`
 	Authority agent.Authority `json:"authority"`
 	Rules     []Rule          `json:"rules,omitempty"`
@@ -103,7 +104,7 @@ const (
 // 3 KiB, of which some goes to its ids and numbers.
 const specBytes = 1800
 
-// Spec is the role as the core takes it. The host replaces Model by what it knows of the model that
+// Spec is the role as the core takes it. The host replaces Model by its data of the model that
 // Model.Name stands for; the empty name is the parent's model.
 func (r Role) Spec() agent.RoleSpec {
 	spec := agent.RoleSpec{
@@ -147,7 +148,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Own is the authority that the role's own tools take, without what it only passes on.
+// Own is the authority of the role's own tools, without those that it only passes on.
 func (r Role) Own() agent.Authority { return needs(r.Tools) }
 
 // CostClass is how dear the role's model is, for a model that chooses between roles.
@@ -165,7 +166,7 @@ func (r Role) CostClass() string {
 	return "set by its model"
 }
 
-// size is what the names in the role's spec take in a brief.
+// size is the size of the names in the role's spec in a brief.
 func (r Role) size() int {
 	n := len(r.Name) + len(r.Model) + sha256.Size*2
 	for _, list := range [][]string{r.Delegates, r.Authority.Tools, r.Tools} {

@@ -19,7 +19,7 @@ const filesCap = 1000
 //go:embed roles/*.md presets/*/*.md
 var builtIn embed.FS
 
-// Dir is a folder in which roles are looked for.
+// Dir is a folder with roles.
 type Dir struct {
 	// Root is what links must not lead out of, Dir the folder below it.
 	Root, Dir string

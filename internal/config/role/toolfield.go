@@ -63,7 +63,7 @@ func (d *draft) setTools(n document.Node) error {
 	return nil
 }
 
-// addTool adds what one entry of a tool list stands for.
+// addTool adds the tools of one entry of a tool list.
 func (d *draft) addTool(w document.Node) error {
 	name, args := cutArgs(w.Text)
 	names, kind := lookUp(name)
@@ -101,7 +101,7 @@ func (d *draft) limitTo(names []string, pattern string) {
 	}
 }
 
-// removeTool takes away what one entry stands for, or denies the calls that match it.
+// removeTool removes the tools of one entry, or denies the calls that match it.
 func (d *draft) removeTool(w document.Node, from *[]string) error {
 	name, args := cutArgs(w.Text)
 	names, kind := lookUp(name)

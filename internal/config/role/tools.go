@@ -54,7 +54,7 @@ var (
 	asking     = []string{agent.ToolAsk, "AskUserQuestion", "question"}
 )
 
-// toolKind is what a name in a tool list stands for.
+// toolKind is the meaning of a name in a tool list.
 type toolKind string
 
 const (
@@ -67,7 +67,7 @@ const (
 	toolUnknown   toolKind = "unknown"
 )
 
-// lookUp finds what a name in a tool list stands for, and our name or pattern for it. A name that
+// lookUp finds the meaning of a name in a tool list, and our name or pattern for it. A name that
 // ends in * stands for every tool that begins so.
 func lookUp(name string) ([]string, toolKind) {
 	if name == "*" || strings.EqualFold(name, "all") {
