@@ -7,7 +7,7 @@
 // tenant. The package imports chat.
 //
 // It promises that a commit is on the disk before it is answered, and that a connection to Postgres
-// is bound by row level security: a role that could pass by it is refused.
+// is bound by row level security: a role that could bypass it is refused.
 package database
 
 import (
@@ -106,7 +106,7 @@ func ReadSQLite(ctx context.Context, path string) (*DB, error) {
 }
 
 // MigrateBeside makes the tables of a package that knows both dialects in Postgres, or brings them
-// up to date. The journal's come first. Name is what the steps are counted under.
+// up to date. The journal's come first. The steps are counted under the name.
 func MigrateBeside(ctx context.Context, dsn, name string, migrations fs.FS) error {
 	return Migrate(ctx, dsn, "goose_"+name, migrations, folder+string(Postgres))
 }

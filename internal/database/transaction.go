@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// setTenant says whose a transaction is. The time at which it began goes with it, so that a setting
-// that outlives its transaction names nobody.
+// setTenant sets the tenant of a transaction, and the time at which the transaction began, so that
+// a setting that outlives its transaction names nobody.
 const setTenant = `select set_config('app.tenant', $1, true), set_config('app.began', extract(epoch from now())::text, true)`
 
 // In runs statements in one transaction of a tenant, and commits unless they fail.

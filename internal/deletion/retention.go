@@ -1,10 +1,10 @@
-// Package deletion carries out what was decided about many conversations at once: those that nobody
-// has touched for too long go, and those of a tenant that is deleted, with the tenant.
+// Package deletion deletes many conversations at once: those that nobody has touched for too long,
+// and those of a deleted tenant together with the tenant.
 //
-// Each goes the way it goes when a person deletes it, so that the engine, the webhooks, the journal
-// and the audit trail hear of it alike. Any number of processes may do it at the same time, and any
-// of them may die: all that is remembered is in the stores, and to delete twice is to delete once.
-// The package imports audit, chat, journal and people.
+// Each is deleted as if by a person, so that the engine, the webhooks, the journal and the audit
+// trail are told in the same way. Any number of processes may do it at the same time, and any of
+// them may die: the stores hold all progress, and deleting twice is the same as once. The package
+// imports audit, chat, journal and people.
 package deletion
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Retention is who deletes what nobody has touched for too long, as rows and the audit trail name
-// it.
+// Retention is the actor that deletes old conversations, as rows and the audit trail name it.
 const Retention = "retention"
 
 const (
@@ -94,8 +93,8 @@ func (s *Sweep) Pass(ctx context.Context) (done int, left bool, err error) {
 	return done, left, err
 }
 
-// tenant deletes what is too old in one tenant. One that cannot be deleted does not keep the
-// others.
+// tenant deletes the old conversations of one tenant. One that cannot be deleted does not hold up
+// the others.
 func (s *Sweep) tenant(ctx context.Context, tenant string) (done int, left bool, err error) {
 	days, err := s.o.Days(ctx, tenant)
 	if err != nil || days <= 0 {

@@ -15,7 +15,7 @@ import (
 const (
 	// lookEvery is how often tenants that are being deleted are looked at.
 	lookEvery = 2 * time.Second
-	// mostAtOnce is how many conversations of a tenant that is being deleted one look comes to.
+	// mostAtOnce is how many conversations of a deleted tenant one look handles.
 	mostAtOnce = 500
 	pageSize   = 100
 	// settleTime is how long after the beginning of a deletion the rest goes at the earliest:
@@ -28,7 +28,7 @@ type TenantOptions struct {
 	People people.Deletions
 	Log    journal.Lists
 	Delete Delete
-	// Wipe are told to remove what they keep of a tenant beside its conversations.
+	// Wipe are the stores that remove their data of a tenant beside its conversations.
 	Wipe []func(ctx context.Context, tenant string) error
 	// Certify puts the certificate on the trail, once.
 	Certify func(ctx context.Context, tenant string) error

@@ -43,7 +43,7 @@ var usualPorts = map[string]string{
 }
 
 // endpoint finds the network and address to dial in a URL, host:port, or a list of key=value. It
-// never repeats what it was given: there may be a password in it.
+// never repeats its argument, which may contain a password.
 func endpoint(address string) (network, at string, err error) {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		port := u.Port()

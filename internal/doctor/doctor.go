@@ -54,7 +54,7 @@ type Parts struct {
 	Sandbox func(context.Context) (Sandbox, error)
 }
 
-// Webhooks is what came of opening the secrets of the webhooks.
+// Webhooks is the result of opening the secrets of the webhooks.
 type Webhooks struct {
 	// Count is how many webhooks have a secret.
 	Count int
@@ -66,7 +66,7 @@ type Webhooks struct {
 	Err error
 }
 
-// Sandbox is what the sandbox is made of, and what is wrong with that.
+// Sandbox are the components of the sandbox, and their faults.
 type Sandbox struct{ Tier, Warning string }
 
 // doctor collects findings.

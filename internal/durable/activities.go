@@ -36,7 +36,7 @@ func (a *activities) leg(ctx context.Context, in leg.Input) (leg.Result, error) 
 			return leg.Result{}, fmt.Errorf("tell the engine that this worker is alive: %w", err)
 		}
 	}
-	// That the engine calls a leg back is no reason to give up what it has under way.
+	// When the engine calls a leg back, the leg still finishes its work under way.
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	info, engine := activity.GetInfo(ctx), a.keepAlive(work, ctx)

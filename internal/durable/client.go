@@ -21,9 +21,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// Client brings what people want to the agents: mail in the journal, and then the engine has the
-// agent look. Mail that has its row is never lost: when the engine cannot be told at once, a
-// Sweeper tells it later.
+// Client brings people's requests to the agents: it posts mail in the journal and then has the
+// engine tell the agent to look. Mail that has its row is never lost: when the engine cannot be
+// told at once, a Sweeper tells it later.
 type Client struct {
 	Log    journal.Log
 	Engine Engine
@@ -44,7 +44,7 @@ type New struct {
 	By        string
 	Title     string
 	Workspace string
-	// Command is a hash of what was asked for, empty where nothing is sent twice.
+	// Command is a hash of the request, empty where nothing is sent twice.
 	Command string
 	// PrivateTo is the id of the only person who may see it; empty means everybody in the tenant.
 	PrivateTo string
@@ -114,7 +114,7 @@ func (c *Client) Decide(ctx context.Context, ref journal.Ref, d journal.Approval
 	return nil
 }
 
-// Cancel asks for everything to stop, or for one task and what is below it. ID is the client's own.
+// Cancel stops everything, or one task and those below it. ID is the client's own.
 func (c *Client) Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error {
 	stop := journal.Stop(id, by, task)
 	stop.To = cmp.Or(string(chat.AgentPath(task).Parent()), host.Root)
@@ -122,7 +122,7 @@ func (c *Client) Cancel(ctx context.Context, ref journal.Ref, id, by, task strin
 	if !written.Existed || (err != nil && chat.CodeOf(err) != chat.CodeConflict) {
 		return err
 	}
-	// It was said before. That what was to stop has stopped since changes nothing about it.
+	// It was said before. The target may have stopped since, and this changes nothing.
 	before, err := c.posted(ctx, ref, stop.ID)
 	if err == nil && before.Task != task {
 		return &chat.Error{Code: chat.CodeConflict, Message: "cancel " + id + " was for something else before: send this one under an id of its own"}
@@ -179,7 +179,8 @@ func (c *Client) erase(ctx context.Context, ref journal.Ref) error {
 	return c.Log.Erase(ctx, ref)
 }
 
-// post records mail for an agent and has the agent look. It returns what the first row came to.
+// post records mail for an agent and has the agent look. It returns the result of writing the first
+// row.
 func (c *Client) post(ctx context.Context, ref journal.Ref, post journal.MailPosted, rows ...journal.Row) (journal.Written, error) {
 	if journal.Imported(ref.Conversation) && post.Topic != leg.TopicClose {
 		return journal.Written{}, &chat.Error{Code: chat.CodeConflict, Message: "an imported conversation can only be read"}
@@ -213,7 +214,7 @@ func (c *Client) waiting(ctx context.Context, ref journal.Ref, post journal.Mail
 	return slices.ContainsFunc(mail, func(e journal.Entry) bool { return e.Row.Key() == post.Key() }), err
 }
 
-// deliver has an agent look at its mail, or carries out what is for the server itself.
+// deliver makes an agent look at its mail, or obeys a command that is for the server itself.
 func (c *Client) deliver(ctx context.Context, p journal.Post) error {
 	switch {
 	case p.Topic == leg.TopicErase:

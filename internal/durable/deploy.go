@@ -47,7 +47,7 @@ func premature(err error) bool {
 	return notFound(err) || errors.As(err, &early)
 }
 
-// eventually tries until something is done, and says at the end of ctx what was in the way.
+// eventually tries until it succeeds, and returns the last obstacle at the end of ctx.
 func (*Client) eventually(ctx context.Context, try func() (done bool, err error)) error {
 	ticker := time.NewTicker(promotePoll)
 	defer ticker.Stop()

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// legSilence is how long a leg may be silent before the engine gives it to another worker. It is
-	// long: a worker that dies is noticed by its own silence (presence.go), and an engine that is away
-	// for a while gives nothing up. Only where nobody can say that the worker is lost does its work
-	// wait for so long.
+	// legSilence is how long a leg may be silent before the engine gives it to another worker. It
+	// is long: a worker that dies is noticed by its own silence (presence.go), and an engine that
+	// is away for a while gives nothing up. Work waits for so long only where nobody notices that
+	// its worker is lost.
 	legSilence = time.Minute
 	// beat is the time between two heartbeats of a leg, where few run.
 	beat = 500 * time.Millisecond

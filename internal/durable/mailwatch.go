@@ -17,9 +17,9 @@ const (
 	watchMost = 500
 )
 
-// mailWatch has the legs of this process look at mail that came through another. A workflow has a
-// leg look that runs in its own process, and asks the engine to tell others. The engine tells them
-// when they send a heartbeat, and that may be long after.
+// mailWatch makes the legs of this process look at mail that came through another process. A
+// workflow notifies a leg in its own process, and asks the engine to tell other legs. The engine
+// tells those with their next heartbeat, which may be much later.
 type mailWatch struct {
 	log journal.Lists
 	now func() time.Time

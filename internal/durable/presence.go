@@ -22,8 +22,8 @@ const (
 	// alive after all: an engine that was away, or slow, takes a worker for lost that is not.
 	silence = 1250 * time.Millisecond
 	grace   = 1500 * time.Millisecond
-	// presentBeat is the time between two heartbeats of a worker, and presentMost how many of them may
-	// wait for an answer: an engine that is slow to answer has heard all the same.
+	// presentBeat is the time between two heartbeats of a worker, and presentMost how many of them
+	// may wait for an answer: a slow engine has still received them.
 	presentBeat, presentMost = 300 * time.Millisecond, 8
 	// presentWithin is how soon a live worker is present. One that is not says again that it is alive,
 	// and the engine takes one that does not say so for lost.
@@ -39,8 +39,8 @@ const (
 )
 
 // Presence is the workflow of one worker, for as long as it is present. It releases the legs of a
-// worker that is lost. A worker that was thought lost and comes back is present again when all its
-// legs were released, so that it finds out about each.
+// lost worker. A worker that was taken for lost and comes back is present again once all its legs
+// were released, so that it is told about each.
 func Presence(ctx workflow.Context, worker string) error {
 	here := workflow.GetSignalChannel(ctx, signalHere)
 	for {

@@ -27,9 +27,8 @@ const (
 	retryPause, retryMost = time.Minute, 5 * time.Minute
 )
 
-// Reconciler compares the tasks that have not ended with what the engine runs, and mends what
-// differs: an engine that lost its database, a run that an operator terminated, a worker that
-// broke.
+// Reconciler compares the unfinished tasks with the engine's runs, and repairs differences: after
+// an engine lost its database, an operator terminated a run, or a worker broke.
 type Reconciler struct {
 	Client *Client
 	// Pause is the time between two questions about single runs.
@@ -124,8 +123,8 @@ func (r *Reconciler) early(ref journal.Ref, task string) bool {
 	return r.Client.now().Before(r.tried[host.RunID(ref, task)].next)
 }
 
-// lost reports whether the engine does not run a task, and counts that it is mended. About one that
-// is not on its list the engine is asked, after a pause.
+// lost reports whether the engine does not run a task, and counts the repair. If a task is not on
+// the engine's list, lost asks the engine about it, after a pause.
 func (r *Reconciler) lost(ctx context.Context, ref journal.Ref, task string) (bool, error) {
 	id := host.RunID(ref, task)
 	if r.seen[id] {
@@ -183,10 +182,10 @@ func (c *Client) working(ctx context.Context, before time.Time) ([]journal.Ref, 
 	}
 }
 
-// mend looks at one conversation. An orchestrator that is lost is started again: it folds the
-// journal and starts what is below it. A background task that is lost is reported to its parent,
-// whose leg starts it again. One that waits for a place to run looks lost too: its parent knows
-// better and does nothing.
+// mend repairs one conversation. A lost orchestrator is started again: it folds the journal and
+// starts its sub-agents. A lost background task is reported to its parent, whose leg starts it
+// again. A task that waits for a place to run looks lost too: its parent knows better and does
+// nothing.
 func (r *Reconciler) mend(ctx context.Context, ref journal.Ref, tasks []journal.WorkingTask) (did Mended, err error) {
 	if r.early(ref, host.Root) {
 		return did, nil

@@ -121,7 +121,7 @@ func (c *Client) releaseRun(ctx context.Context, id string, lost func(context.Co
 	return released, nil
 }
 
-// forgetCache has the engine offer what is next in a workflow to any worker. It would first wait a
+// forgetCache has the engine offer the next task of a workflow to any worker. It would first wait a
 // second for the worker that has the workflow in its cache, and that one may be lost. If it cannot
 // be told, it waits.
 func forgetCache(ctx context.Context, engine Engine, namespace string, run *common.WorkflowExecution) {
@@ -138,9 +138,9 @@ func (c *Client) absent(ctx context.Context, worker string) (bool, error) {
 	return err != nil || run.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// releaseAbsent releases the legs that may hold up a post, if their workers are not there: the
-// engine has told an agent of it, and nobody reads. A deletion, which is for no agent, waits for
-// the orchestrator's run.
+// releaseAbsent releases the legs that may hold up a post, if their workers are gone: the engine
+// has told an agent of the post, and the agent does not read it. A deletion, which is for no agent,
+// waits for the orchestrator's run.
 func (c *Client) releaseAbsent(ctx context.Context, p journal.Post) error {
 	if journal.Imported(p.Conversation) {
 		return nil

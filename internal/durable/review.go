@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// reviewTime is how long it may take to find somebody who can look at arguments, and to look.
+// reviewTime is how long it may take to find a worker that can check arguments, and to check them.
 const reviewTime = 8 * time.Second
 
 // Review is the workflow that has arguments looked at where the agent's tools and files are.
@@ -59,7 +59,7 @@ func (c *Client) propose(ctx context.Context, ref journal.Ref, d journal.Approva
 	return d, err
 }
 
-// review asks a worker that serves the workspace what it makes of arguments.
+// review has a worker that serves the workspace check arguments.
 func (c *Client) review(ctx context.Context, ref journal.Ref, row journal.EditProposed) (out leg.Reviewed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTime+taskTimeout)
 	defer cancel()

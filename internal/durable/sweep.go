@@ -18,7 +18,7 @@ const (
 	// sweepSlow is the longest pause between two times that an agent is told of the same mail. It
 	// doubles each time.
 	sweepSlow = time.Minute
-	// stuckAfter is how often an agent is told of mail before somebody is told that it does not read.
+	// stuckAfter is how often an agent is told of mail before the log says that it does not read.
 	stuckAfter = 8
 )
 
@@ -42,9 +42,9 @@ type postKey struct {
 
 func keyOf(p journal.Post) postKey { return postKey{Ref: p.Ref, id: p.ID} }
 
-// Pass looks once at what waits. It returns how many posts agents were told of. Tenants take turns,
-// and one conversation that takes long does not hold up the others. Within a conversation the
-// oldest post goes first.
+// Pass handles the waiting mail once. It returns how many posts agents were told of. Tenants take
+// turns, and one conversation that takes long does not hold up the others. Within a conversation
+// the oldest post goes first.
 func (s *Sweeper) Pass(ctx context.Context) (int, error) {
 	now := s.Client.now()
 	limit := sweepMost + len(s.tried)
@@ -102,7 +102,7 @@ func (s *Sweeper) count(ctx context.Context, p journal.Post, now time.Time) {
 	}
 }
 
-// redeliver has the agents of one conversation look at mail that waits, and returns the posts that
+// redeliver makes the agents of one conversation look at waiting mail, and returns the posts that
 // they were told of.
 func (c *Client) redeliver(ctx context.Context, posts []journal.Post) (done []journal.Post, failures error) {
 	told := map[string]bool{}

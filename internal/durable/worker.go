@@ -24,11 +24,11 @@ import (
 // Engine is a connection to Temporal.
 type Engine = client.Client
 
-// Codec encodes what is sent through the engine and decodes what comes back: to encrypt it, for
-// one.
+// Codec encodes the values sent through the engine and decodes them again, for example to encrypt
+// them.
 type Codec = converter.PayloadCodec
 
-// Payload is what a codec is given, one value with its encoding.
+// Payload is the input of a codec, one value with its encoding.
 type Payload = common.Payload
 
 // ConnectOptions say where the engine is.
@@ -39,8 +39,8 @@ type ConnectOptions struct {
 	TLS    *tls.Config
 	APIKey string
 	Logger *slog.Logger
-	// Codecs encode what is sent through the engine, failures included; for installations whose
-	// engine is run by somebody else. Names stay readable: those of workflows and queues, with the ids
+	// Codecs encode the values sent through the engine, failures included, for installations whose
+	// engine somebody else runs. Names stay readable: those of workflows and queues, with the ids
 	// of tenants, conversations and workspaces in them.
 	Codecs []Codec
 	// Redact takes out of failures what must not surface; nil takes out nothing.
@@ -95,7 +95,7 @@ type Worker struct {
 	presence worker.Worker
 	does     *activities
 	mail     *mailWatch
-	// end ends what watches beside the legs.
+	// end ends the watchers beside the legs.
 	end     context.CancelFunc
 	watches sync.WaitGroup
 }
@@ -211,7 +211,7 @@ func (w *Worker) watch() {
 	w.watches.Go(func() { w.does.heartbeats.watchStandstill(ctx, standstill) })
 }
 
-// Stop lets legs come to the end of what they have under way, and hands them over.
+// Stop waits until the legs have finished their work under way, and hands them over.
 func (w *Worker) Stop() {
 	done := make(chan struct{}, len(w.workers))
 	for _, one := range w.workers {

@@ -24,7 +24,7 @@ const (
 	taskTimeout = 2 * time.Second
 	// choreTimeout bounds the short activities of the host itself.
 	choreTimeout = 30 * time.Second
-	// checkEvery is how often a run that waits for children with runs of their own has somebody look
+	// checkEvery is how often a run that waits for children with runs of their own has a leg check
 	// whether the engine runs them.
 	checkEvery = time.Minute
 )
@@ -37,8 +37,8 @@ type run struct {
 	mode leg.Mode
 	leg  *legRun
 
-	// began means that a leg has run in this history, look that somebody says that there is mail, and
-	// check that children with runs of their own may be lost.
+	// began means that a leg has run in this history, look that mail was announced, and check that
+	// children with runs of their own may be lost.
 	began, look, check bool
 	// ended counts the children that say that they have ended.
 	ended int
@@ -131,8 +131,8 @@ func (r *run) recordBroken(ctx workflow.Context) {
 	}
 }
 
-// setTimer has the run woken when the core wants to be, and when it is time to check children. A
-// timer that comes too early does no harm, so one that is set is never taken back.
+// setTimer wakes the run at the core's wake-up time, and when it is time to check children. A timer
+// that comes too early does no harm, so one that is set is never taken back.
 func (r *run) setTimer(ctx workflow.Context) {
 	if r.leg != nil {
 		return
@@ -191,7 +191,7 @@ func (r *run) next() leg.Begin {
 	return in
 }
 
-// flagLeg tells a leg that there is mail. A leg that is told once looks for more by itself.
+// flagLeg tells a leg of mail. A leg that is told once looks for more by itself.
 func (r *run) flagLeg(ctx workflow.Context) {
 	if r.leg == nil {
 		return
@@ -235,8 +235,8 @@ func (r *run) startLeg(ctx workflow.Context) {
 	})
 }
 
-// legDone takes in what a leg says. A leg that was lost is run again: it finds what the lost one
-// did.
+// legDone handles the result of a leg. A lost leg is run again: it finds the records of the lost
+// one.
 func (r *run) legDone(out leg.Result, err error) {
 	in := r.leg.in
 	r.leg = nil
@@ -248,8 +248,8 @@ func (r *run) legDone(out leg.Result, err error) {
 	case err != nil:
 		r.mode = leg.ModeAgain
 		if temporal.IsCanceledError(err) {
-			// No worker has the leg now: none has taken it yet, or the one that had it is lost. If nobody
-			// serves the workspace, mail must not wait for somebody to come.
+			// No worker has the leg now: none has taken it yet, or the one that had it is lost. If
+			// no worker serves the workspace, mail must not wait for one to come.
 			r.mode = leg.ModeDetour
 		}
 		r.check = r.check || in.Check

@@ -85,7 +85,7 @@ func (g *Gate) reachable(a netip.AddrPort) bool {
 	return Public(a.Addr()) || slices.Contains(g.policy.Local, a)
 }
 
-// control sees the address that is dialled, whatever led there.
+// control sees the address that is really dialled.
 func (g *Gate) control(network, address string, _ syscall.RawConn) error {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" || !g.reachable(a) {

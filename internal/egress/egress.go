@@ -45,7 +45,7 @@ type Target struct {
 	Port uint16
 }
 
-// Leaks names what a text holds that must not leave, empty if there is nothing. Nil looks for
+// Leaks names the values in a text that must not leave, empty if it holds none. Nil searches for
 // nothing.
 type Leaks func(text string) string
 
@@ -65,7 +65,7 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Traffic is what went to a target and came from there.
+// Traffic counts the bytes sent to a target and received from it.
 type Traffic struct {
 	Target
 	Sent, Received int64
@@ -113,8 +113,8 @@ func New(policy Policy) (*Gate, error) {
 	return newGate(policy, nil, nil), nil
 }
 
-// For is a gate of its own with the same policy: its budget is whole, it tells reach where it
-// leads, and what leaks finds does not pass. Close it after use.
+// For is a gate of its own with the same policy: its budget is unused, it tells reach its targets,
+// and it blocks the values that leaks finds. Close it after use.
 func (g *Gate) For(reach Reach, leaks Leaks) *Gate { return newGate(g.policy, reach, leaks) }
 
 func newGate(policy Policy, reach Reach, leaks Leaks) *Gate {
@@ -253,7 +253,7 @@ func (g *Gate) announce(ctx context.Context, to Target) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.traffic[to] == nil { // two may have come at once, and it was told of both
+	if g.traffic[to] == nil { // two requests may have come at once, and reach was told of both
 		g.traffic[to] = &Traffic{Target: to}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// span is the most that one value takes in a body, however it is encoded. So much of a body is held
-// back until more of it is known, so that no part of a value leaves.
+// span is the largest size of one value in a body, in any encoding. So much of a body is held back
+// until more of it is known, so that no part of a value leaves.
 const span = 16 << 10
 
 // leak refuses a part of a request that holds what must not leave. It does not repeat it.
@@ -92,9 +92,9 @@ func (b *watchedBody) more() {
 	}
 }
 
-// seen looks at what goes into a tunnel. Most of it is encrypted and says nothing. Nothing is held
-// back: both ends may wait for each byte. So a value is found if the last piece of it comes behind
-// the others, and that piece stays.
+// seen checks the bytes that enter a tunnel. Most are encrypted and cannot be read. Nothing is held
+// back: both ends may wait for each byte. So a value is found when its last piece follows the
+// others, and only that piece is stopped.
 func (g *Gate) seen(from io.Reader) io.Reader {
 	if g.leaks == nil {
 		return from

@@ -9,7 +9,7 @@ import (
 // ApprovalID names an approval in its conversation, as it can stand in an address.
 func ApprovalID(agent, call string) string { return chat.RefOf(agent, call).Address() }
 
-// Approval is an approval as the API says it, without what the person is shown.
+// Approval is an approval as the API returns it, without the call that the person sees.
 func Approval(a journal.Approval) wire.Approval {
 	return wire.Approval{
 		ID: ApprovalID(a.Agent, a.Call), Seq: a.Seq, Agent: a.Agent, Task: a.Task, Call: a.Call, Tool: a.Tool, Hash: a.Hash,

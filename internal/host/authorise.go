@@ -32,7 +32,7 @@ func (p Permit) Started(worker string) journal.ToolStarted {
 	return journal.ToolStarted{In: p.In(), Call: p.Run.Call, Attempt: 1, Worker: worker, Class: string(p.Run.Class)}
 }
 
-// Authorise gathers what agent.Authorise wants to know of a call that is about to run, and asks it.
+// Authorise gathers the facts of a call that is about to run, and asks agent.Authorise.
 func (h *Host) Authorise(ctx context.Context, p Permit) (agent.DenialReason, error) {
 	if p.Run.Tool == agent.ToolTranscript {
 		return "", nil
@@ -66,7 +66,7 @@ func recorded(rows []journal.Entry, kind journal.Kind) bool {
 	return slices.ContainsFunc(rows, func(e journal.Entry) bool { return e.Row.Kind() == kind })
 }
 
-// facts are what is known of a call.
+// facts gathers the known facts of a call.
 func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Definition) (f agent.Facts, err error) {
 	call := h.ToolCall(ctx, p.RunRef, p.Part)
 	about := set.About(call)
@@ -93,8 +93,7 @@ func (h *Host) facts(ctx context.Context, p Permit, set *tool.Set, d tool.Defini
 	return f, err
 }
 
-// approval looks for what is on record of the approval of a call, and whether the call began and
-// ended.
+// approval reads the records of a call's approval, and whether the call began and ended.
 func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
 	wanted := journal.ApprovalRequested{In: p.In(), Call: cmp.Or(p.Run.By, p.Run.Call)}
 	decided := journal.ApprovalDecided{In: p.In(), Call: wanted.Call}
@@ -128,8 +127,8 @@ func (h *Host) approval(ctx context.Context, p Permit, f *agent.Facts) error {
 	return err
 }
 
-// allows reports whether a row is a person's decision to allow what they were shown, and is on the
-// audit trail. That the engine says so, in a signal or in what the core made of one, does not
+// allows reports whether a row is a person's decision to allow the call that they saw, and is on
+// the audit trail. A claim of the engine, in a signal or in the core's state after one, does not
 // count.
 func (h *Host) allows(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided, shown string) (bool, error) {
 	if !d.Allow || d.By == "" || d.Hash == "" || d.Hash != shown {

@@ -25,9 +25,8 @@ func ReceiptIn(row journal.TaskEnded) (*receipt.Receipt, error) {
 	return &r, nil
 }
 
-// Evidence is what a task is known to have done: the facts that its calls left, and those of the
-// tasks that it handed on. Its steps say what was called, and mostly one more read finds what came
-// of it.
+// Evidence holds the known effects of a task: the facts of its calls, and those of the tasks that
+// it delegated. Its steps name the calls, and mostly one more read finds their results.
 func (h *Host) Evidence(ctx context.Context, run RunRef) (receipt.Evidence, error) {
 	steps, err := h.Log.Steps(ctx, run.Ref, run.Task, 0)
 	if err != nil {
@@ -161,7 +160,7 @@ func (d taskEvidence) evidence(run RunRef, found map[string]journal.Entry) (rece
 		case err != nil:
 			return sum, err
 		case r == nil:
-			sum.Perhaps++ // it has not ended, or nobody looked at what it did
+			sum.Perhaps++ // it has not ended, or its effects were not checked
 		default:
 			sum.Add(r.Facts)
 		}
@@ -178,7 +177,7 @@ func (c callEvidence) unclear(status journal.CallStatus, facts tool.Facts) bool 
 	case journal.CallDenied, journal.CallSkipped:
 		return false
 	case journal.CallTimedOut:
-		return facts.Empty() // else the tool has looked at what it had done by then
+		return facts.Empty() // else the tool has checked its own effects
 	case journal.CallCancelled, journal.CallIndeterminate, journal.CallPending, journal.CallWaiting,
 		journal.CallRunning:
 	}

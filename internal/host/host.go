@@ -36,8 +36,8 @@ type Options struct {
 	// Fault is told of the points at which tests let a worker die, and of whose run it is; nil
 	// outside tests.
 	Fault Fault
-	// Redact takes out of texts of the host's own what must not surface; nil takes out nothing. Models
-	// and tools redact what comes from them.
+	// Redact removes secrets from the host's own texts; nil removes nothing. Models and tools
+	// redact their own output.
 	Redact func(text string) string
 	// Observer hears of legs and calls; nil means nobody does.
 	Observer Observer
@@ -77,13 +77,12 @@ func New(o Options) *Host {
 type Catalog interface {
 	// ResolveRole finds a role by a name that somebody gave, as it is now.
 	ResolveRole(at Workspace, name string) (ResolvedRole, error)
-	// Script writes what an agent is told before its transcript, under the role that its run began
-	// with.
+	// Script writes an agent's prompt, under the role that its run began with.
 	Script(PromptInput) (Prompt, error)
-	// Verdict is what the rules of a role say about a call of a tool, by what it is about, and what
-	// the person who runs the machine denies now.
+	// Verdict is the verdict of a role's rules on a call of a tool, by the call's subject, together
+	// with the current denials of the machine's owner.
 	Verdict(snapshot, name string, matters []tool.Matter) (agent.Policy, error)
-	// Output is what results of a role must fit, nil if anything goes.
+	// Output is the shape that a role's results must fit, nil if any will do.
 	Output(snapshot string) (*Output, error)
 	// Sink reports whether the operator listed a call: rules apply to it also when its agent is
 	// tainted. Strange reports whether strangers write a file of a workspace.
@@ -105,11 +104,11 @@ type ResolvedRole struct {
 
 // Output is what the results of a role must fit.
 type Output struct {
-	// Schema is what the model is told of it.
+	// Schema describes it to the model.
 	Schema json.RawMessage
 	// Closed means that what fits has no room for words.
 	Closed bool
-	// Check says what is wrong with a result for a task, as JSON.
+	// Check returns the fault of a task's result, which is JSON.
 	Check func(result, task string) error
 }
 
@@ -128,7 +127,7 @@ type PromptInput struct {
 	Began      time.Time
 }
 
-// Prompt is what a model call has beside the transcript.
+// Prompt is the part of a model call beside the transcript.
 type Prompt struct {
 	System      []model.Instruction
 	Effort      model.Effort
@@ -237,5 +236,5 @@ func (h *Host) Patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// recordPatience is how long a leg tries to record what it has in hand.
+// recordPatience is how long a leg tries to record a reply or a result.
 const recordPatience = 30 * time.Second

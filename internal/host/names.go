@@ -15,7 +15,7 @@ func RunID(ref journal.Ref, task string) string {
 }
 
 // Workspace is a folder that agents of one tenant work in. Two tenants may have workspaces of the
-// same name, and neither comes near the other's. Without a name there is no folder.
+// same name, and neither can reach the other's. Without a name the agents have no folder.
 type Workspace struct{ Tenant, Name string }
 
 // String implements fmt.Stringer.

@@ -9,9 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Observer hears of what a host does, for traces and metrics. Each method begins something and
-// returns the context in which it happens, and what to call at its end. It must not block and
-// cannot fail.
+// Observer is told of a host's work, for traces and metrics. Each method begins a span and returns
+// its context, and the function to call at its end. It must not block and cannot fail.
 type Observer interface {
 	// Leg is an agent that works for a while. At the end its role is known.
 	Leg(ctx context.Context, run RunRef, stage Stage) (context.Context, func(role string, err error))

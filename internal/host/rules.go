@@ -12,8 +12,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Verdict is what the role's rules say about a call, and what people have said in this conversation
-// about all calls like it.
+// Verdict is the verdict of the role's rules on a call, together with people's decisions in this
+// conversation on all calls like it.
 func (h *Host) Verdict(
 	ctx context.Context, ref journal.Ref, role string, d tool.Definition, about tool.About,
 ) (policy agent.Policy, err error) {
@@ -46,7 +46,7 @@ func asks(policy agent.Policy, d tool.Definition) bool {
 	return agent.Call{Policy: policy, Writes: d.Writes, Network: d.Network}.Asks()
 }
 
-// Said is what an error says to the person who can act on it.
+// Said is the message of an error for the person who can act on it.
 func Said(err error) string {
 	var e *chat.Error
 	if errors.As(err, &e) {

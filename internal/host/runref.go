@@ -4,7 +4,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// RunRef says which run of which agent is meant.
+// RunRef names a run of an agent.
 type RunRef struct {
 	Ref   journal.Ref `json:"ref"`
 	Agent string      `json:"agent"`

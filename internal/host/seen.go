@@ -18,9 +18,9 @@ const (
 	resultPage = 50
 )
 
-// seen is the hash of what an agent was last shown of a file, or wrote there, before a call; empty
-// if it never was. Later calls do not count: a worker that runs a call late, because it was taken
-// for lost, must not write over what came after it.
+// seen is the hash of a file as an agent last read or wrote it before a call; empty if it never
+// did. Later calls do not count: a worker that runs a call late, because it was taken for lost,
+// must not overwrite later changes.
 func (h *Host) seen(ctx context.Context, run RunRef, before string, paths []string) (string, error) {
 	for page := (journal.Page{Limit: seenPage}); ; {
 		calls, err := h.Log.ToolCalls(ctx, run.Ref, run.Agent, page)

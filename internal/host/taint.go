@@ -60,8 +60,7 @@ func (h *Host) Taint(ctx context.Context, ref journal.Ref, agents ...string) (ag
 	return out, nil
 }
 
-// below is the taint that comes with what an agent reads of another one's transcript, files or
-// results.
+// below is the taint that an agent gets by reading another one's transcript, files or results.
 func (h *Host) below(ctx context.Context, run RunRef, other string) (agent.Taint, error) {
 	if other == run.Agent {
 		return nil, nil
@@ -83,8 +82,8 @@ func (h *Host) barred(ctx context.Context, p Permit, d tool.Definition, about to
 	return len(t) > 0, err
 }
 
-// strangers are those who may have written what a call gave: servers of MCP, hosts that it reached,
-// and files of the workspace that come from elsewhere.
+// strangers are the possible authors of a call's result: MCP servers, hosts that it reached, and
+// files of the workspace that come from elsewhere.
 func (h *Host) strangers(d tool.Definition, about tool.About, r tool.Result) agent.Taint {
 	var out agent.Taint
 	add := func(kind agent.SourceKind, name string) { out = out.With(agent.Taint{{Kind: kind, Name: name}}) }

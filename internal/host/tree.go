@@ -20,14 +20,13 @@ func (h *Host) Known(w RunRef) error {
 	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf("this worker does not serve the workspace %s", w.At())}
 }
 
-// Worktrees gives agents folders of their own beside a workspace, and takes back what they did
-// there.
+// Worktrees gives agents folders of their own beside a workspace, and merges their changes.
 type Worktrees interface {
 	// Ready says why no trees of a workspace can be made here, if so.
 	Ready(ctx context.Context, at Workspace) error
 	// Create makes a tree as a copy of another, or of the workspace. An existing one stays.
 	Create(ctx context.Context, at Workspace, tree, from string) error
-	// Patch is what was changed in a tree; not_found if it is not on this machine.
+	// Patch is the changes of a tree; not_found if the tree is not on this machine.
 	Patch(ctx context.Context, at Workspace, tree string) (text string, files []journal.PatchFile, err error)
 	// Remove takes a tree away.
 	Remove(ctx context.Context, at Workspace, tree string) error
@@ -61,8 +60,8 @@ func (h *Host) Set(ctx context.Context, run RunRef) (*tool.Set, error) {
 	return h.Tools.Tools(run.At(), run.Tree)
 }
 
-// Describing is the tools by which calls are described before they run. A tree that is not there
-// yet is described by the workspace that it will be a copy of.
+// Describing is the tools by which calls are described before they run. A missing tree is described
+// by the workspace that it will be a copy of.
 func (h *Host) Describing(run RunRef) (*tool.Set, error) {
 	set, err := h.Tools.Tools(run.At(), run.Tree)
 	if err != nil && run.Tree != "" {
@@ -71,7 +70,7 @@ func (h *Host) Describing(run RunRef) (*tool.Set, error) {
 	return set, err
 }
 
-// Ready says what is wrong with a task that is to have a tree of its own, if anything.
+// Ready returns the obstacle for a task that is to have a tree of its own, if any.
 func (h *Host) Ready(ctx context.Context, at Workspace) string {
 	if h.Worktrees == nil || at.Name == "" {
 		return "there is no workspace here of which a tree could be made; leave isolation out"
@@ -82,8 +81,8 @@ func (h *Host) Ready(ctx context.Context, at Workspace) string {
 	return ""
 }
 
-// PatchRows is what a task changed in a tree of its own. There is no row if it has none, or if the
-// tree is not on this machine: then the worker that merges it takes it.
+// PatchRows are the changes that a task made in its own tree. A task without a tree has no row. If
+// the tree is on another machine, the worker that merges it takes the patch there.
 func (h *Host) PatchRows(ctx context.Context, run RunRef, brief agent.Brief, failed bool) ([]journal.Row, error) {
 	if !brief.Isolated() || h.Worktrees == nil {
 		return nil, nil
@@ -123,7 +122,7 @@ func (h *Host) LatePatches(ctx context.Context, run RunRef) []journal.Row {
 	return rows
 }
 
-// patch finds what an agent below this one left. A patch that nobody took yet is taken.
+// patch finds the patch of an agent below this one, and takes it if nobody has.
 func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, error) {
 	none := tool.Patch{}
 	if !chat.AgentPath(task).IsBelow(chat.AgentPath(run.Agent)) {
@@ -167,7 +166,7 @@ func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, 
 		return none, tool.Refuse("there is no patch: %s", patched.Problem)
 	}
 	// A patch on record needs no tree any more; the worker that ended the task may not have had the
-	// tree at hand.
+	// tree.
 	if err := h.Worktrees.Remove(ctx, run.At(), TreeName(run.Ref, task)); err != nil {
 		h.Logger.WarnContext(ctx, "a tree is left", "agent", in.Agent, "error", err)
 	}

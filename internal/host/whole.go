@@ -17,8 +17,8 @@ func (h *Host) keepWhole(ctx context.Context, ref journal.Ref, text string) (str
 	return journal.HashOf(text), h.Log.Keep(ctx, ref, text) // too large to be remembered
 }
 
-// output is all that a call gave, by the name that its result has for it. An agent reads what it
-// called itself, and what agents below it did.
+// output is the whole output of a call, by the name that its result has for it. An agent can read
+// that of its own calls and of those of agents below it.
 func (h *Host) output(ctx context.Context, run RunRef, name string) (string, error) {
 	called := chat.ParseCallRef(name)
 	agent, call := string(called.Agent), string(called.Call)

@@ -13,14 +13,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// callBudget pays for the sendings of one model call: from what is left of the agent's lease, and
-// from what the tenant may spend in the month. The core holds what it estimates that a call costs;
-// a budget has what it may cost at most, for each sending before it goes out.
+// callBudget pays for the sendings of one model call from the rest of the agent's lease and of the
+// tenant's month. The core reserves the estimated cost of a call; the budget reserves the most that
+// each sending may cost, before it goes out.
 type callBudget struct {
 	leg *leg
 	// call is the key of the model call's effect.
 	call string
-	// capped means that the lease has an end, and left is what there is of it.
+	// capped means that the lease has a limit, and left is the rest of it.
 	capped bool
 	// month and budget are the tenant's; no budget means any amount.
 	month  string
@@ -29,7 +29,7 @@ type callBudget struct {
 	mu    sync.Mutex
 	left  int64
 	spent int64
-	// reserved is what the call has of the budget, and spare what of it was given back.
+	// reserved is the call's part of the budget, and spare the part of it that was returned.
 	reserved, spare int64
 }
 
@@ -41,7 +41,7 @@ func (l *leg) newCallBudget(effect agent.Effect, left int64) *callBudget {
 	}
 }
 
-// Take implements model.Budget. A call without a known price takes the least there is of the
+// Take implements model.Budget. A call without a known price takes the smallest amount from the
 // budget, so that it is refused too when nothing is left.
 func (p *callBudget) Take(ctx context.Context, most int64) *model.Error {
 	p.mu.Lock()
@@ -72,8 +72,8 @@ func (p *callBudget) Return(rest int64) {
 	p.left, p.spent, p.spare = p.left+rest, p.spent-rest, p.spare+rest
 }
 
-// cede has a model call that is under way leave something of the lease to a side turn, if there is
-// so much.
+// cede makes a model call under way leave an amount of the lease to a side turn, if the lease has
+// that much.
 func (l *leg) cede(amount int64) bool {
 	p := l.pays
 	if p == nil || l.running[p.call] == nil {
@@ -97,7 +97,7 @@ func (p *callBudget) refusal(most int64) *model.Error {
 		float64(p.budget)/1e6, float64(most)/1e6, next.Format(time.DateOnly))}
 }
 
-// on has the end of a call give the budget back what it did not use.
+// on returns the unused part to the budget when a call ends.
 func (p *callBudget) on(end journal.ModelReplied) journal.ModelReplied {
 	if p.reserved > 0 {
 		end.Month, end.Reserved = p.month, p.reserved
@@ -105,8 +105,8 @@ func (p *callBudget) on(end journal.ModelReplied) journal.ModelReplied {
 	return end
 }
 
-// charge has the lease charged for a call. Where nobody says what a sending used, that is the most
-// it may have used; the journal keeps what is known, and that it is not all.
+// charge charges the lease for a call. A sending of unknown use is charged the most that it may
+// have used; the journal keeps the known use, and that it is incomplete.
 func (p *callBudget) charge(end completion) completion {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// cache is what a leg remembers of the agent's rows. It need not read again what it has just
-// written.
+// cache is what a leg remembers of the agent's rows. It need not read its own writes again.
 type cache struct {
 	leg *leg
 	// messages is the transcript since it was last shortened, once it is read; fresh are those that
@@ -36,7 +35,7 @@ type spawn struct {
 	tasks []agent.Assignment
 }
 
-// task is what the agent was asked, when, and by an agent of which role.
+// task is the agent's task, its time, and the role of the agent that assigned it.
 type task struct {
 	journal.TaskAssigned
 	at         time.Time
@@ -183,7 +182,7 @@ func (d *cache) outcome(ctx context.Context, call string) (journal.ToolReturned,
 	return find[journal.ToolReturned](ctx, d.leg, journal.ToolReturned{In: d.leg.in.In(), Call: call}.Key())
 }
 
-// side is what a side turn came to.
+// side is the result of a side turn.
 func (d *cache) side(ctx context.Context, side int) ([]chat.Part, error) {
 	row, err := find[journal.ModelReplied](ctx, d.leg, journal.ModelReplied{In: d.leg.in.In(), Call: sideCall(side)}.Key())
 	return row.Parts, err

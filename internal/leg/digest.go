@@ -65,7 +65,7 @@ func (l *leg) exposed(brief agent.Brief, name string) (agent.RoleSpec, bool) {
 	return resolved.Spec, err == nil && resolved.Exposed != nil
 }
 
-// characterise adds what is known of a tool before it runs.
+// characterise adds the known properties of a tool before it runs.
 func (l *leg) characterise(ctx context.Context, brief agent.Brief, set *tool.Set, call tool.Call, c *agent.Call) {
 	if call.Tool == agent.ToolTranscript {
 		c.Known, c.Class = true, chat.ClassPure
@@ -193,8 +193,9 @@ func (l *leg) recall(ctx context.Context, item *agent.Item) {
 	}
 }
 
-// remembered is what the journal has of the leg's own agent, for calls that it matters to. The core
-// was told of nearly all of it: not of a result that a worker recorded just before it was lost.
+// remembered is the taint of the leg's own agent in the journal, for calls that depend on it. The
+// core knows nearly all of it, but not that of a result which a worker recorded just before it was
+// lost.
 func (l *leg) remembered(ctx context.Context, calls []agent.Call) (out agent.Taint) {
 	if !slices.ContainsFunc(calls, func(c agent.Call) bool { return c.Writes || c.Network || len(c.Items) > 0 }) {
 		return nil

@@ -25,8 +25,8 @@ type Reviewed struct {
 	Text string `json:"text"`
 }
 
-// Verdict is the call with a person's arguments as the core is told of it, or why it cannot be made
-// so.
+// Verdict describes the call with a person's arguments to the core, or says why they cannot be
+// used.
 type Verdict struct {
 	Call    agent.Call `json:"call"`
 	Code    chat.Code  `json:"code,omitempty"`
@@ -102,8 +102,8 @@ func (c *Carrier) judge(ctx context.Context, in ReviewInput) (Verdict, error) {
 	return out, nil
 }
 
-// weigh completes what the core is told of a call with a person's arguments, and says what is wrong
-// with them for the person to change.
+// weigh completes the core's description of a call with a person's arguments, and returns their
+// faults for the person to correct.
 func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Error, error) {
 	set, err := l.Describing(p.RunRef)
 	if err != nil {
@@ -133,8 +133,8 @@ func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Er
 	return nil, err
 }
 
-// called finds a call with the arguments that it is to run with: the model's, or those of the
-// person's decision. Whether they are what was allowed is for authorise to say.
+// called finds a call with its final arguments: the model's, or those of the person's decision.
+// authorise checks whether they are the allowed ones.
 func (l *leg) called(ctx context.Context, run agent.RunTool) (chat.Part, error) {
 	part, err := l.cache.call(ctx, l.in.Agent, run.Call)
 	if err != nil || !run.Edited {

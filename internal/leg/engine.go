@@ -27,7 +27,7 @@ var (
 	ErrInvalidRun = errors.New("there cannot be such a run")
 )
 
-// Signal is what a run is told. It has no content.
+// Signal is a signal to a run. It has no content.
 type Signal string
 
 // The signals. Histories know their names.
@@ -48,8 +48,8 @@ type Watch struct {
 	Gone context.Context
 	// Drained is closed when the worker is to stop.
 	Drained <-chan struct{}
-	// Name tells the leg from all others of its run, and Again means that somebody was given it before,
-	// under another name.
+	// Name distinguishes the leg from all others of its run, and Again means that a worker was
+	// given it before, under another name.
 	Name  string
 	Again bool
 }

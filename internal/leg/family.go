@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// family is what the legs of an agent and of the sub-agents that it carries share. All of them run
+// family is the shared state of an agent's leg and those of the sub-agents in it. All of them run
 // in one activity, each with its own steps and its own fence.
 type family struct {
 	watch Watch
@@ -29,7 +29,8 @@ type family struct {
 	still   bool
 	quiet   chan struct{}
 	size    int
-	// newer is what somebody met that only a newer build can read, and leaving is closed then.
+	// newer is the error of an agent that met a row which only a newer build can read, and leaving
+	// is closed then.
 	newer   error
 	leaving chan struct{}
 }
@@ -98,9 +99,9 @@ func (f *family) leaves() bool {
 	return f.still
 }
 
-// leaveTo has everybody leave to a newer build what only that can read: nobody begins anything
-// more, and effects under way end first, so that nothing is cut off. It is false for any other
-// error.
+// leaveTo makes the whole family leave for a newer build, which alone can read the row: no agent
+// begins anything more, and effects under way end first, so that nothing is cut off. It is false
+// for any other error.
 func (f *family) leaveTo(why error) bool {
 	if !errors.Is(why, errNewer) {
 		return false
@@ -114,7 +115,7 @@ func (f *family) leaveTo(why error) bool {
 	return true
 }
 
-// leftTo is why all of it is left to a newer build, nil if it is not.
+// leftTo is the reason to leave the family to a newer build, nil if it stays.
 func (f *family) leftTo() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,8 +186,8 @@ func (l *leg) newChild(e agent.StartChild) *leg {
 	return c
 }
 
-// carryFor carries a child for its parent until it has ended, or until there is nothing that the
-// family can do. It runs beside the parent's own loop and does not touch the parent.
+// carryFor runs a child for its parent until it has ended, or until the family has nothing to do.
+// It runs beside the parent's own loop and does not touch the parent.
 func (l *leg) carryFor(ctx context.Context, stage host.Stage) completion {
 	ctx, stop := context.WithCancel(ctx)
 	defer l.settle(stop)
@@ -231,7 +232,7 @@ func (l *leg) alert(ctx context.Context) error {
 	return err
 }
 
-// own is how much of what is under way is the agent's own.
+// own is how many of the effects under way are the agent's own.
 func (l *leg) own() (n int) {
 	for _, f := range l.running {
 		if _, child := f.effect.(agent.StartChild); !child {
@@ -241,7 +242,7 @@ func (l *leg) own() (n int) {
 	return n
 }
 
-// merge is what the workflow is told of the children that rest.
+// merge sums up the resting children for the workflow.
 func (l *leg) merge(out *Result) {
 	if len(l.carried()) > len(l.rests) {
 		out.Next = NextLeg // this one has left some of them alone

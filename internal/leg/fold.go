@@ -50,7 +50,7 @@ func (l *leg) fold(ctx context.Context) error {
 	return nil
 }
 
-// saved is the state as a step keeps it, with what is left to do.
+// saved is the state as a step keeps it, with the effects that remain.
 type saved struct {
 	Position position          `json:"position"`
 	Todo     []json.RawMessage `json:"todo,omitempty"`
@@ -65,7 +65,7 @@ func (l *leg) save() (json.RawMessage, error) {
 	return json.Marshal(saved{Position: l.position, Todo: todo})
 }
 
-// outstanding is what is left to do, with what is under way.
+// outstanding are the effects that remain, with those under way.
 func (l *leg) outstanding() []agent.Effect {
 	out := slices.Clone(l.todo)
 	for _, e := range l.apart {
@@ -95,8 +95,8 @@ func (l *leg) restore(step journal.Stepped) error {
 	return nil
 }
 
-// owe adds to what is left to do. Records and mail are written with the step, and an ended child is
-// not started any more.
+// owe adds to the effects that remain. Records and mail are written with the step, and an ended
+// child is not started any more.
 func (l *leg) owe(effects []agent.Effect) {
 	for _, e := range effects {
 		if end, ok := e.(agent.EndTask); ok {

@@ -15,11 +15,10 @@ const (
 	shownImageBytes = 12 << 20
 )
 
-// faded stands for an image that is not shown any more.
+// faded replaces an image that is no longer shown.
 const faded = "[The image is not shown any more: there are newer ones. Look at it again if you need it.]"
 
-// illustrate finds what the images of a transcript refer to. Of those that are too many a note is
-// left.
+// illustrate loads the images of a transcript. Those beyond the limit are replaced by a note.
 func (l *leg) illustrate(ctx context.Context, t chat.Transcript) (chat.Transcript, map[string]model.Image, error) {
 	shown, size, full := map[string]model.Image{}, 0, false
 	for _, msg := range slices.Backward(t) {

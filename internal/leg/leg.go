@@ -19,7 +19,7 @@ const (
 	DrainGrace = 10 * time.Second
 	// legSpan is how long a leg begins new things.
 	legSpan = 30 * time.Minute
-	// settleGrace is how long a leg that ends waits for what it has cancelled.
+	// settleGrace is how long a leg that ends waits for its cancelled effects.
 	settleGrace = 2 * time.Second
 )
 
@@ -28,7 +28,7 @@ type leg struct {
 	*Carrier
 	in       Input
 	position position
-	// todo is what is left to do and has not begun, base the last step that has a state.
+	// todo are the effects that have not begun, base the last step that has a state.
 	todo    []agent.Effect
 	base    int
 	running map[string]*effectRun
@@ -38,13 +38,13 @@ type leg struct {
 	begun    int
 	// yield means that nothing more is begun, and dropped that something was begun and given up.
 	yield, dropped bool
-	// hold means that more is about to be taken in, before which nothing is begun. Kept are the rows of
-	// what was taken in meanwhile: they are recorded together with those of the last.
+	// hold means that more events are about to be handled, before which nothing is begun. Kept are
+	// the rows of the events handled meanwhile: they are recorded together with those of the last.
 	hold bool
 	kept []journal.Row
 	// first means that the first step of the task is among them.
 	first bool
-	// fresh means that this very leg had the task recorded: nobody has begun it.
+	// fresh means that this very leg recorded the task: nobody has begun it.
 	fresh bool
 	// apart are the children to be given runs of their own, because this leg cannot carry them.
 	apart []agent.StartChild
@@ -89,7 +89,7 @@ type completion struct {
 	rows  []journal.Row
 	// mail is the post that brought it, nil for all else.
 	mail *journal.MailPosted
-	// rests is how a child stands that has come back and has not ended.
+	// rests is the state of a child that has returned and has not ended.
 	rests *Result
 	// err says why the effect could not be carried out by this leg.
 	err error
@@ -163,7 +163,7 @@ func (l *leg) carry(ctx context.Context) error {
 			return err
 		}
 	}
-	// A leg that has gone further than this one knew of may have begun what comes next.
+	// A leg that was further than this one knew may have begun the next effects.
 	doubt := l.family.again || l.position.N > known
 	l.dropped = l.in.Mode == ModeDetour && len(l.todo) > 0 // nobody has begun the effects ordered from here on
 	for _, e := range l.todo {
@@ -187,8 +187,8 @@ func (l *leg) carry(ctx context.Context) error {
 	}
 }
 
-// start begins an agent that has not begun, and takes in what has arrived before anything else is
-// begun. In doubt nobody knows whether children that are to have runs of their own were given them.
+// start begins an agent that has not begun, and handles its mail before it begins anything else. In
+// doubt it is unknown whether the children that need runs of their own have them.
 func (l *leg) start(ctx context.Context, doubt bool) error {
 	var arrived []completion
 	if l.position.State.Phase == agent.Unborn {
@@ -219,7 +219,7 @@ func (l *leg) start(ctx context.Context, doubt bool) error {
 	return nil
 }
 
-// result is what the workflow is told.
+// result is the leg's result for the workflow.
 func (l *leg) result() Result {
 	s := &l.position.State
 	out := Result{N: l.position.N, Base: l.base, Wake: s.Wake, Dropped: l.dropped}

@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/host"
 )
 
-// waits is what a leg that listens waits for, beside the end of what it has under way.
+// waits are the events that a listening leg waits for, beside the ends of its effects.
 type waits struct {
 	bell, called, quiet, drained, leaving <-chan struct{}
 	poll, giveUp                          <-chan time.Time
@@ -34,7 +34,7 @@ func (l *leg) openly(ctx context.Context) error {
 	return l.carryOn(ctx, bell)
 }
 
-// carryOn lands what was begun and takes in what it means, until nothing is under way.
+// carryOn completes the effects and handles their events, until nothing is under way.
 func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 	w := l.waits(bell)
 	for {
@@ -101,7 +101,7 @@ func (l *leg) await(ctx context.Context, w *waits) (over bool, err error) {
 	return false, nil
 }
 
-// giveUp cancels what is under way and has not ended in time. The next leg begins it again.
+// giveUp cancels the effects that have not ended in time. The next leg begins them again.
 func (l *leg) giveUp() {
 	for key, f := range l.running {
 		if _, child := f.effect.(agent.StartChild); child {
@@ -116,7 +116,7 @@ func (l *leg) giveUp() {
 	}
 }
 
-// completeAll takes in what has landed. The beginnings and ends of many children are recorded
+// completeAll handles the completed effects. The beginnings and ends of many children are recorded
 // together.
 func (l *leg) completeAll(ctx context.Context, end completion, bell <-chan struct{}) error {
 	for {
@@ -185,7 +185,7 @@ func (l *leg) complete(ctx context.Context, end completion, bell <-chan struct{}
 	return nil
 }
 
-// readFirst takes in what a child wrote before it came back. It has rung by then.
+// readFirst reads a child's mail before the child's return. The child has notified the leg by then.
 func (l *leg) readFirst(ctx context.Context, bell <-chan struct{}) error {
 	select {
 	case <-bell:

@@ -40,11 +40,10 @@ func (d *listeners) register(ref journal.Ref, agent string, rouse func()) (bell 
 	}
 }
 
-// Notify has a leg that runs in this process look at the mail of an agent, and reports whether
-// there is one.
+// Notify tells a leg in this process to look at an agent's mail, and reports whether it found one.
 func (c *Carrier) Notify(ref journal.Ref, agent string) bool { return c.listeners.notify(ref, agent) }
 
-// notify has a leg of an agent look at its mail, and reports whether there is one.
+// notify tells an agent's leg to look at its mail, and reports whether it found one.
 func (d *listeners) notify(ref journal.Ref, agent string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -31,10 +31,10 @@ const (
 	TopicAgent = "agent"
 )
 
-// errNewer begins what is said of something that this build does not know.
+// errNewer begins the messages about rows that this build does not know.
 var errNewer = errors.New("a newer build has to")
 
-// readMail takes in what has arrived.
+// readMail reads and handles the mail that has arrived.
 func (l *leg) readMail(ctx context.Context) error {
 	l.unread, l.held = false, false
 	mail, err := l.mail(ctx)
@@ -65,8 +65,7 @@ func (l *leg) mail(ctx context.Context) (out []completion, err error) {
 	return out, nil
 }
 
-// event makes what the core is told out of what was posted. Nil means that it is of no interest any
-// more.
+// event turns a post into an event for the core. Nil means that the post is no longer of interest.
 func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, error) {
 	id := p.About()
 	switch p.Topic {
@@ -101,8 +100,8 @@ func (l *leg) event(ctx context.Context, p journal.MailPosted) (agent.Event, err
 	return nil, fmt.Errorf("%w read it: the topic %q is unknown", errNewer, p.Topic)
 }
 
-// messageEvent is what the orchestrator is told of a message. In a conversation that is being
-// removed it is told of none: each would begin a turn that has to be stopped again.
+// messageEvent is the event of a message for the orchestrator. In a conversation that is being
+// removed it has none: each would begin a turn that has to be stopped again.
 func (l *leg) messageEvent(ctx context.Context, id string) (agent.Event, error) {
 	entries, err := l.Log.Find(ctx, l.in.Ref, journal.MessageReceived{ID: id}.Key(), journal.ErasureKey())
 	var out agent.Event
@@ -123,7 +122,7 @@ func (l *leg) messageEvent(ctx context.Context, id string) (agent.Event, error) 
 	return out, nil
 }
 
-// refuse is what is written of mail that the core refuses. Mail that it may take later waits.
+// refuse are the rows for mail that the core refuses. Mail that it may take later waits.
 func (l *leg) refuse(post *journal.MailPosted, why error) []journal.Row {
 	switch {
 	case post == nil:

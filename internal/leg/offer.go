@@ -14,7 +14,7 @@ import (
 // answer.
 const toolRelay = "relay_to_user"
 
-// own describes the calls that the core itself answers, as models are told of them.
+// own describes to models the calls that the core itself answers.
 var own = map[string]model.Tool{
 	agent.ToolSpawn: described("Hand tasks to sub-agents that work in parallel. You get their reports back together, in "+
 		"the order of the tasks. A sub-agent sees nothing of this conversation: put all it needs into its task.", `{

@@ -10,7 +10,7 @@ type Begin struct {
 	// Parent is the agent that this one reports to, empty for the orchestrator.
 	Parent     string `json:"parent,omitempty"`
 	Background bool   `json:"background,omitempty"`
-	// Slots and Time are what the parent lends; zero leaves what the brief says.
+	// Slots and Time are lent by the parent; zero leaves the brief's values.
 	Slots int   `json:"slots,omitempty"`
 	Time  int64 `json:"time,omitempty"`
 	// LegEffects is how many local effects a leg may carry out; zero means any number.
@@ -27,11 +27,11 @@ type Mode string
 const (
 	// ModeNext continues where the leg before ended.
 	ModeNext Mode = ""
-	// ModeAgain means that a leg before may have gone further than the workflow knows, or has begun
-	// what this one is to do.
+	// ModeAgain means that an earlier leg may be further than the workflow knows, or has begun this
+	// leg's effects.
 	ModeAgain Mode = "again"
-	// ModeDetour is ModeAgain where nobody serves the workspace now: the leg takes in what has arrived,
-	// records it and begins nothing.
+	// ModeDetour is ModeAgain while no worker serves the workspace: the leg handles the mail that
+	// has arrived, records it and begins nothing.
 	ModeDetour Mode = "detour"
 )
 
@@ -76,7 +76,7 @@ const (
 	NextEnd Next = "end"
 )
 
-// Result is what a leg hands back: numbers and ids.
+// Result is the result of a leg: numbers and ids.
 type Result struct {
 	N    int  `json:"n"`
 	Base int  `json:"base,omitempty"`
@@ -86,7 +86,7 @@ type Result struct {
 	// Await is how many of the children with runs of their own must end before a leg has something to
 	// do with it. While it is not zero somebody looks now and then whether the engine still runs them.
 	Await int `json:"await,omitempty"`
-	// Dropped means that the leg gave up what it had begun, and nobody knows how far that came.
+	// Dropped means that the leg gave up effects that it had begun, whose progress is unknown.
 	Dropped bool `json:"dropped,omitempty"`
 }
 

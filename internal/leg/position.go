@@ -46,7 +46,7 @@ func (c *position) take(e agent.Event) (stepped, error) {
 	return s, nil
 }
 
-// retake is take for an event that was taken in before, elsewhere: it cannot be refused.
+// retake is take for an event that was handled before, elsewhere: it cannot be refused.
 func (c *position) retake(e agent.Event) (stepped, error) {
 	s, err := c.take(e)
 	if err != nil {

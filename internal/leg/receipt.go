@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// receipt compares what a run claims with what is recorded of it.
+// receipt compares a run's claims with its records.
 func (c *Carrier) receipt(
 	ctx context.Context, run host.RunRef, o agent.Outcome, claims receipt.Claims,
 ) (json.RawMessage, error) {
@@ -31,7 +31,7 @@ func (c *Carrier) receipt(
 	return body, nil
 }
 
-// reportTokens estimates what the end of a task takes in its parent's transcript.
+// reportTokens estimates the size of a task's end in its parent's transcript.
 func reportTokens(row journal.TaskEnded) (int64, error) {
 	n := host.Tokens(row.Summary) + host.Tokens(row.Message)
 	r, err := host.ReceiptIn(row)
@@ -41,8 +41,9 @@ func reportTokens(row journal.TaskEnded) (int64, error) {
 	return n, err
 }
 
-// contradicted counts the claims of a submit call that what is recorded contradicts. The core sends
-// those back once; when nobody can look, the result is taken and its receipt tells.
+// contradicted counts the claims of a submit call that the records contradict. The core returns
+// such a result once. If the records cannot be read, the result is accepted and its receipt says
+// so.
 func (l *leg) contradicted(ctx context.Context, args string) int {
 	var facts receipt.Evidence
 	err := l.Patiently(ctx, func() (err error) {

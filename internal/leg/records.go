@@ -144,8 +144,8 @@ func (l *leg) settled(ctx context.Context, e agent.Settle) ([]journal.Row, error
 		}
 		row.Text += list
 	case e.Status == agent.CallFailed, e.Status == agent.CallTimedOut:
-		// The worker that was lost may have written down the result first, or the tool what it did until
-		// its time was over; then that one stands.
+		// The lost worker may have recorded the result first, or the tool its effects until its
+		// time was over; then that record stands.
 		rows, err := l.cache.look(ctx, row.Key())
 		if err != nil {
 			return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// reports is what a parent's model reads of its children, and what those have read whose words it
-// reads. Call is the spawn call that it answers, empty for notices.
+// reports is the text about its children for a parent's model, with the taint of the children whose
+// words it contains. Call is the spawn call that it answers, empty for notices.
 func (l *leg) reports(ctx context.Context, call string, tasks []string, bytes int64) (string, agent.Taint, error) {
 	var keys []string
 	for _, task := range tasks {
@@ -138,8 +138,8 @@ func (c *Carrier) tasksOf(ctx context.Context, ref journal.Ref) ([]journal.Task,
 	return state.Tasks, nil
 }
 
-// closedTree ends a task and whatever is still open below it: the engine ends those runs together,
-// and none of them can write any more.
+// closedTree ends a task and every open task below it: the engine ends those runs together, and
+// none of them can write any more.
 func (c *Carrier) closedTree(ctx context.Context, run host.RunRef, o agent.Outcome) ([]journal.Row, error) {
 	tasks, err := c.tasksOf(ctx, run.Ref)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Carrier) closedTree(ctx context.Context, run host.RunRef, o agent.Outco
 	return c.closedWith(ctx, run, o, tasks)
 }
 
-// closedWith is closedTree for somebody who has read the tasks of the conversation.
+// closedWith is closedTree for a caller that has read the tasks of the conversation.
 func (c *Carrier) closedWith(ctx context.Context, run host.RunRef, o agent.Outcome, tasks []journal.Task) ([]journal.Row, error) {
 	end := journal.TaskEnded{In: run.In(), Message: "The run was ended from outside before it handed in a result."}
 	var err error
@@ -267,7 +267,7 @@ func (l *leg) closeBooks(ctx context.Context, run host.RunRef, o agent.Outcome) 
 	return l.endOf(ctx, run.Task)
 }
 
-// childEnded is what a parent is told of the end of a task.
+// childEnded is the event of a task's end for its parent.
 func childEnded(row journal.TaskEnded, at agent.At) (out agent.ChildEnded, err error) {
 	out = agent.ChildEnded{At: at, Task: row.Task}
 	if out.Tokens, err = reportTokens(row); err != nil {
@@ -276,8 +276,8 @@ func childEnded(row journal.TaskEnded, at agent.At) (out agent.ChildEnded, err e
 	return out, json.Unmarshal(row.Outcome, &out.Outcome)
 }
 
-// RecordBroken records that a run broke. An orchestrator's turn has failed, and what was open below
-// it ends with it; the parent of a sub-agent is told.
+// RecordBroken records that a run broke. An orchestrator's turn has failed, and the open tasks
+// below it end with it; the parent of a sub-agent is told.
 func (c *Carrier) RecordBroken(ctx context.Context, in BrokenRun) error {
 	if in.Parent != "" {
 		return c.sendEnd(ctx, in, lostOutcome())

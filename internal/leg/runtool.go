@@ -41,7 +41,8 @@ func completionOf(end host.End) completion {
 }
 
 // cutOff is the result of a call that the engine has given up and that was stopped then, if no
-// other is on record yet; else the model was told that nobody knows, and that stands.
+// other is on record yet. Otherwise the model was told that the outcome is unknown, and that
+// stands.
 func (l *leg) cutOff(call string, began time.Time) []journal.Row {
 	ran := l.Now().Sub(began)
 	return []journal.Row{journal.ToolReturned{

@@ -7,8 +7,8 @@ import (
 )
 
 // shares bounds how many legs of one tenant a worker runs at the same time, so that a tenant with
-// hundreds of slow turns leaves room for others. The engine's fairness orders what waits for a
-// worker; it does not free a slot that is taken.
+// hundreds of slow turns leaves room for others. The engine's fairness orders the tasks that wait
+// for a worker; it does not free a taken slot.
 //
 // A leg over the bound waits a moment for one of its tenant's to end. Then it gives its slot back
 // and is tried again later. Few may wait, because they hold slots meanwhile.
@@ -30,9 +30,9 @@ func newShares(most int) *shares {
 const (
 	// shareWait is how long a leg waits for a place.
 	shareWait = 2 * time.Second
-	// shareLater is how soon a leg is tried again at the earliest, and sharePace how far the legs of a
-	// tenant that are tried again stand apart. A free slot is soon found, and however many wait, their
-	// tries cost the engine the same.
+	// shareLater is the shortest time before a leg is tried again, and sharePace the time between
+	// the retries of one tenant's legs. A free slot is soon found, and the engine's cost is the
+	// same for any number of waiting legs.
 	shareLater, sharePace = time.Second, 200 * time.Millisecond
 	// shareQueue is how many legs of a tenant may wait, as a part of those that may run.
 	shareQueue = 2

@@ -144,7 +144,7 @@ func (l *leg) openQuestions(ctx context.Context, questions []string) ([]host.Ope
 	return out, nil
 }
 
-// sideEnd reads what a side turn came to. A reply that cannot be read leaves it to the person.
+// sideEnd reads the result of a side turn. A reply that cannot be read leaves it to the person.
 func (l *leg) sideEnd(e agent.CallSide, reply model.Reply, used chat.Usage) agent.Event {
 	if e.Kind == agent.SideRoute {
 		out := agent.Routed{At: l.At(), Side: e.Side, Route: agent.RouteRequest, Usage: used}

@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// takeAll takes in what has arrived, in order, and then begins what is to be done.
+// takeAll handles the events that have arrived, in order, and then begins their effects.
 func (l *leg) takeAll(ctx context.Context, arrived []completion) error {
 	if len(arrived) == 0 {
 		return l.commit(ctx, nil)
@@ -74,7 +74,7 @@ func (l *leg) put(ctx context.Context, rows []journal.Row) error {
 	return l.commit(ctx, rows)
 }
 
-// commit makes rows durable, together with those that announce what is begun next, and begins it.
+// commit makes rows durable, together with those that announce the next effects, and begins these.
 func (l *leg) commit(ctx context.Context, rows []journal.Row) error {
 	rows, l.kept = append(l.kept, rows...), nil
 	l.abort()

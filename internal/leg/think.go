@@ -65,7 +65,7 @@ func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) 
 	return sum
 }
 
-// prompt is what the agent is told before its transcript.
+// prompt is the agent's prompt before its transcript.
 func (l *leg) prompt(ctx context.Context, brief agent.Brief) (host.Prompt, error) {
 	t, err := l.cache.assignment(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *leg) launch(ctx context.Context, effect agent.Effect, run func(context.
 	return func() { l.inBackground(ctx, effect.Key(), effect, run) }
 }
 
-// inBackground runs something beside the leg, which takes in how it ends.
+// inBackground runs an effect beside the leg, which handles its end.
 func (l *leg) inBackground(ctx context.Context, key string, effect agent.Effect, run func(context.Context) completion) {
 	flying, cancel := context.WithCancelCause(ctx)
 	l.running[key] = &effectRun{effect: effect, began: l.Now(), cancel: cancel}
@@ -120,7 +120,7 @@ func (l *leg) inBackground(ctx context.Context, key string, effect agent.Effect,
 	})
 }
 
-// hand hands something to the leg, if it is still there.
+// hand passes an event to the leg, if the leg still runs.
 func (l *leg) hand(ctx context.Context, end completion) {
 	select {
 	case l.landed <- end:
@@ -136,9 +136,9 @@ func (l *leg) end(effect agent.Effect, event agent.Event) func() {
 	}
 }
 
-// callName names a model call. One that an earlier leg may have made gets another name: nobody
-// knows what that call used. The earlier leg recorded the request before it sent it, so a call
-// without a row was never made.
+// callName names a model call. One that an earlier leg may have made gets another name, since that
+// call's use is unknown. The earlier leg recorded the request before it sent it, so a call without
+// a row was never made.
 func (l *leg) callName(ctx context.Context, e agent.CallModel) (string, error) {
 	first := callOf(e)
 	if !l.doubtful[e.Key()] {
@@ -261,7 +261,7 @@ func (l *leg) keepPrompt(ctx context.Context, req model.Request) (string, error)
 	return l.Keep(ctx, l.in.Ref, strings.Join(texts, "\n\n"))
 }
 
-// generate makes a model call and says what it used. Deltas go out while it runs.
+// generate makes a model call and reports its usage. Deltas go out while it runs.
 func (l *leg) generate(
 	ctx context.Context, req model.Request, call, message string,
 ) (model.Reply, journal.ModelReplied, *model.Error) {
@@ -326,7 +326,7 @@ func total(u chat.Usage, unmetered bool, tries []model.Try) (chat.Usage, bool) {
 	return u, unmetered
 }
 
-// replied is a reply with its calls, as the core is told of it.
+// replied is the event of a reply with its calls for the core.
 func (l *leg) replied(
 	ctx context.Context, e agent.CallModel, brief agent.Brief, reply model.Reply, responded journal.ModelReplied,
 ) completion {
@@ -353,7 +353,7 @@ func (l *leg) replied(
 	return completion{event: event, rows: rows}
 }
 
-// compacted is a transcript that begins anew with notes on what was before.
+// compacted is a transcript that begins anew, with notes on the earlier one.
 func (l *leg) compacted(
 	ctx context.Context, e agent.CallModel, brief agent.Brief, req model.Request, reply model.Reply, responded journal.ModelReplied,
 ) completion {

@@ -27,7 +27,7 @@ func (l *leg) clearTree(ctx context.Context) {
 	}
 }
 
-// mergeShown is what a person who is asked about a merge is shown: which files it would change.
+// mergeShown shows a person who is asked about a merge the files that it would change.
 func mergeShown(part chat.Part, about tool.About) (json.RawMessage, error) {
 	show := map[string]any{}
 	if err := json.Unmarshal([]byte(part.Args), &show); err != nil {
@@ -61,7 +61,7 @@ func patchOf(a journal.TaskAssigned, rows map[string]journal.Row) (*agent.PatchR
 	return patchReport(nil), nil
 }
 
-// patchReport is what a parent's model is told of it; the row is nil if it was not taken yet.
+// patchReport tells a parent's model of the patch; the row is nil if the patch was not taken yet.
 func patchReport(row *journal.PatchKept) *agent.PatchReport {
 	if row == nil {
 		return &agent.PatchReport{

@@ -1,5 +1,5 @@
-// Package history reads back what the engine keeps of a conversation, makes it fit to be stored and
-// reads what was stored. It is test support: nothing that ships leans on it.
+// Package history reads the engine's history of a conversation, makes it fit to be stored, and
+// reads stored ones. It is test support: nothing that ships may import it.
 //
 // It imports durable for the connection only.
 package history
@@ -183,7 +183,7 @@ func (r Run) Builds() []string {
 	return slices.Compact(out)
 }
 
-// Prune takes out what names a machine or a process, and what a replay does not look at.
+// Prune removes names of machines and processes, and fields that a replay ignores.
 func (r Run) Prune() {
 	visit(r.History.ProtoReflect(), func(m protoreflect.Message) {
 		fields := m.Descriptor().Fields()
@@ -195,7 +195,7 @@ func (r Run) Prune() {
 				m.Clear(f)
 			}
 		}
-		if m.Descriptor().Name() == "ActivityTaskScheduledEventAttributes" { // a replay compares who and how, not with what
+		if m.Descriptor().Name() == "ActivityTaskScheduledEventAttributes" { // a replay compares the activity and its options, not its arguments
 			m.Clear(fields.ByName("input"))
 		}
 		if m.Descriptor().FullName() == "temporal.api.taskqueue.v1.TaskQueue" &&
@@ -231,7 +231,7 @@ func visit(m protoreflect.Message, f func(protoreflect.Message)) {
 
 // Keep stores the runs of one conversation in a folder, as NAME.0.json.gz and so on, and reports
 // whether it did. Stored runs stay as they are: a conversation that the folder has already is left
-// alone, since a later build would only write down what it does itself.
+// alone, since a later build would only record its own behaviour.
 func Keep(folder, name string, runs []Run) (bool, error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return false, err
