@@ -43,9 +43,9 @@ type (
 		Hash    string `json:"hash"`
 		Pattern string `json:"pattern,omitempty"`
 		Until   int64  `json:"until,omitempty"`
-		// Show is what the person is shown.
+		// Show is the call as the person sees it.
 		Show json.RawMessage `json:"show,omitempty"`
-		// Sources is what the agent has read, if that is why the person is asked whatever the rules say.
+		// Sources are the agent's taint, if it is the reason to ask the person despite the rules.
 		Sources []Source `json:"sources,omitempty"`
 	}
 
@@ -69,8 +69,8 @@ type (
 		Scope  string `json:"scope,omitempty"`
 		By     string `json:"by"`
 		Reason string `json:"reason,omitempty"`
-		// Args are what the call is allowed with instead of the model's arguments, if it is; Edited is what
-		// the core is told of the call with them.
+		// Args replace the model's arguments, if the person changed them; Edited describes the call
+		// with them to the core.
 		Args   string          `json:"args,omitempty"`
 		Edited json.RawMessage `json:"edited,omitempty"`
 		// Audit is the key of the entry on the audit trail that says so. The audited journal sets it.

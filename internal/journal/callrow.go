@@ -24,7 +24,7 @@ type (
 		HoldCost      int64  `json:"hold_cost,omitempty"`
 	}
 
-	// ModelReplied ends a model call and says what it used.
+	// ModelReplied ends a model call and records its usage.
 	ModelReplied struct {
 		In
 		Call      string         `json:"call"`
@@ -38,8 +38,8 @@ type (
 		Usage    chat.Usage `json:"usage"`
 		// Unmetered means that more may have been used than is known: the hold stays.
 		Unmetered bool `json:"unmetered,omitempty"`
-		// Month and Reserved are what was reserved for the call of the tenant's budget. It is settled with
-		// what was used.
+		// Month and Reserved are the call's reservation from the tenant's budget. It is settled
+		// with the real use.
 		Month    string `json:"month,omitempty"`
 		Reserved int64  `json:"reserved,omitempty"`
 		Prices   string `json:"prices,omitempty"`
@@ -74,10 +74,10 @@ type (
 		Port int    `json:"port"`
 	}
 
-	// Tainted says that an agent has read something that a stranger may have written. The first one of
-	// an agent stands, and nothing takes it back: from then on a person decides about what the agent
-	// writes and sends. The worker that writes such a text into the agent's transcript writes this
-	// beside it.
+	// Tainted says that an agent has read a text that a stranger may have written. The first one of
+	// an agent stands for good: from then on a person decides about the agent's writes and
+	// requests. The worker that writes such a text into the agent's transcript writes this beside
+	// it.
 	Tainted struct {
 		In
 		// Call is the call whose result it was, if it was one.

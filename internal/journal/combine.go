@@ -8,9 +8,9 @@ import (
 )
 
 // Combiner turns appends that come at the same time into one transaction. While one is under way
-// the others of the same lane gather; when it is done, one of those that wait carries out all that
-// have gathered. So a lane costs one commit at a time however many agents write into it, and a
-// lone writer waits for nobody.
+// the others of the same lane gather; when it is done, one of the waiting writers carries out all
+// that have gathered. So a lane costs one commit at a time for any number of writers, and a lone
+// writer does not wait.
 type Combiner[Lane comparable] struct {
 	// Commit writes batches to a lane in one transaction. It is never called twice at a time for
 	// one lane. Its context outlives the callers'.

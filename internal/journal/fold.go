@@ -2,8 +2,9 @@ package journal
 
 import "github.com/retinue-dev/retinue/internal/chat"
 
-// Changes is what a new entry means for the tables: the definition that every store follows. SeqOf
-// says where a key stands in the list, zero if nowhere; it is asked for the keys that LookUp names.
+// Changes are the changes of the tables for a new entry: the definition that every store follows.
+// SeqOf returns the number of a key in the list, zero if it is not in it; it is called for the keys
+// that LookUp names.
 func Changes(ref Ref, e Entry, seqOf func(key string) int64) []Change {
 	f := folding{Ref: ref, Entry: e, at: e.At.UnixMilli(), seqOf: seqOf}
 	switch r := e.Row.(type) {
@@ -32,12 +33,12 @@ func Changes(ref Ref, e Entry, seqOf func(key string) int64) []Change {
 	case TurnEnded, Stepped, NoteAdded, PatchKept, EditProposed, HostReached, Tainted:
 		// They are read from the list.
 	case Newer:
-		// Nobody here knows what it means. The build that wrote it has folded it.
+		// This build does not know the row. The build that wrote it has folded it.
 	}
 	return nil
 }
 
-// Changes is what a plan means for the tables, in the order in which it is to be written.
+// Changes are a plan's changes of the tables, in the order of writing.
 func (p Plan) Changes(ref Ref) []Change {
 	var all []Change
 	for _, n := range p.Insert {
@@ -151,7 +152,7 @@ func (f folding) modelCalled(r ModelCalled) []Change {
 	}
 }
 
-// modelReplied ends a call. One of which nobody knows what it used keeps what is held for it.
+// modelReplied ends a call. One of unknown use keeps its reservation.
 func (f folding) modelReplied(r ModelReplied) []Change {
 	t, c, u := f.Tenant, f.Conversation, r.Usage
 	request := ModelCalled{In: r.In, Call: r.Call}.Key()

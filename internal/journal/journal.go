@@ -1,4 +1,4 @@
-// Package journal is what happened, and the only home of content.
+// Package journal records what happened, and is the only home of content.
 //
 // A conversation is one list of entries, numbered from 1 without a gap. An entry holds one Row: a
 // fact, keyed by an id that its writer knew beforehand. Writing a row twice is the same as writing
@@ -7,8 +7,8 @@
 //
 // All that people and programs ask for (agents, tasks, usage, open questions) is a fold of that
 // list. Changes is the definition of that fold: which lines of which tables a row adds or changes.
-// Databases write them in the transaction of the entries, and journaltest compares what they then
-// answer with a view in memory.
+// Databases write them in the transaction of the entries, and journaltest compares their answers
+// with a view in memory.
 //
 // The package imports chat only. Adapters below it know SQL.
 package journal
@@ -55,14 +55,14 @@ type Log interface {
 // Writer adds to a journal.
 type Writer interface {
 	// Append writes rows in order and returns when they are durable: all of them, or none and an
-	// error. After an error that is not a refusal nobody knows which; writing the same rows again
-	// settles it. A conversation begins with Opened.
+	// error. After an error that is not a refusal the rows may or may not be written; writing the
+	// same rows again settles it. A conversation begins with Opened.
 	Append(ctx context.Context, ref Ref, at time.Time, rows ...Row) ([]Written, error)
 	// Keep stores texts of a conversation under the hashes of their content (HashOf). It may do so
 	// before the conversation begins. One that was erased keeps nothing.
 	Keep(ctx context.Context, ref Ref, texts ...string) error
-	// Reserve takes an amount from what a tenant may spend in a month (MonthOf), unless that would be
-	// more than the most. The Responded row that names it gives back what was not used.
+	// Reserve takes an amount from a tenant's budget of a month (MonthOf), unless the budget has
+	// less left. The Responded row that names it returns the unused part.
 	Reserve(ctx context.Context, tenant, month string, amount, most int64) (bool, error)
 	// Erase removes a conversation with everything in it, its texts too, and leaves a Tombstone.
 	Erase(ctx context.Context, ref Ref) error
@@ -71,8 +71,9 @@ type Writer interface {
 // Reader reads one conversation. A conversation or text that does not exist, or belongs to somebody
 // else, is not_found.
 type Reader interface {
-	// Entries returns what comes after a sequence number, in order, at most limit and not much more
-	// than PageBytes: a page that has entries may have fewer than there are, one without is the end.
+	// Entries returns the entries after a sequence number, in order, at most limit and not much
+	// more than PageBytes: a page that has entries may have fewer than there are, one without is
+	// the end.
 	Entries(ctx context.Context, ref Ref, after int64, limit int) ([]Entry, error)
 	// Find returns the entries with these keys, in the order of the list; those that do not exist
 	// are left out.
@@ -99,7 +100,7 @@ type Reader interface {
 	Records(ctx context.Context, ref Ref) ([]Record, error)
 	// Text returns a kept text.
 	Text(ctx context.Context, ref Ref, hash string) (string, error)
-	// Erased returns what is left of a conversation that was erased; not_found if none was.
+	// Erased returns the rest of an erased conversation; not_found if none was erased.
 	Erased(ctx context.Context, ref Ref) (Tombstone, error)
 	// Weight says how much a conversation holds.
 	Weight(ctx context.Context, ref Ref) (Weight, error)
@@ -123,11 +124,11 @@ type Lists interface {
 	Search(ctx context.Context, tenant string, query Query) ([]Hit, error)
 	// Usage sums what model calls used, in the order of each group's first call.
 	Usage(ctx context.Context, tenant string, query UsageQuery) ([]Used, error)
-	// Spent is what a tenant has spent and reserved in a month. Only what was reserved counts.
+	// Spent is a tenant's spending and reservations in a month. Only reserved amounts count.
 	Spent(ctx context.Context, tenant, month string) (int64, error)
 	// Stored is how many bytes the rows and texts of a tenant hold, private conversations with them.
 	Stored(ctx context.Context, tenant string) (int64, error)
-	// Tasks lists what agents were asked to do, the newest first.
+	// Tasks lists the tasks of agents, the newest first.
 	Tasks(ctx context.Context, tenant string, query TaskQuery) ([]TaskLine, error)
 	// Runs sums what became of tasks that were assigned since a time, and of turns that ended since, by
 	// role.

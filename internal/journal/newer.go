@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Newer is a row of a kind that this build does not know: a newer one has written it, while an
-// installation is being upgraded or before it was rolled back. It is read so that the rest of the
-// list can be, shown to nobody, handed on as it is, and never written.
+// Newer is a row of a kind that this build does not know. A newer build has written it, during an
+// upgrade or before a rollback. It is read so that the rest of the list can be read, shown to
+// nobody, handed on as it is, and never written.
 type Newer struct {
 	nowhere
-	// Of is its kind, and Body what is recorded.
+	// Of is its kind, and Body its content.
 	Of   Kind
 	Body json.RawMessage
 }

@@ -67,9 +67,9 @@ type Numbered struct {
 	At     time.Time
 }
 
-// Plan says what appends to one conversation come to.
+// Plan is the result of appends to one conversation.
 type Plan struct {
-	// Insert is what is new, in order.
+	// Insert are the new rows, in order.
 	Insert []Numbered
 	// Written answers each batch.
 	Written [][]Written

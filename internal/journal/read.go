@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// CallState is the status of a tool call by what is known of it, in whatever order it was learnt.
+// CallState is the status of a tool call by its known facts, which may come in any order.
 func CallState(result CallStatus, started, waiting, voided bool) CallStatus {
 	switch {
 	case result != "":

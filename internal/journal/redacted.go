@@ -16,14 +16,14 @@ type Redactor interface {
 }
 
 // Redacted is a Log whose rows are redacted before they are written, every string of them. It is
-// the last of several places: the code that makes a row redacts it as well, so that what is in
-// somebody's hands is what is on record.
+// the last of several places: the code that makes a row redacts it as well, so that its own copy
+// equals the record.
 type Redacted struct {
 	Log
 	by Redactor
 }
 
-// NewRedacted redacts what goes into a log.
+// NewRedacted redacts the appends to a log.
 func NewRedacted(log Log, by Redactor) *Redacted { return &Redacted{Log: log, by: by} }
 
 // Append implements Writer. A row whose key would have to be redacted is refused: nobody would find

@@ -135,7 +135,7 @@ type (
 		// MaxIterations and MaxDuration (milliseconds) are the limits that people see.
 		MaxIterations int   `json:"max_iterations,omitempty"`
 		MaxDuration   int64 `json:"max_duration,omitempty"`
-		// Brief is what the core was given.
+		// Brief is the core's brief.
 		Brief json.RawMessage `json:"brief,omitempty"`
 	}
 
@@ -162,7 +162,7 @@ type (
 		Iterations int             `json:"iterations,omitempty"`
 		// Outcome is what the core decided.
 		Outcome json.RawMessage `json:"outcome,omitempty"`
-		// Receipt compares what is claimed in Result with what is known to have been done.
+		// Receipt compares the claims in Result with the known effects.
 		Receipt json.RawMessage `json:"receipt,omitempty"`
 	}
 
@@ -219,7 +219,7 @@ type PatchFile struct {
 	Path string `json:"path"`
 	// Change is added, modified or deleted.
 	Change string `json:"change"`
-	// Added and Removed count lines; both are -1 for what is no text.
+	// Added and Removed count lines; both are -1 for a file that is no text.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
 }

@@ -32,8 +32,8 @@ type Line struct {
 	Last chat.Status
 }
 
-// Snapshot is the state of a conversation after entry Conversation.Seq. Lists are in the order in
-// which things came into being. Messages and calls, of which there is no end, are read by page.
+// Snapshot is the state of a conversation after entry Conversation.Seq. Lists are in the order of
+// creation. Messages and calls, of which there is no end, are read by page.
 type Snapshot struct {
 	Conversation Conversation
 	Agents       []Agent
@@ -183,7 +183,7 @@ type Lease struct {
 	Cost   int64
 }
 
-// Spent is what a conversation used and what it holds beyond that.
+// Spent is a conversation's usage, and its reservations beyond that.
 func (s Snapshot) Spent() (used chat.Usage, heldTokens, heldCost int64) {
 	for _, a := range s.Agents {
 		used = used.Plus(a.Own)

@@ -7,8 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Tombstone is all that is left of an erased conversation: that there was one, so that a client
-// that sends the command again that began it does not begin another. It is found by the hash of the
+// Tombstone is the rest of an erased conversation. It shows that the conversation existed, so that
+// a client that repeats the first command does not begin another. It is found by the hash of the
 // id, and holds no content.
 type Tombstone struct {
 	// Command is the id of the command that had it removed, empty if none is known.
@@ -16,8 +16,8 @@ type Tombstone struct {
 	At      time.Time
 }
 
-// Erasure is the id of the post that says that a conversation is to be erased, no matter who wanted
-// it.
+// Erasure is the id of the post that orders the erasure of a conversation. It is the same for every
+// person.
 const Erasure = "erase:"
 
 // ErasureKey is the key of that post.
@@ -34,7 +34,7 @@ func CommandOf(stored []string) string {
 	return ""
 }
 
-// NotFound is the one answer to what does not exist and to what is somebody else's.
+// NotFound is the one answer for a missing conversation and for somebody else's.
 func NotFound() error {
 	return &chat.Error{Code: chat.CodeNotFound, Message: "there is no such conversation"}
 }

@@ -1,7 +1,7 @@
 package journal
 
-// Unsettled is what waits in a conversation, for a person or for the engine, and nothing else of
-// it: a fold that stays small however long the list is.
+// Unsettled lists only the waiting items of a conversation, for a person or for the engine. The
+// fold stays small even if the list is long.
 type Unsettled struct {
 	asked, waiting map[string]bool
 }

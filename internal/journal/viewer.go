@@ -13,8 +13,8 @@ func For(ctx context.Context, viewer string) context.Context {
 
 type readingKey struct{}
 
-// ForReading is a context of a request that changes nothing. A store may keep connections of their
-// own for these, so that however many come, commands find one.
+// ForReading is a context of a request that changes nothing. A store may keep separate connections
+// for these, so that commands find one even if many come.
 func ForReading(ctx context.Context) context.Context {
 	return context.WithValue(ctx, readingKey{}, true)
 }

@@ -2,8 +2,8 @@
 // be read, to readers. It imports chat; the in-process bus lives here, the bus on NATS in an
 // adapter below.
 //
-// Everything here is lossy by promise. A publisher is never held up and never told of a failure; a
-// reader may miss anything, and the journal has all that counts. The promises:
+// Everything here may be lost, by design. A publisher is never held up and never told of a failure;
+// a reader may miss anything, and the journal has all that counts. The promises:
 //
 //   - The notices of one publisher reach a reader in the order they were published.
 //   - A reader sees its own conversation of its own tenant, whatever the ids are made of. A reader
@@ -59,7 +59,7 @@ type Delta struct {
 	// again, by a retry, another model or another process, has a later one, and replaces everything
 	// shown of the earlier one.
 	Began int64 `json:"began"`
-	// Part is the index of the part in the message, and Kind what it is.
+	// Part is the index of the part in the message, and Kind its kind.
 	Part int           `json:"part"`
 	Kind chat.PartKind `json:"kind"`
 	// Tool is set with the first delta of a tool_use.
@@ -102,7 +102,7 @@ const (
 const DefaultBuffer = 128
 
 var (
-	// ErrSlow ends a reader that did not keep up. It has missed what came after.
+	// ErrSlow ends a reader that did not keep up. It has missed the later notices.
 	ErrSlow = errors.New("live: reader too slow")
 	// ErrClosed ends a reader that was closed, or whose bus was.
 	ErrClosed = errors.New("live: closed")

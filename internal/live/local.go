@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Local is the bus of a single process. A publisher hands its notices to the readers itself, so
-// there is no queue to lose them in and nothing to close but the readers.
+// Local is the bus of a single process. A publisher hands its notices to the readers itself, so no
+// queue can lose them and only the readers need closing.
 type Local struct {
 	hub           *Hub
 	sent, refused atomic.Int64

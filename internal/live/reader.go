@@ -12,7 +12,7 @@ type Reader struct {
 	err error // why it ended; nil while it has not
 }
 
-// Notices is closed when the reader has ended and what was waiting for it has been received.
+// Notices is closed when the reader has ended and has received its waiting notices.
 func (r *Reader) Notices() <-chan Notice { return r.notices }
 
 // Err says why Notices was closed: ErrSlow or ErrClosed. It is nil while the reader is open.

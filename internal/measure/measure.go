@@ -1,4 +1,4 @@
-// Package measure checks figures against their bounds, where that is asked for.
+// Package measure compares figures with their bounds, where a run asks for it.
 //
 // A slow machine must not decide if a change is right. Tests therefore write down what they
 // measured, and only where TEST_RETINUE_MEASURE is 1, as make prove sets it, does a figure over its
@@ -22,9 +22,9 @@ const Variable = "TEST_RETINUE_MEASURE"
 // On reports whether figures are checked against their bounds.
 func On() bool { return os.Getenv(Variable) == "1" }
 
-// Seed is the seed of a test that draws: the one that its caller gives, if that is not zero.
-// Otherwise make prove draws another one each time, and everybody else gets the same, so that a
-// change is never refused for what it did not do.
+// Seed is the seed of a test that draws random numbers: the caller's, if it is not zero. Otherwise
+// make prove draws a new one each time, and all other runs use the same one, so that a change is
+// never refused for a fault that it did not cause.
 func Seed(t testing.TB, given uint64) uint64 {
 	t.Helper()
 	if given == 0 {
@@ -64,9 +64,9 @@ func Least[T cmp.Ordered](t testing.TB, what string, got, least T) {
 	t.Errorf("%s: missed", line)
 }
 
-// Met writes down whether a test met its purpose. Chance decides that where faults come at random:
-// on a slow machine they all come to the same moment. So only where figures are checked does a test
-// fail that met nothing.
+// Met writes down whether a test met its purpose. With random faults this is a matter of chance: on
+// a slow machine they all hit the same moment. So a test that met nothing fails only where figures
+// are checked.
 func Met(t testing.TB, ok bool, what string) {
 	t.Helper()
 	switch {

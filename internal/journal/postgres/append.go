@@ -303,7 +303,7 @@ func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
 	})
 }
 
-// bury leaves a tombstone for what is about to be erased.
+// bury writes a tombstone for a conversation that is about to be erased.
 func bury(ctx context.Context, q *query.Queries, ref journal.Ref) error {
 	post, err := q.BodyOf(ctx, query.BodyOfParams{
 		Tenant: ref.Tenant, Conversation: ref.Conversation, Key: journal.ErasureKey(),

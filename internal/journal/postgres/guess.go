@@ -24,7 +24,7 @@ type look struct {
 	known map[string]journal.Written
 }
 
-// recollection is what is remembered of one conversation.
+// recollection is the memory of one conversation.
 type recollection struct {
 	look
 	// rest is how many appends look first, and doubt how many will after the next wrong guess.
@@ -83,7 +83,8 @@ func writes(batches []*journal.Batch, key string) bool {
 	})
 }
 
-// learn remembers what a commit left behind. Found is what was seen before it, nil for a guess.
+// learn remembers the state after a commit. Found is the state that was read before it, nil for a
+// guess.
 func (m *memory) learn(ref journal.Ref, plan journal.Plan, found *look) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +129,7 @@ func (m *memory) doubt(ref journal.Ref) {
 	}
 }
 
-// forget is for when nobody knows what was written.
+// forget drops the memory when it is unknown whether rows were written.
 func (m *memory) forget(ref journal.Ref) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,12 +3,12 @@
 // Each append is one transaction: the conversation's row is locked and known keys are looked up;
 // then entries are inserted, the tables that fold them are brought up to date and the transaction
 // is committed. These are two round trips, or one when the program remembers enough of the
-// conversation to guess what a look would show, and the database agrees. Appends to one
-// conversation that come together share a transaction.
+// conversation to guess the result of a read, and the database agrees. Appends to one conversation
+// that come together share a transaction.
 //
 // A transaction belongs to one tenant, by a setting that ends with it; row level security, forced
 // on every table, shows nothing else. The role that the program works under owns nothing and cannot
-// pass by the policies: Open refuses any other.
+// bypass the policies: Open refuses any other.
 package postgres
 
 import (
@@ -62,8 +62,7 @@ const searchConnections = 6
 // Log is a journal in Postgres.
 type Log struct {
 	// pool is for commands and workers, reads for requests that change nothing, and searches for
-	// searches: however many of the latter come, and however long they take, the former find a
-	// connection.
+	// searches: many or slow searches do not take the connections of the others.
 	pool, reads, searches *pgxpool.Pool
 
 	combiner journal.Combiner[journal.Ref]

@@ -10,8 +10,8 @@ import (
 // time limit.
 const wipeBatch = 5000
 
-// Wipe removes what is left of a tenant without conversations: tombstones, texts that were kept for
-// a conversation which never began, and what it has spent.
+// Wipe removes the rest of a tenant without conversations: tombstones, texts kept for a
+// conversation that never began, and its spending.
 func (l *Log) Wipe(ctx context.Context, tenant string) error {
 	for {
 		var n int64

@@ -95,7 +95,7 @@ func look(
 	return journal.Tail{Seq: end.Seq, Number: end.Number}, known, nil
 }
 
-// insert writes what is new in a plan, and the fold of what it means.
+// insert writes the new rows of a plan, and their fold.
 func insert(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.Plan) error {
 	bytes := 0
 	for _, n := range plan.Insert {
@@ -170,7 +170,7 @@ func (l *Log) Erase(ctx context.Context, ref journal.Ref) error {
 	})
 }
 
-// bury leaves a tombstone for what is about to be erased.
+// bury writes a tombstone for a conversation that is about to be erased.
 func bury(ctx context.Context, q *query.Queries, ref journal.Ref) error {
 	post, err := q.BodyOf(ctx, query.BodyOfParams{
 		Tenant: ref.Tenant, Conversation: ref.Conversation, Key: journal.ErasureKey(),

@@ -37,7 +37,7 @@ type Options struct {
 	// Path is made if it does not exist, readable by its owner only.
 	Path string
 
-	// Driver is another driver's name than that of SQLite, to watch what it is asked.
+	// Driver is the name of another driver than SQLite's, to watch its statements.
 	Driver string
 }
 

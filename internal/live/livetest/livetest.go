@@ -76,7 +76,7 @@ func next(tb testing.TB, r *live.Reader) live.Notice {
 	return nil
 }
 
-// end reads what is left of a reader that must have ended.
+// end reads the rest of a reader that must have ended.
 func end(tb testing.TB, r *live.Reader) (left []live.Notice) {
 	tb.Helper()
 	for late := time.After(patience); ; {
@@ -153,8 +153,8 @@ func testOrder(t *testing.T, open Open) {
 	}
 }
 
-// testIsolation gives every pair of ids one reader and one delta. Each reader then gets a poke, and
-// whatever was not meant for it would have come before that.
+// testIsolation gives every pair of ids one reader and one delta. Each reader then gets an
+// announcement, and any delta of another pair would have come before that.
 func testIsolation(t *testing.T, open Open) {
 	publisher, reader := buses(t, open, 1024)
 	ids := []string{

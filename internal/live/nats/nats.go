@@ -2,8 +2,8 @@
 // and one for deltas, so that a reader of a whole tenant's announcements gets nothing else. Nothing
 // is stored. It imports live and chat.
 //
-// The connection is kept up for ever. While there is no server, what is published is counted as
-// lost and readers stay; once it is back they are told to look into the journal.
+// The connection is kept up for ever. While the server is down, published messages count as lost
+// and readers stay; once it is back they are told to read the journal.
 package nats
 
 import (
@@ -44,7 +44,8 @@ const (
 	DefaultQueue  = 4096
 )
 
-// come is how many messages may wait to be handed on. When more do, readers are told to resync.
+// come is how many messages may wait for delivery to readers. When more do, readers are told to
+// resync.
 const come = 8192
 
 // The timeouts of a connection.
@@ -69,8 +70,8 @@ type Bus struct {
 	prefix string
 	hub    *live.Hub
 
-	// come is where the messages of all subscriptions arrive: one goroutine hands them on, however many
-	// conversations are read.
+	// come receives the messages of all subscriptions: one goroutine delivers them for all
+	// conversations.
 	come                chan *client.Msg
 	queue               chan live.Notice
 	quit                chan struct{}
@@ -167,7 +168,7 @@ func (b *Bus) Counts() live.Counts {
 	}
 }
 
-// Close implements live.Bus. It gives what is queued a moment to leave.
+// Close implements live.Bus. It gives queued messages a moment to leave.
 func (b *Bus) Close() {
 	b.closing.Do(func() {
 		b.hub.Close()
@@ -244,7 +245,7 @@ func (b *Bus) resync(conn *client.Conn) {
 	b.hub.Broadcast(live.Resync{})
 }
 
-// receive hands on what comes from the server, in the order in which it comes.
+// receive delivers the server's messages in the order of their arrival.
 func (b *Bus) receive() {
 	defer close(b.received)
 	for {
@@ -292,7 +293,7 @@ func (b *Bus) follow(topic live.Topic) error {
 func (b *Bus) unfollow(topic live.Topic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// It fails only on a connection that is closed, and then there is nothing left to end.
+	// It fails only on a closed connection, and then nothing is left to end.
 	_ = b.topics[topic].Unsubscribe()
 	delete(b.topics, topic)
 	delete(b.bySubject, wanted(b.prefix, topic))
