@@ -11,8 +11,8 @@ import (
 // Budget pays for the sendings of one call, so that all of them together cost no more than they
 // may.
 type Budget interface {
-	// Take sets aside what one sending may cost at most, in millionths of a US dollar, zero if nobody
-	// knows. It returns the end of a call that must not be sent.
+	// Take reserves the most that one sending may cost, in millionths of a US dollar, zero if that
+	// is unknown. It returns the end of a call that must not be sent.
 	Take(ctx context.Context, most int64) *Error
 	// Return gives back what a sending did not cost.
 	Return(rest int64)
@@ -30,8 +30,8 @@ type Counted struct {
 	sum      uint64
 }
 
-// The tokens that a request is reckoned to have beside its texts. Providers do not say; these are
-// several times what is known of them.
+// The estimated tokens of a request beside its texts. Providers do not publish them; these are
+// several times the known figures.
 const (
 	requestExtra = 1_024
 	toolExtra    = 64
@@ -58,9 +58,9 @@ func (r Request) Counted(reply Reply) *Counted {
 	}
 }
 
-// Most is how many tokens the request has at most before a model, provider/model. A token stands
-// for at least one byte of text, so there are no more of them than bytes. A beginning that the same
-// model has counted before is taken as it was counted.
+// Most is how many tokens the request has at most before a model, provider/model. A token is at
+// least one byte of text, so a text has no more tokens than bytes. For a beginning that the same
+// model has counted before, that count is used.
 func (r Request) Most(name string) int64 {
 	c, from := r.Before, 0
 	var sum int64

@@ -25,7 +25,7 @@ const (
 
 // Exchange is one request on its way. An adapter tells it what the provider's stream says; the
 // Exchange keeps the rules that are the same on every wire: one end, nothing incomplete, nothing
-// without bounds, nobody waited for longer than agreed.
+// without bounds, no wait longer than agreed.
 type Exchange struct {
 	req    Request
 	told   func(Delta)

@@ -50,7 +50,7 @@ func Refused(kind chat.ErrorKind, res *http.Response) *Error {
 	return e
 }
 
-// advice says what happened and what to do next. Nothing a provider wrote goes into it.
+// advice says what happened and what to do next. It contains no text of a provider.
 var advice = map[chat.ErrorKind]string{
 	chat.KindAuth:             "the provider refused the key or account: check the key and the credit",
 	chat.KindRateLimit:        "the provider limits how much may be asked: wait and try again",

@@ -5,8 +5,8 @@
 // provider said that it is complete is an error, never a short reply. Adapters send a request once:
 // the code that decides to send it again sits above them.
 //
-// An Exchange keeps what all wires have in common: adapters check a request, begin an exchange,
-// send through it, tell it what the stream says, and return what it ends with.
+// An Exchange holds the common part of all wires: adapters check a request, begin an exchange, send
+// through it, pass it the events of the stream, and return its result.
 package model
 
 import (
@@ -48,8 +48,8 @@ type Request struct {
 	Idle time.Duration
 	// Caller is on whose behalf the request is made. Providers are not told.
 	Caller Caller
-	// Before is what a provider counted of its beginning, nil if nobody did, and Budget pays for it,
-	// nil if it may cost anything. Neither is sent.
+	// Before is a provider's count of its beginning, nil if it was not counted, and Budget pays for
+	// it, nil if it has no limit. Neither is sent.
 	Before *Counted
 	Budget Budget
 }
@@ -73,7 +73,7 @@ type Instruction struct {
 	Cache bool
 }
 
-// Tool is one tool as the model is told of it.
+// Tool describes one tool to the model.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -99,15 +99,15 @@ const (
 
 // Delta is a piece of a reply on its way.
 type Delta struct {
-	// Part is the index of the part in the reply, and Kind what it is. A provider that sends its
+	// Part is the index of the part in the reply, and Kind its kind. A provider that sends its
 	// parts out of order makes the index one of arrival.
 	Part int           `json:"part"`
 	Kind chat.PartKind `json:"kind"`
 	// Tool is set with the first delta of a tool_use.
 	Tool string `json:"tool,omitempty"`
 	Text string `json:"text,omitempty"`
-	// Attempt counts, from zero, how often the reply was begun again within one call. A delta with a
-	// higher one says that whatever was told before it counts for nothing.
+	// Attempt counts, from zero, how often the reply was begun again within one call. A delta with
+	// a higher one replaces all earlier deltas.
 	Attempt int `json:"attempt,omitempty"`
 }
 
@@ -117,7 +117,8 @@ type Reply struct {
 	// real. It is not fit for a transcript; the core decides how to treat it.
 	Parts []chat.Part
 	// Malformed names calls whose arguments were not a JSON object, or were cut off. They must be
-	// answered with an error and never run; their parts hold what came as {"malformed": "text"}.
+	// answered with an error and never run; their parts hold the received text as {"malformed":
+	// "text"}.
 	Malformed []string
 	Stop      Stop
 	// Usage has the tokens as the provider counted them; the code that knows prices adds the cost.
@@ -125,8 +126,8 @@ type Reply struct {
 	// Estimated means that the provider's count was missing or impossible, and Usage is our own,
 	// rounded up.
 	Estimated bool
-	// Model and ID are what the provider says answered, and the provider's name for the exchange.
-	// Name is the provider and the model that were asked, where a Router chose them.
+	// Model is the model that answered, according to the provider, and ID the provider's name for
+	// the exchange. Name is the provider and the model that a Router chose, if one did.
 	Model string
 	ID    string
 	Name  string
@@ -138,7 +139,7 @@ type Reply struct {
 	Tries  []Try
 }
 
-// Try is one sending of a request that gave no usable reply, where there was another.
+// Try is one sending of a request that gave no usable reply and was followed by another.
 type Try struct {
 	// Name is the provider and the model, where a Router chose them.
 	Name      string
@@ -167,8 +168,8 @@ type Error struct {
 	Status int
 	// RetryAfter is how long the provider asked us to wait.
 	RetryAfter time.Duration
-	// Usage is what is known to have been used before it failed, and Unmetered means that the
-	// provider may have billed more than that.
+	// Usage is the known use before the failure, and Unmetered means that the provider may have
+	// billed more.
 	Usage     chat.Usage
 	Unmetered bool
 	// Waited is how long the request stood in a queue of ours, and Tries are the other sendings of

@@ -11,8 +11,8 @@ import (
 // maxMalformed is how much of arguments that cannot be used is kept to show the model.
 const maxMalformed = 4 << 10
 
-// replacement stands where a provider sent what is no text: bytes that are not UTF-8, and the zero
-// byte, which databases do not take.
+// replacement replaces bytes of a provider that are no text: those that are not UTF-8, and the zero
+// byte, which databases refuse.
 const replacement = "\uFFFD"
 
 // Piece is one part of a reply on its way.
@@ -113,7 +113,7 @@ func (p *Piece) call(id string, mayBeEmpty bool) (chat.Part, bool) {
 	return out, false
 }
 
-// malformed wraps arguments that cannot be used, so that the model can see what it said.
+// malformed wraps unusable arguments, so that the model can see them.
 func malformed(raw string) string {
 	if len(raw) > maxMalformed {
 		cut := maxMalformed

@@ -22,8 +22,8 @@ func NewPriced(client Client, provider string, prices *Prices) *Priced {
 	return &Priced{client: client, provider: provider, prices: prices}
 }
 
-// Generate implements Client. Before a request is sent, its budget has what it may cost at most;
-// when it has ended, the budget gets back what it is known not to have cost.
+// Generate implements Client. Before a request is sent, its budget reserves the most that it may
+// cost; when it has ended, the budget gets back the part that is known to be unused.
 func (p *Priced) Generate(ctx context.Context, req Request, told func(Delta)) (Reply, error) {
 	most := p.most(req, req.Most(p.provider+"/"+req.Model))
 	if req.Budget != nil {
@@ -54,8 +54,8 @@ func (p *Priced) Generate(ctx context.Context, req Request, told func(Delta)) (R
 	return Reply{}, &priced
 }
 
-// most is what a request with so many tokens may cost: all of them at the dearest price of input,
-// and a reply that is as long as it may be.
+// most is the highest cost of a request with so many tokens: all of them at the dearest price of
+// input, and a reply that is as long as it may be.
 func (p *Priced) most(req Request, input int64) int64 {
 	now := time.Now()
 	plain, _ := p.prices.Cost(p.provider, req.Model, chat.Usage{Input: input, Output: req.MaxOutput}, now)

@@ -32,7 +32,7 @@ type PriceOptions struct {
 	// Override has prices by provider/model, or by provider/* for all its other models. They come
 	// before the table; a price of zero means that it costs nothing.
 	Override map[string]Price
-	// HourCache means that what is written to a cache is kept for an hour.
+	// HourCache means that a cache keeps written tokens for an hour.
 	HourCache bool
 }
 
@@ -63,7 +63,7 @@ type priceModel struct {
 	Prices []period
 }
 
-// period is a price from a day on, and what it is for long inputs.
+// period is a price from a day on, and the price for long inputs.
 type period struct {
 	From string
 	Price
@@ -100,12 +100,11 @@ func NewPrices(options PriceOptions) (*Prices, error) {
 	return p, nil
 }
 
-// Source names the version of the table, to be kept with what was charged by it.
+// Source names the version of the table, to be kept with its charges.
 func (p *Prices) Source() string { return p.table.Source + " of " + p.table.Date }
 
-// Cost is what a reply of a model costs, in millionths of a US dollar, rounded up. Input includes
-// what was read from and written to a cache, and is charged once. A cost that is not known is not
-// zero.
+// Cost is the cost of a model's reply, in millionths of a US dollar, rounded up. Input includes
+// tokens read from and written to a cache, and is charged once. An unknown cost is not zero.
 func (p *Prices) Cost(provider, model string, u chat.Usage, at time.Time) (microUSD int64, known bool) {
 	price, known := p.price(provider, model, u.Input, at)
 	if !known || !countable(u) {

@@ -11,16 +11,16 @@ import (
 )
 
 // RateLimiter stands between callers and the one client of a key, and is a Client itself. It keeps
-// the key's limits: how many requests at once, how many a second, and when the provider asked for
-// quiet. A call that must wait stands in a queue that can be looked at.
+// the key's limits: the requests at once, the requests per second, and the pauses that the provider
+// asked for. A call that must wait joins a queue, which can be listed.
 //
-// Retries: the rate limiter absorbs rate_limit and nothing else. Being told to slow down is about
-// the key, not about the request; all callers of the key must hear of it at once, and only the rate
-// limiter knows them all. So the request goes back to its place in the queue, and the agent's clock
-// does not count the time (Reply.Waited). Every other failure is about a request or about the
-// provider's health, and goes to the core, which has the retry limit, the budget and a durable
-// timer. A wait that would outlast Patience goes to the core as well, with the time to wait, since
-// a timer there survives a restart and a queue here does not.
+// Retries: the rate limiter absorbs rate_limit and nothing else. A request to slow down concerns
+// the key, not one call: all callers of the key must obey it at once, and only the rate limiter
+// knows them all. So the request goes back to its place in the queue, and the agent's clock does
+// not count the time (Reply.Waited). Every other failure is about a request or about the provider's
+// health, and goes to the core, which has the retry limit, the budget and a durable timer. A wait
+// that would outlast Patience goes to the core as well, with the time to wait, since a timer there
+// survives a restart and a queue here does not.
 //
 // The rate limiter does for the core's own retries what they cannot, being without chance: after
 // server errors it lets requests out one by one, at random distances, and after several in a row
@@ -42,8 +42,8 @@ type RateLimiter struct {
 type RateLimiterOptions struct {
 	// Concurrency is how many requests may be under way at once; zero means 16.
 	Concurrency int
-	// Shared says that several tenants use the key. Then one of them may have three quarters of the
-	// Concurrency under way, so that somebody else's request need not wait for a long reply to end.
+	// Shared says that several tenants use the key. Then one of them may use three quarters of the
+	// Concurrency, so that another tenant's request need not wait for a long reply to end.
 	Shared bool
 	// Rate is how many requests a second the key allows; zero means that nobody knows. It is learned
 	// in either case: halved when the provider says rate_limit, raised again little by little.
@@ -59,7 +59,7 @@ type RateLimiterOptions struct {
 	// Failures is how many server errors in a row it takes until only one request at a time is let
 	// through; zero means 5.
 	Failures int
-	// Chance is what jitter is drawn from; nil means a seed that nobody knows.
+	// Chance is the source of jitter; nil means a random seed.
 	Chance *rand.Rand
 }
 

@@ -21,7 +21,7 @@ const (
 	// They are low enough for a provider's refusal to be heard before much more has been sent.
 	firstRate = 20.0
 	slowest   = 0.1
-	// recovery is how many seconds a rate that was halved takes to be what it was.
+	// recovery is how many seconds a halved rate takes to recover.
 	recovery = 60.0
 )
 
@@ -37,7 +37,7 @@ type pace struct {
 	// everything succeeds adds to it. Free is when the rate lets the next one go.
 	rate, top, rise float64
 	free            time.Time
-	// pause is until when nobody goes, and why.
+	// pause is the end of a pause for all, with its reason.
 	pause time.Time
 	why   Why
 	// trouble counts failures that slowed the key since the last success, and cause is their kind.
@@ -62,7 +62,7 @@ func newPace(o RateLimiterOptions) pace {
 }
 
 // next says whether a request may go now: it may if the reason is empty. Otherwise at is when it
-// may, or zero when somebody has to come back first.
+// may, or zero when another request has to return first.
 func (p *pace) next(now time.Time) (at time.Time, why Why) {
 	switch {
 	case now.Before(p.pause):
@@ -149,9 +149,9 @@ func (p *pace) failed(now time.Time, epoch int, ask time.Duration) {
 	}
 }
 
-// slow lets nobody go for a while, and then one at a time. The pause that the provider asked for is
-// a lower bound; chance comes on top, because other processes with the same key were asked the
-// same.
+// slow stops all requests for a while, and then sends one at a time. The pause that the provider
+// asked for is a lower bound; chance comes on top, because other processes with the same key were
+// asked the same.
 func (p *pace) slow(now time.Time, epoch int, ask time.Duration, cause chat.ErrorKind) {
 	if epoch == p.epoch {
 		p.epoch++

@@ -56,8 +56,8 @@ type waiter struct {
 	epoch   int
 	refused *Error
 
-	// joined is when it last came into the queue, and waited how long it stood there before; last
-	// is why it came back, and tries what was sent before that.
+	// joined is when it last joined the queue, and waited its waiting time before that; last is the
+	// reason for its return, and tries are its earlier sendings.
 	joined time.Time
 	waited time.Duration
 	last   *Error
@@ -79,7 +79,7 @@ type turns struct {
 
 func (w *waiter) key() fairKey { return fairKey{w.caller.Tenant, w.caller.Conversation} }
 
-// Queue lists who waits, first who goes first if nothing else comes or ends.
+// Queue lists the waiting requests, in the order in which they go if none comes or ends.
 func (g *RateLimiter) Queue() []Waiting {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,7 +187,8 @@ func (g *RateLimiter) forget(w *waiter) {
 	g.turns[w.key()] = t
 }
 
-// pump lets out who may go, sends away who would wait too long, and sets the timer for the next.
+// pump starts the requests that may go, refuses those that would wait too long, and sets the timer
+// for the next.
 func (g *RateLimiter) pump() {
 	if g.timer != nil {
 		g.timer.Stop()

@@ -17,8 +17,8 @@ type tenant struct {
 }
 
 // first finds the request that goes next: of the tenants below their bound, the one whose last turn
-// is longest ago. It is
-// -1 if all who wait are of tenants at their bound. The queue is in the order of ranks.
+// is longest ago. It is -1 if all waiting requests belong to tenants at their bound. The queue is
+// in the order of ranks.
 func (t *tenants) first(queue []*waiter) int {
 	found, oldest := -1, int64(0)
 	seen := make(map[string]bool, len(t.known))

@@ -25,7 +25,7 @@ type Redacted struct {
 	by     Redactor
 }
 
-// NewRedacted redacts what comes from a client.
+// NewRedacted redacts the replies of a client.
 func NewRedacted(client Client, by Redactor) *Redacted { return &Redacted{client: client, by: by} }
 
 // Generate implements Client.
@@ -63,7 +63,7 @@ func (r *Redacted) redact(p *chat.Part) {
 	p.Tool, p.Args = r.by.Redact(p.Tool), r.by.RedactJSON(p.Args)
 }
 
-// redactedStream redacts deltas. A secret may come in several, so what may be the beginning of one
+// redactedStream redacts deltas. A secret may be split over several, so a possible beginning of one
 // is held back, for each part by itself, until it is clear or the reply ends.
 type redactedStream struct {
 	by    Redactor
@@ -88,7 +88,7 @@ func (s *redactedStream) take(d Delta) {
 	}
 }
 
-// flush tells what was held back: nothing comes after it.
+// flush sends the text that was held back: nothing comes after it.
 func (s *redactedStream) flush() {
 	for _, part := range slices.Sorted(maps.Keys(s.held)) {
 		if d := s.held[part]; d.Text != "" {

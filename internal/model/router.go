@@ -57,24 +57,24 @@ func (r Route) String() string { return r.Provider + "/" + r.Model }
 type RouterOptions struct {
 	// Clients are the providers, by name.
 	Clients map[string]Client
-	// Tiers are what the tiers stand for: the first of a list, then its fallbacks in order.
+	// Tiers are the models of the tiers: the first of a list, then its fallbacks in order.
 	Tiers map[Tier][]Route
 	// Fallbacks are what to ask when a model that was named cannot answer, in order. The fallbacks
 	// of a fallback are not looked up.
 	Fallbacks map[Route][]Route
-	// TextOnly are the models that take no images. They are told that there was one.
+	// TextOnly are the models that take no images. They get a note in place of each.
 	TextOnly map[Route]bool
 }
 
 // Router is a Client whose requests name a tier or provider/model, and go to the provider that has
 // it. Where there are fallbacks it asks the next one after an error that says nothing about the
 // request: rate_limit, once the rate limiter has given up, server_error and network. Other errors
-// would be the same elsewhere, or must be seen: with a key that is refused, asking somebody else
-// would hide the fault and bill another account. When context_exhausted the core makes the
+// would be the same elsewhere, or must be seen: with a refused key, a request to another provider
+// would hide the fault and bill another account. After context_exhausted the core makes the
 // transcript shorter.
 //
-// A fallback may begin after a part of a reply was told. Its deltas then have a higher Attempt.
-// Reply.Name says who answered, Reply.Tries who did not.
+// A fallback may begin after a part of a reply was sent. Its deltas then have a higher Attempt.
+// Reply.Name is the model that answered, Reply.Tries are those that did not.
 type Router struct {
 	options RouterOptions
 }
@@ -99,7 +99,7 @@ func NewRouter(options RouterOptions) (*Router, error) {
 	return &Router{options: options}, nil
 }
 
-// Resolve lists whom a name asks, first who is asked first. Nobody is asked twice.
+// Resolve lists the models for a name, in the order in which they are asked, each once.
 func (r *Router) Resolve(name string) ([]Route, error) {
 	switch tier := Tier(name); tier {
 	case TierFast, TierBalanced, TierStrong:
@@ -188,7 +188,7 @@ func movesOn(kind chat.ErrorKind) bool {
 	return false
 }
 
-// failures are the ends of those who were asked and did not answer, in order.
+// failures are the errors of the models that were asked and did not answer, in order.
 type failures []failed
 
 type failed struct {
@@ -208,10 +208,9 @@ func (f failures) before(reply Reply, route Route) Reply {
 	return reply
 }
 
-// end is the error of a call that nobody answered. It is the first one's, since a retry begins
+// end is the error of a call that no model answered. It is the first model's, since a retry begins
 // there again: a fallback with a bad key does not end a run whose own model was only busy. The wait
-// is the shortest after which anybody may answer. A caller that gave up on the way is told just
-// that.
+// is the shortest after which a model may answer. A caller that gave up on the way gets that error.
 func (f failures) end() *Error {
 	end := *f[0].failure
 	end.Message = f[0].route.String() + ": " + end.Message
@@ -229,7 +228,7 @@ func (f failures) end() *Error {
 	return &end
 }
 
-// tries lists all sendings of one who was asked.
+// tries lists all sendings to one model.
 func (x failed) tries() []Try {
 	last := Try{Kind: x.failure.Kind, Usage: x.failure.Usage, Unmetered: x.failure.Unmetered}
 	return named(append(slices.Clone(x.failure.Tries), last), x.route)

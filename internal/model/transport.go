@@ -65,8 +65,8 @@ func (x *Exchange) Send(
 	return res, nil
 }
 
-// watchedBody counts what is read and tells the watchdog of it. When nothing is left it ends with
-// over: the first bytes of an error are as good as all of them, those of a reply are not.
+// watchedBody counts the bytes read and tells the watchdog. At its end it returns over: the first
+// bytes of an error are as good as all of them, those of a reply are not.
 type watchedBody struct {
 	io.ReadCloser
 	x    *Exchange

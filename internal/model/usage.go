@@ -2,8 +2,8 @@ package model
 
 import "github.com/retinue-dev/retinue/internal/chat"
 
-// Count is what a provider says a call used, before anybody has checked it. Input includes what was
-// read from or written to a cache, Output includes Reasoning; zero means that nothing was said.
+// Count is a provider's unchecked report of a call's usage. Input includes tokens read from or
+// written to a cache, Output includes Reasoning; zero means not reported.
 type Count struct {
 	Input, Output, CacheRead, CacheWrite, Reasoning int64
 }
@@ -11,7 +11,7 @@ type Count struct {
 const (
 	// mostTokens is more than any model takes or gives in one call.
 	mostTokens = 10_000_000
-	// imageTokens is what an image is estimated at, and mostImageTokens what one may cost.
+	// imageTokens is the estimate for an image, and mostImageTokens its highest cost.
 	imageTokens     = 4_096
 	mostImageTokens = 100_000
 	// toolTokens is what providers write around the tools of a request, and pieceBytes around a part

@@ -9,7 +9,7 @@ import (
 // patience is how many idle times a provider may keep a connection alive without any content.
 const patience = 4
 
-// settling is how long a finished reply waits for what comes after it: the usage, the last frame.
+// settling is how long a finished reply waits for the frames after it: the usage, the last frame.
 const settling = 2 * time.Second
 
 // lingering is how long the end of a response is waited for after its last frame.

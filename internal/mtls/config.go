@@ -100,7 +100,7 @@ func newLoader(f Files) (*loader, error) {
 	return l, err
 }
 
-// load is what the files hold. While they cannot be read it is what they held before.
+// load is the content of the files, or their earlier content while they cannot be read.
 func (l *loader) load() held {
 	l.mu.Lock()
 	defer l.mu.Unlock()

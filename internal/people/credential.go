@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind is the beginning of a credential, which says what it is.
+// Kind is the beginning of a credential, which names its kind.
 type Kind string
 
 // The kinds of credentials. Programs that look for leaked secrets know them by it.
@@ -17,7 +17,7 @@ const (
 	KindSession Kind = "rts_"
 )
 
-// Credential is what somebody shows at the door. Its text is given out once; its hash is kept.
+// Credential identifies a caller. Its text is given out once; its hash is kept.
 type Credential struct {
 	Tenant string
 	Text   string
@@ -46,7 +46,7 @@ func ParseCredential(kind Kind, text string) (Credential, bool) {
 	return Credential{Tenant: m[1], Text: text}, true
 }
 
-// Hash is what is kept of a credential.
+// Hash is the stored form of a credential.
 func (c Credential) Hash() []byte { return hash(c.Text) }
 
 func hash(text string) []byte {
@@ -54,7 +54,7 @@ func hash(text string) []byte {
 	return sum[:]
 }
 
-// NewID makes an id that nothing else has. It begins with what it names.
+// NewID makes a unique id. It begins with its kind.
 func NewID(what string) string {
 	var bits [15]byte
 	_, _ = rand.Read(bits[:]) // it never fails

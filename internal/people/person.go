@@ -7,8 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Person is who a provider of identities says somebody is. Issuer and subject are who they are; the
-// address is how others invite them, and may change.
+// Person is a person as an identity provider describes them. Issuer and subject identify them;
+// others invite them by the address, which may change.
 type Person struct {
 	Issuer  string
 	Subject string

@@ -6,7 +6,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Role is what a person may do in a tenant. Each may do what those before it may.
+// Role is a person's role in a tenant. Each includes the rights of those before it.
 type Role string
 
 // The roles.
@@ -39,7 +39,7 @@ const (
 	ScopeAdmin Scope = "admin"
 )
 
-// AllScopes are those of a person who logged in. The role limits what they come to.
+// AllScopes are those of a person who logged in. The role limits them.
 func AllScopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
 
 // Scopes are those that a role can give to a key.

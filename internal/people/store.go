@@ -39,7 +39,7 @@ type Holder struct {
 type Credentials interface {
 	Session(ctx context.Context, c Credential, at time.Time) (Holder, error)
 	Key(ctx context.Context, c Credential, at time.Time) (Holder, error)
-	// Changes grows whenever somebody may have lost what they had.
+	// Changes grows whenever somebody may have lost access.
 	Changes(ctx context.Context) (int64, error)
 }
 
@@ -112,7 +112,7 @@ type Tenants interface {
 	MakeTenant(ctx context.Context, id, name string, by Holder, at time.Time) error
 }
 
-// Member is somebody who belongs to a tenant, or was asked to.
+// Member is a person who belongs to a tenant, or is invited.
 type Member struct {
 	ID    string
 	Email string
@@ -125,7 +125,7 @@ type Member struct {
 	JoinedAt time.Time
 }
 
-// Members is who belongs to a tenant. There is always an owner who has logged in.
+// Members are the people of a tenant. There is always an owner who has logged in.
 type Members interface {
 	Members(ctx context.Context, tenant string) ([]Member, error)
 	AddMember(ctx context.Context, tenant string, m Member) error

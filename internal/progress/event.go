@@ -40,7 +40,7 @@ type Event struct {
 	// Duration is in milliseconds.
 	Duration int64  `json:"duration_ms,omitempty"`
 	Usage    *Usage `json:"usage,omitempty"`
-	// Receipt compares what an agent claims with what it did.
+	// Receipt compares an agent's claims with its effects.
 	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 
@@ -73,7 +73,7 @@ func (t *Tree) Spent() Usage { return usageOf(t.Usage()) }
 // Spent is what the agent used, as programs read it.
 func (a Agent) Spent() Usage { return usageOf(a.Usage) }
 
-// Brief is a call in a few words: the tool and what it is about.
+// Brief is a call in a few words: the tool and its subject.
 func Brief(tool, args string) string {
 	var about struct {
 		Path, Pattern, Command, URL, Query, Question string
@@ -90,7 +90,7 @@ func Brief(tool, args string) string {
 	return tool
 }
 
-// briefWidth is how much is shown of what a call is about.
+// briefWidth is how much of a call's subject is shown.
 const briefWidth = 60
 
 // Short is the beginning of a text in one line of at most width characters.
@@ -123,8 +123,8 @@ func Exact(text string) string {
 	return out.String()
 }
 
-// printable leaves out what a terminal would act on: texts of models and tools are shown, never
-// obeyed.
+// printable leaves out characters that a terminal would act on: texts of models and tools are
+// shown, never obeyed.
 func printable(r rune) rune {
 	if r < ' ' || (r >= 0x7f && r < 0xa0) {
 		return -1

@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// Because is why a person is asked about a call whatever the rules say, in a sentence; empty if
-// that is not so.
+// Because says in a sentence why a person is asked about a call despite the rules; empty if the
+// rules decide.
 func Because(sources []wire.Source) string {
 	var read []string
 	for _, s := range sources {
@@ -32,7 +32,7 @@ func Because(sources []wire.Source) string {
 	return "Asked because this agent has read " + strings.Join(read, ", ") + ". Rules do not apply."
 }
 
-// person folds what is asked of a person, and its end.
+// person folds the approvals and questions for a person, and their ends.
 func (t *Tree) person(e wire.Event) []Event {
 	switch d := e.Data.(type) {
 	case wire.Question:

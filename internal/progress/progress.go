@@ -34,12 +34,12 @@ type Agent struct {
 	Ended      time.Time
 	// Usage is what the agent's own model calls used.
 	Usage chat.Usage
-	// Doing is what it did last, in a few words.
+	// Doing is its last action, in a few words.
 	Doing string
-	// Result is what it handed back, Message why it failed.
+	// Result is its result, Message why it failed.
 	Result  string
 	Message string
-	// Receipt compares what it claims with what it did; nil until it has ended.
+	// Receipt compares its claims with its effects; nil until it has ended.
 	Receipt *receipt.Receipt
 }
 
@@ -53,13 +53,13 @@ type Pending struct {
 	Agent    string
 	Task     string
 	Role     string
-	// Text is what is asked, or the arguments of the call; Tool is set for an approval.
+	// Text is the question, or the arguments of the call; Tool is set for an approval.
 	Text    string
 	Options []string
 	Tool    string
-	// Pattern is what an approval may cover beside this one call; empty if it may not.
+	// Pattern is the wider scope that an approval may have; empty if it covers only this call.
 	Pattern string
-	// Sources is what the agent has read, if that is why the person is asked whatever the rules say.
+	// Sources are the agent's taint, if it is the reason to ask the person despite the rules.
 	Sources []wire.Source
 }
 
@@ -170,7 +170,7 @@ func (t *Tree) Ended(now time.Time) (End, bool) {
 	return *t.end, true
 }
 
-// Apply folds one event and says what it means for those who watch. Events come in order.
+// Apply folds one event and returns its events for watchers. Events come in order.
 func (t *Tree) Apply(e wire.Event) []Event {
 	out := t.fold(e)
 	for i := range out {

@@ -6,7 +6,8 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// Open are the keys of what waits for a person in a conversation: of what Recall wants to know.
+// Open are the keys that Recall needs: those of the approvals and questions that wait in a
+// conversation.
 func Open(state journal.Snapshot) []string {
 	var keys []string
 	for _, q := range state.Questions {

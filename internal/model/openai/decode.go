@@ -118,7 +118,7 @@ func (d *decoder) stop(reason string) model.Stop {
 }
 
 // count reads the tokens. Some servers leave reasoning out of the completion and have it in the
-// total; DeepSeek has a name of its own for what was read from its cache.
+// total; DeepSeek has a name of its own for tokens read from its cache.
 func count(u sdk.CompletionUsage) model.Count {
 	c := model.Count{
 		Input: u.PromptTokens, Output: u.CompletionTokens,

@@ -133,7 +133,7 @@ func assistant(msg chat.Message, open bool) sdk.ChatCompletionMessageParamUnion 
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &out}
 }
 
-// user writes the results as messages of their own, and then what else was said.
+// user writes the results as messages of their own, and then the user's other text.
 func user(msg chat.Message, images map[string]model.Image) []sdk.ChatCompletionMessageParamUnion {
 	var out []sdk.ChatCompletionMessageParamUnion
 	var said []sdk.ChatCompletionContentPartUnionParam

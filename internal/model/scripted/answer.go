@@ -23,7 +23,7 @@ type answer struct {
 	text     string
 	calls    []toolCall
 	stop     Stop
-	// usage is what is billed. told is what the reply says about it; nil says nothing.
+	// usage is the billed usage. told is the usage in the reply; nil leaves it out.
 	usage Usage
 	told  *Usage
 	// chunk, pace and delay are how it is sent.
@@ -38,8 +38,8 @@ type toolCall struct {
 	nameless bool
 }
 
-// answerTo makes the answer of a reply to a request. The fault spoils what is said before it is
-// named and counted, and what is told of the count after.
+// answerTo makes the answer of a reply to a request. The fault spoils the content before it is
+// named and counted, and the reported count after that.
 func (s *Script) answerTo(q *ask, r Reply, caught map[string]string, f Fault) (*answer, error) {
 	out := &answer{
 		id: q.print[:24], model: cmp.Or(r.Model, q.Model), text: expand(r.Text, caught), stop: r.Stop,
@@ -98,8 +98,7 @@ func nameCalls(q *ask, out *answer) {
 	}
 }
 
-// count sets the usage by what the answer holds. Nobody is billed for more output than was asked
-// for.
+// count sets the usage from the answer. The bill has no more output than was asked for.
 func (a *answer) count(q *ask) {
 	size := len(a.thinking) + len(a.text)
 	for _, c := range a.calls {

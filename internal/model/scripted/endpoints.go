@@ -69,7 +69,7 @@ func (m *Model) countTokens(w http.ResponseWriter, r *http.Request) {
 	}{n})
 }
 
-// models lists what the script says there is. Both wires have the same path for it.
+// models lists the models of the script. Both wires have the same path for it.
 func (m *Model) models(w http.ResponseWriter, r *http.Request) {
 	p := providerOf(r)
 	if !m.options.Lax {

@@ -9,10 +9,10 @@ import (
 type Fault struct {
 	// ID is its number in the reliability plan, Name what scripts call it.
 	ID, Name string
-	// Does says what happens, and Must what must come of it.
+	// Does says what happens, and Must the required outcome.
 	Does, Must string
 
-	// answer spoils what is said, told what is said of the cost, wire how it is sent.
+	// answer spoils the content, told the reported cost, wire the transport.
 	answer func(*ask, *answer, Trouble)
 	told   func(*answer, Trouble)
 	wire   func(*exchange, Trouble)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Meter is the server's own account of what it was asked and what it would bill.
+// Meter is the server's own account of its requests and their bill.
 type Meter struct {
 	// Requests counts attempts to generate, Answered those that got an answer, whether it arrived
 	// or not, and Limited those that were turned away with 429.
@@ -48,7 +48,7 @@ type Attempt struct {
 // keptAttempts is how many attempts a meter remembers one by one.
 const keptAttempts = 100_000
 
-// Fingerprint stands for an API key where the key itself must not be shown.
+// Fingerprint identifies an API key where the key itself must not be shown.
 func Fingerprint(key string) string { return digest(key)[:12] }
 
 // meter is a Meter that many may write to.

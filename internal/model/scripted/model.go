@@ -19,7 +19,7 @@ import (
 
 // Options are the settings of a Model. The zero value is strict and without a limit.
 type Options struct {
-	// Lax takes whatever can be understood at all.
+	// Lax accepts every request that can be understood at all.
 	Lax bool
 	// Rate is how many requests per second each key may make; zero is no limit.
 	Rate float64
@@ -95,7 +95,7 @@ func (m *Model) Meter() Meter { return m.meter.read() }
 // maxBody is the largest request that is read, as for Anthropic.
 const maxBody = 32 << 20
 
-// generate answers one request to generate, and writes it into the meter whatever comes of it.
+// generate answers one request to generate, and enters it into the meter with any outcome.
 func (m *Model) generate(w http.ResponseWriter, r *http.Request, p Provider) {
 	begun := time.Now()
 	a := &Attempt{Provider: p, Key: Fingerprint(keyOf(r)), At: begun}
@@ -133,7 +133,7 @@ func (m *Model) generate(w http.ResponseWriter, r *http.Request, p Provider) {
 	m.meter.update(a, func(a *Attempt) { a.Frames = sent })
 }
 
-// prepare decides what a request gets, up to the point where it is sent.
+// prepare decides the answer to a request, up to the point of sending.
 func (m *Model) prepare(w http.ResponseWriter, r *http.Request, p Provider, a *Attempt) (*exchange, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

@@ -27,7 +27,7 @@ func Order(tool string, args any) (string, error) {
 // Task makes an order one that counts only at the beginning.
 func Task(order string) string { return strings.Replace(order, "ORDER(", "TASK(", 1) }
 
-// order finds the last order in the newest of what the model is shown: results of tools with their
+// order finds the last order in the newest input of the model: results of tools with their
 // pictures, else the user's words, and at the beginning the system prompt, where the task of a
 // sub-agent is.
 func (a *ask) order() (toolCall, bool) {

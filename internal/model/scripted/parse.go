@@ -11,8 +11,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Parse reads a script from YAML. Everything that is wrong is reported as file:line:column, with
-// what is allowed there.
+// Parse reads a script from YAML. Every fault is reported as file:line:column, with the allowed
+// values.
 func Parse(file string, text []byte) (*Script, error) {
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {

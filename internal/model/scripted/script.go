@@ -41,7 +41,7 @@ type Rule struct {
 	Reply Reply `yaml:"reply"`
 }
 
-// Match is what a request must have. Every field that is set must hold.
+// Match is a condition on requests. Every field that is set must hold.
 type Match struct {
 	// Provider is anthropic or openai.
 	Provider Provider `yaml:"provider"`
@@ -72,12 +72,12 @@ type Reply struct {
 	Thinking string `yaml:"thinking"`
 	Text     string `yaml:"text"`
 	Calls    []Call `yaml:"calls"`
-	// Obey calls what the newest text orders instead, if there is an order in it.
+	// Obey makes the call that the newest text orders instead, if it contains an order.
 	Obey bool `yaml:"obey"`
 	// Stop is why it stops; it follows from the calls when empty.
 	Stop  Stop   `yaml:"stop"`
 	Usage *Usage `yaml:"usage"`
-	// Model is the name that the reply gives for what answered, when not the one that was asked.
+	// Model is the model's name in the reply, if it differs from the requested one.
 	Model string `yaml:"model"`
 	// Delay is the time before the first byte. Chunk and Pace override the script's.
 	Delay time.Duration `yaml:"delay"`
@@ -95,7 +95,7 @@ type Call struct {
 	ID string `yaml:"id"`
 }
 
-// Usage is what a reply costs. Input includes what was read from or written to a cache, Output
+// Usage is the usage of a reply. Input includes tokens read from or written to a cache, Output
 // includes Reasoning.
 type Usage struct {
 	Input      int64 `yaml:"input" json:"input"`

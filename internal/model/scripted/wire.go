@@ -24,7 +24,7 @@ const (
 	// frameUsage is the count on its own, framePing says only that the line is alive.
 	frameUsage
 	framePing
-	// frameLast is what a stream must end with, frameBody a response that is no stream.
+	// frameLast is the required end of a stream, frameBody a response that is no stream.
 	frameLast
 	frameBody
 )

@@ -20,7 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 )
 
-// Options name the provider and what it knows us by.
+// Options name the provider and our identity there.
 type Options struct {
 	Issuer       string
 	ClientID     string
@@ -79,7 +79,7 @@ func (p *Provider) config(found *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// Address is where to send somebody who wants to log in.
+// Address is the page to which a person is sent to log in.
 func (p *Provider) Address(ctx context.Context, state, nonce, verifier string) (string, error) {
 	found, err := p.discover(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *Provider) Address(ctx context.Context, state, nonce, verifier string) (
 	return p.config(found).AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), nil
 }
 
-// Exchange finds out who came back with a code.
+// Exchange returns the person who came back with a code.
 func (p *Provider) Exchange(ctx context.Context, code, nonce, verifier string) (people.Person, error) {
 	found, err := p.discover(ctx)
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *Store) Deletions(ctx context.Context) (list []people.Deletion, err erro
 	return list, err
 }
 
-// EndDeletion implements people.Deletions. All that is kept of a tenant here goes with its row.
+// EndDeletion implements people.Deletions. All other data of a tenant is deleted with its row.
 func (s *Store) EndDeletion(ctx context.Context, tenant string) error {
 	return s.inTenant(ctx, "delete a tenant", tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `delete from people.tenants t where t.tenant_id = $1

@@ -142,7 +142,7 @@ func (s *Store) join(ctx context.Context, i people.Invitation, p people.Person, 
 // errMember says that an invited person belongs to the tenant already.
 var errMember = &chat.Error{Code: chat.CodeConflict, Message: "they are a member already"}
 
-// drop removes an invitation of which nothing comes.
+// drop removes an invitation that is not taken up.
 func (s *Store) drop(ctx context.Context, i people.Invitation) error {
 	return s.inTenant(ctx, "drop an invitation", i.Tenant, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `delete from people.members where tenant_id = $1 and member_id = $2 and person_id is null`, i.Tenant, i.Member)

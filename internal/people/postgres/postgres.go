@@ -89,7 +89,7 @@ func (s *Store) inTenant(ctx context.Context, doing, tenant string, do func(pgx.
 	return s.in(ctx, doing, "app.tenant", tenant, do)
 }
 
-// showing runs statements in a transaction that sees what is about something, in whatever tenant.
+// showing runs statements in a transaction that sees the rows about one subject, in every tenant.
 func (s *Store) showing(ctx context.Context, doing, what string, do func(pgx.Tx) error) error {
 	return s.in(ctx, doing, "app.shown", what, do)
 }
@@ -109,7 +109,7 @@ func changed(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// notFound is the one answer to what does not exist and to what is somebody else's.
+// notFound is the one answer for a missing thing and for somebody else's.
 func notFound() error {
 	return &chat.Error{Code: chat.CodeNotFound, Message: "there is no such thing"}
 }

@@ -10,7 +10,7 @@ import (
 // imageTypes are the kinds of images that providers look at.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// checkSource says what is wrong with where an image is, for the Messages API.
+// checkSource returns the fault of an image's source, for the Messages API.
 func checkSource(raw json.RawMessage) string {
 	var source struct {
 		Type, Data string
@@ -29,7 +29,7 @@ func checkSource(raw json.RawMessage) string {
 	return ""
 }
 
-// checkImageURL says what is wrong with where an image is, for Chat Completions.
+// checkImageURL returns the fault of an image's URL, for Chat Completions.
 func checkImageURL(raw json.RawMessage) string {
 	var image struct{ URL string }
 	if len(raw) == 0 || json.Unmarshal(raw, &image) != nil || image.URL == "" {
@@ -50,7 +50,7 @@ func base64Text(data string) bool {
 	return err == nil && data != ""
 }
 
-// picture is what a block shows, if that is a picture that came with it.
+// picture is the picture of a block, if it came with the block.
 func (b block) picture() []string {
 	data := ""
 	switch b.Type {

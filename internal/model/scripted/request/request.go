@@ -1,5 +1,6 @@
-// Package request reads what the scripted model is sent over either wire into one form, and refuses
-// what the provider would refuse, in words close to the provider's. It imports nothing of ours.
+// Package request reads the requests to the scripted model from both wires into one form. It
+// refuses those that the provider would refuse, in words close to the provider's. It imports
+// nothing of ours.
 package request
 
 import (
@@ -49,7 +50,7 @@ const (
 
 // Reading is how a request is read. The zero value is strict.
 type Reading struct {
-	// Lax takes whatever can be understood at all.
+	// Lax accepts every request that can be understood at all.
 	Lax bool
 	// Counting is for requests that only want to know their size: they need no max_tokens.
 	Counting bool
@@ -84,7 +85,7 @@ func Seal(thinking string) string {
 
 var roleLine = regexp.MustCompile(`(?mi)^\s*role:\s*([\w.-]+)\s*$`)
 
-// roleOf reads who the model is to be out of its instructions.
+// roleOf reads the model's role from its instructions.
 func roleOf(system string) string {
 	if m := roleLine.FindStringSubmatch(system); m != nil {
 		return m[1]
