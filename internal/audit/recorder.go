@@ -97,7 +97,7 @@ func (d *Recorder) nudge() {
 	}
 }
 
-// run writes what is queued, and closes windows that have passed.
+// run writes the queued entries, and closes windows that have passed.
 func (d *Recorder) run(ctx context.Context) {
 	defer close(d.done)
 	tick := time.NewTicker(denialWindow / 4)
@@ -140,7 +140,7 @@ func (d *Recorder) flush() {
 	}
 }
 
-// Close writes what is left.
+// Close writes the remaining entries.
 func (d *Recorder) Close() {
 	d.stop()
 	<-d.done

@@ -27,8 +27,8 @@ func (l *leg) output(ctx context.Context, brief agent.Brief) (*host.Output, erro
 }
 
 // shape checks a result against the schema of its role. It is typed if it has no room for words:
-// the schema is closed, and there are no files or patches beside it, since their names and contents
-// are words too.
+// the schema is closed, and no files or patches come with it, since their names and contents are
+// words too.
 func (l *leg) shape(ctx context.Context, brief agent.Brief, args string) (problem string, typed bool) {
 	shape, err := l.output(ctx, brief)
 	if err != nil {

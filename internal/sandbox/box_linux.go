@@ -23,8 +23,8 @@ type Box struct {
 
 const probeTime = 10 * time.Second
 
-// Check reports what keeps a box from being opened, as far as that can be told without opening it,
-// and what to do.
+// Check reports the obstacles to opening a box, as far as they show without opening it, with
+// advice.
 func Check(options Options) error {
 	if os.Geteuid() == 0 && !options.AllowRoot && options.Tier != TierNone {
 		return &chat.Error{Code: chat.CodeDenied, Message: "a sandbox started by root still reads root's files: " +
@@ -88,10 +88,10 @@ func (b *Box) Close() error {
 	return b.self.Close()
 }
 
-// Warning is what people must be told about the tier, and empty when there is nothing.
+// Warning is a warning for people about the tier, or empty.
 func (b *Box) Warning() string { return b.options.Warning() }
 
-// test runs our own program in a fresh sandbox and compares what it sees with what is promised.
+// test runs our own program in a fresh sandbox and compares its view with the promises.
 func (b *Box) test(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "retinue-sandbox-")
 	if err != nil {

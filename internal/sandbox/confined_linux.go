@@ -16,12 +16,12 @@ import (
 // confined is a program in bubblewrap.
 //
 // Its first process has number 1 in there, so that its end is the end of all. It holds one end of a
-// pipe and goes when the other end, ours, is closed: by us, or by our death, at whatever moment. We
-// can also kill it.
+// pipe and ends when the other end, ours, is closed: by us, or by our death at any moment. We can
+// also kill it.
 type confined struct {
 	cmd    *exec.Cmd
 	shield *shield
-	given  []*os.File // the child's ends, and what is closed once it runs
+	given  []*os.File // the child's ends, closed once it runs
 	plan   *plan
 	status *os.File
 	info   *os.File // where bubblewrap writes the number that the first process has outside

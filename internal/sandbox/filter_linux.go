@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are the system calls that no program in a sandbox needs, by what they would be good for.
-// Most need a capability as well that nobody in there has; the filter does not rest on that.
+// refused are the system calls that no program in a sandbox needs, grouped by use. Most need a
+// capability as well that no program in there has; the filter does not rely on that.
 var refused = slices.Concat(
 	[]string{"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise"},
 	[]string{"bpf", "perf_event_open", "userfaultfd", "lookup_dcookie", "fanotify_init", "vhangup"},
@@ -61,8 +61,8 @@ func baseFilter() seccomp.Policy {
 	}
 }
 
-// lendingRights are the calls that would leave a file in the workspace by which another user of the
-// machine becomes the one who ran the sandbox.
+// lendingRights are the calls that could leave a file in the workspace with which another user of
+// the machine gets the rights of the sandbox's user.
 func lendingRights() []seccomp.NameWithConditions {
 	const lends = unix.S_ISUID | unix.S_ISGID
 	var all []seccomp.NameWithConditions
@@ -77,8 +77,7 @@ func lendingRights() []seccomp.NameWithConditions {
 	for name, mode := range map[string]uint32{"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2} {
 		add(name, has(mode, lends))
 	}
-	// Without O_CREAT the mode is whatever was left in the register. O_TMPFILE has a bit of its
-	// own.
+	// Without O_CREAT the mode is an old value of the register. O_TMPFILE has a bit of its own.
 	const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	add("open", has(1, creates), has(2, lends))
 	add("openat", has(2, creates), has(3, lends))

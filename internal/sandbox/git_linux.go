@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// gitTime is how long git may take to say what it would do: a moment, or seconds on a busy machine.
+	// gitTime is how long git may take to list its settings: a moment, or seconds on a busy
+	// machine.
 	gitTime = 10 * time.Second
 	// nestedTime is the same for a repository below, which the program before may have made to keep git
 	// waiting.
@@ -48,13 +49,13 @@ type gitSights struct {
 	index     syscall.Stat_t
 }
 
-// lookAtGit resolves git's settings for a workspace and what they name in it. Where git is not
-// installed only what is always guarded is.
+// lookAtGit resolves git's settings for a workspace and the files in it that they name. Without git
+// only the fixed paths are guarded.
 func lookAtGit(work string) (*gitSights, error) {
 	g := &gitSights{work: work, seen: map[string]bool{}}
 	program, err := exec.LookPath("git")
 	if _, inside := within(work, program); err != nil || inside {
-		return g, nil //nolint:nilerr // nobody runs git here, or a git that is no better than what it would guard
+		return g, nil //nolint:nilerr // git is not run here, or is no safer than the files that it would guard
 	}
 	g.git = program
 	g.home, _ = os.UserHomeDir() // without one, nothing is found there
@@ -91,7 +92,7 @@ func lookAtGit(work string) (*gitSights, error) {
 
 // run asks git something about the repository of a folder. Nothing of our environment but the
 // person's own settings counts; the repository is named, so that it may belong to somebody else;
-// and what could run a program is switched off.
+// and settings that could run a program are switched off.
 func (g *gitSights) run(base string, use func(io.Reader) error, args ...string) error {
 	patience := gitTime
 	if _, below := within(g.work, base); below {
@@ -168,7 +169,8 @@ func (g *gitSights) settings(base, file string) ([]setting, error) {
 	return list, nil
 }
 
-// resolve guards what the settings of one repository name. It reports whether there is one.
+// resolve guards the files that the settings of one repository name. It reports whether it found a
+// repository.
 func (g *gitSights) resolve(base string) (bool, error) {
 	if _, err := os.Lstat(filepath.Join(base, ".git")); err != nil {
 		return false, nil //nolint:nilerr // no repository
@@ -260,8 +262,7 @@ func regular(name string) bool {
 }
 
 // gitlinks are the folders in the workspace that the repository holds for others: when somebody
-// asks for its state, git looks into each of them that has a .git, and does what the settings there
-// say.
+// asks for its state, git looks into each of them that has a .git, and obeys the settings there.
 func (g *gitSights) gitlinks() []string {
 	var found []string
 	err := g.run(g.base, func(from io.Reader) error {

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the first process of a sandbox finds what it was given.
+// Where the first process of a sandbox finds its files.
 const (
 	specFile   = 3
 	statusFile = 4
@@ -32,8 +32,8 @@ const (
 	probeArgument = "probe"
 )
 
-// spec is what the first process is told, over a pipe: arguments can be read by everybody on a
-// machine.
+// spec is the order for the first process, sent over a pipe: everybody on a machine can read
+// arguments.
 type spec struct {
 	Argv     []string
 	Env      []string
@@ -57,10 +57,10 @@ type report struct {
 	planted  []Planted // is added outside, see Outcome.Planted
 }
 
-// Init is what the program does as the first process of a sandbox, under InitCommand with the
-// arguments after it: it starts the real program, forwards its requests to the egress proxy, and
-// takes everything down when the process that asked for it is gone, which its own end does. It
-// returns the exit code.
+// Init runs the program as the first process of a sandbox, under InitCommand with the arguments
+// after it. It starts the real program and forwards its requests to the egress proxy. When the
+// process that asked for it is gone, Init ends, and with it everything in the sandbox. It returns
+// the exit code.
 func Init(args []string) int {
 	if len(args) > 0 && args[0] == probeArgument {
 		return probe(os.Stdout)
@@ -263,6 +263,6 @@ func lastValue(env []string, name string) string {
 }
 
 func send(w io.Writer, r report) {
-	// When nobody reads any more, there is nobody to tell.
+	// Without a reader no error can be reported.
 	_ = json.NewEncoder(w).Encode(r)
 }

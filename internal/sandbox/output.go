@@ -13,7 +13,7 @@ type Output struct {
 	Cut  int64 // bytes between head and tail that were not kept
 }
 
-// String is the output with a line in place of what was cut.
+// String is the output with a line in place of the cut part.
 func (o Output) String() string {
 	if o.Cut == 0 {
 		return string(o.Head) + string(o.Tail)

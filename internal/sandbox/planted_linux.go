@@ -19,7 +19,8 @@ type watch struct {
 	link string // where it led; empty when the path was missing
 }
 
-// asideSuffix is added to the name of what is set aside. Nobody acts on a file of that name.
+// asideSuffix is added to the name of a file that is set aside. No program acts on a file of that
+// name.
 const asideSuffix = ".set-aside"
 
 // mostAside bounds how many things of one name lie aside.
@@ -32,8 +33,8 @@ func (s *shield) watch(at, link string) {
 	}
 }
 
-// follow guards what a link leads to, if that lies in the workspace, and watches the link itself.
-// The rest is the part of the path behind the link.
+// follow guards the target of a link, if it lies in the workspace, and watches the link itself. The
+// rest is the part of the path behind the link.
 func (s *shield) follow(at, rest string) {
 	work := s.workspace.Name()
 	link, err := os.Readlink(filepath.Join(work, at))
@@ -58,8 +59,8 @@ func within(work, name string) (string, bool) {
 	return inside, err == nil && inside != "." && filepath.IsLocal(inside)
 }
 
-// putAside moves away what was made or changed where nothing could be mounted, and puts links back.
-// It is called when the program is gone.
+// putAside moves away files that were made or changed where no mount was possible, and puts links
+// back. It is called when the program is gone.
 func (s *shield) putAside() []Planted {
 	if !s.setAside || s.git == nil {
 		return nil

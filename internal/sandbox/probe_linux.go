@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sights is what a program sees from inside. Open compares it with what the tier promises.
+// sights is a program's view from inside. Open compares it with the tier's promises.
 type sights struct {
 	Processes    int      // that are visible
 	Interfaces   []string // of the network
@@ -72,7 +72,7 @@ func probe(w io.Writer) int {
 	return 0
 }
 
-// holds says what is not as the tier promises, seen from a program that is shown these folders.
+// holds lists the broken promises of the tier, as seen by a program that has these folders.
 func (s sights) holds(shown ...string) error {
 	var problems []error
 	refuse := func(broken bool, format string, args ...any) {

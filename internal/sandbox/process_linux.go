@@ -18,11 +18,11 @@ const (
 	// killGrace is how long a program that was killed may take to end before it is killed again, and a
 	// stream to end behind its program.
 	killGrace = time.Second
-	// buildGrace is how long a sandbox that is still being built may take to notice that nobody wants
-	// it any more: on a busy machine seconds.
+	// buildGrace is how long a sandbox that is still being built may take to notice that it is no
+	// longer wanted: on a busy machine seconds.
 	buildGrace = 15 * time.Second
-	// goneGrace is how long what was killed may take to be gone: on a busy machine seconds, if it is
-	// many.
+	// goneGrace is how long killed processes may take to end: on a busy machine seconds, if they
+	// are many.
 	goneGrace = 5 * time.Second
 )
 
@@ -208,7 +208,7 @@ func awaitStream(ended <-chan struct{}) {
 // memoryPeriod is how often the memory of a sandbox is counted.
 const memoryPeriod = 100 * time.Millisecond
 
-// watch ends the program when somebody or something wants that, and says who.
+// watch ends the program on request or at a limit, and returns the reason.
 func (p *Process) watch(ctx context.Context, l launch, limits Limits, over <-chan struct{}) Outcome {
 	wall := time.NewTimer(limits.Wall)
 	defer wall.Stop()

@@ -10,8 +10,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// guarded is a path in a workspace that programs cannot write, because somebody outside of the
-// sandbox acts on what it says.
+// guarded is a path in a workspace that programs cannot write, because programs outside of the
+// sandbox act on its content.
 type guarded struct {
 	path    string
 	whole   string // the folder that tools which write by themselves leave alone instead, if it is larger
@@ -19,9 +19,9 @@ type guarded struct {
 	atHome  bool   // read in a person's home folder; elsewhere guarded only when it exists
 	isFile  bool   // its placeholder is a file, because its reader cannot read a folder
 	content string // of that file
-	// watched means that no placeholder stands where it is missing, because people and their programs
-	// would stumble over that. Anything that a program makes there is set aside when the program has
-	// ended.
+	// watched means that no placeholder is made where it is missing, because people and their
+	// programs would stumble over one. Anything that a program makes there is set aside when the
+	// program has ended.
 	watched bool
 	// linked means that it may be a symbolic link. Its target in the workspace is guarded, and a link
 	// that the program changed is put back when the program has ended.
@@ -133,7 +133,7 @@ func plain(name string) string {
 	return strings.TrimRight(strings.ToLower(name), ". ")
 }
 
-// checkProtected refuses what does not lie inside of a workspace.
+// checkProtected refuses paths outside of the workspace.
 func checkProtected(paths []string) error {
 	for _, p := range paths {
 		if !filepath.IsLocal(p) || filepath.Clean(p) == "." {

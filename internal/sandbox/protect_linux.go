@@ -16,16 +16,16 @@ import (
 	"github.com/retinue-dev/retinue/internal/sandbox/links"
 )
 
-// placeholderTime marks what we made, so that it can be told from what a person made even after a
+// placeholderTime marks our placeholders, so that they differ from a person's files even after a
 // crash of ours.
 var placeholderTime = time.Date(1971, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // shield holds the protected paths of a workspace for one run.
 //
-// A mount needs something to be mounted on, so what is missing is made: an empty folder, which git
+// A mount needs a file or folder below it, so a missing one is made: an empty folder, which git
 // does not see. Taking it away would also take away the mount of another sandbox in the same
-// workspace. Therefore every run holds a shared lock on the workspace, and only who gets it alone
-// cleans up.
+// workspace. Therefore every run holds a shared lock on the workspace, and a run cleans up only if
+// it gets the lock alone.
 type shield struct {
 	workspace *os.File
 	guarded   []guarded
@@ -89,7 +89,7 @@ func openShield(workspace *os.File, more []string, c Command) (*shield, error) {
 	return s, nil
 }
 
-// masks makes what is missing and says what has to be mounted, parents first.
+// masks makes the missing placeholders and lists the mounts, parents first.
 func (s *shield) masks() ([]mask, error) {
 	var found []mask
 	for i := 0; i < len(s.guarded); i++ { //nolint:intrange // links lead to more of them
@@ -130,8 +130,7 @@ func (s *shield) masks() ([]mask, error) {
 	return outermost(found), nil
 }
 
-// outermost leaves out what lies in something that is read-only: a mount in there would be writable
-// again.
+// outermost leaves out paths inside of a read-only one: a mount in there would be writable again.
 func outermost(masks []mask) []mask {
 	var closed []string
 	for _, m := range masks {
@@ -257,8 +256,8 @@ func removeAt(root int, name string) error {
 
 func isPlaceholder(info os.FileInfo) bool { return info.ModTime().Equal(placeholderTime) }
 
-// replaced lists what no longer is what was mounted. The kernel takes a mount away when somebody
-// who does not see it renames or removes what it is on, and saving a file by renaming is common.
+// replaced lists the mounts that are gone. The kernel removes a mount when a program outside
+// renames or removes the file below it, and saving a file by renaming is common.
 func (s *shield) replaced() []string {
 	var paths []string
 	for _, mounted := range s.files {

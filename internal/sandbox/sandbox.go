@@ -1,11 +1,11 @@
 // Package sandbox runs a program in a workspace and keeps it there.
 //
-// A Box is opened for one tier. It either holds what the tier promises, shown by a test of itself
-// at the start, or it does not open: it never falls back to less. docs/security.md says what each
-// tier promises, and what it does not.
+// A Box is opened for one tier. It either keeps the tier's promises, shown by a test of itself at
+// the start, or it does not open: it never falls back to less. docs/security.md lists the promises
+// of each tier, and their limits.
 //
 // The package imports the standard library, golang.org/x and a seccomp assembler, and of ours only
-// chat, for errors. It decides nothing about who may run what.
+// chat, for errors. It decides nothing about permissions.
 package sandbox
 
 import (
@@ -115,7 +115,7 @@ const (
 	EndLimit     Ending = "limit"     // it ran into a limit; Outcome.Limit says which
 )
 
-// Outcome is what is known of a program that has ended.
+// Outcome describes the end of a program.
 type Outcome struct {
 	Ending   Ending
 	Code     int            // of its exit; -1 when it has none
@@ -134,7 +134,7 @@ type Outcome struct {
 	Stderr  Output
 }
 
-// Planted is a protected path that could not be held while a program ran, and what became of it.
+// Planted is a protected path that changed while a program ran, and its state since.
 type Planted struct {
 	Path  string
 	Aside string // where it lies now; empty if it could not be moved, or was a link that is put back
@@ -198,7 +198,7 @@ func (o Options) environment(home string, lookup func(string) (string, bool), co
 	return append(env, command...)
 }
 
-// Warning is what people must be told about the tier, and empty when there is nothing.
+// Warning is a warning for people about the tier, or empty.
 func (o Options) Warning() string {
 	if o.Tier == TierNone {
 		return "NO SANDBOX: programs run with all your rights, on all your files and with your network"

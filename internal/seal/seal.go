@@ -2,10 +2,11 @@
 // that the database alone does not reveal them. It imports the standard library only, and keeps
 // nothing itself.
 //
-// Each tenant has a key of its own, which lies beside what it seals, wrapped by the key of the
-// installation, which does not. So a tenant's secrets are gone when its key is, and another key of
-// the installation means to wrap a few keys anew and nothing else. Both are AES-256-GCM. A sealed
-// secret is bound to its tenant, its name and its version: put elsewhere, it does not open.
+// Each tenant has a key of its own. It is stored beside the secrets that it seals, wrapped by the
+// key of the installation, which is stored elsewhere. So a tenant's secrets are gone when its key
+// is, and after a change of the installation's key only a few keys are wrapped anew. Both are
+// AES-256-GCM. A sealed secret is bound to its tenant, its name and its version: moved elsewhere,
+// it cannot be opened.
 package seal
 
 import (
@@ -135,7 +136,7 @@ func (t *Tenant) Seal(name string, version int, secret string) string {
 	return text(t.aead.Seal(nil, nil, []byte(secret), sealing(t.name, name, version)))
 }
 
-// Open opens what was sealed under the same name, in the same version.
+// Open opens a secret that was sealed under the same name and version.
 func (t *Tenant) Open(name string, version int, sealed string) (string, error) {
 	data, err := base64.RawStdEncoding.DecodeString(sealed)
 	if err != nil {

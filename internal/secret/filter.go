@@ -10,10 +10,10 @@ import (
 	"unicode"
 )
 
-// Filter finds values in what is about to leave. It looks harder than a vault that redacts: in any
-// case of letters, under several layers of percent-encoding, with spaces and line breaks in
-// between, and in base32. A request in which it finds one is refused as a whole, so a false alarm
-// costs a request and no content.
+// Filter finds values in outgoing texts. It searches harder than a vault that redacts: in any case
+// of letters, under several layers of percent-encoding, with spaces and line breaks in between, and
+// in base32. A request in which it finds one is refused as a whole, so a false alarm costs a
+// request and no content.
 type Filter struct {
 	// forms are grouped by their first bytes, so that a long text is read once.
 	forms map[[least]byte][]form
@@ -22,8 +22,8 @@ type Filter struct {
 // form is one encoding of a value, in lower case.
 type form struct{ text, name string }
 
-// Filter is made of what is in the vault now and of other values, each with a name that may be
-// shown. An excepted value is let through: somebody was given it to send it.
+// Filter is made of the vault's current values and of others, each with a name that may be shown.
+// An excepted value passes: its holder was given it in order to send it.
 func (v *Vault) Filter(others map[string]string, except ...string) *Filter {
 	names := maps.Clone(others)
 	if names == nil {

@@ -27,7 +27,7 @@ func (v *Vault) RedactJSON(text string) string {
 	return out
 }
 
-// encode writes what was decoded, or is a text.
+// encode writes a decoded value, or a text.
 func encode(value any) string {
 	var out strings.Builder
 	e := json.NewEncoder(&out)

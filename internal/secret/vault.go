@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 )
 
-// least is how many bytes a value must have. Shorter ones are found in too much that is harmless.
+// least is how many bytes a value must have. Shorter ones occur in too many harmless texts.
 const least = 8
 
 // Vault holds the values of one process. Its methods may be called at any time, and on nil, which
@@ -95,8 +95,8 @@ func plain(r rune) rune {
 	return '_'
 }
 
-// addPassword adds what is secret in an address or in a list of settings such as host=db
-// password=x. A password that is the user's name is none.
+// addPassword adds the password in an address or in a list of settings such as host=db password=x.
+// A password that is the user's name is none.
 func (v *Vault) addPassword(name, value string) {
 	for _, address := range strings.Split(value, ",") {
 		if u, err := url.Parse(address); err == nil && u.Host != "" && u.User != nil {
@@ -140,8 +140,8 @@ func (v *Vault) Redact(text string) string {
 	return text
 }
 
-// Marked reports whether a text has a mark in it that stands for a value of this vault. Code that
-// would write such a text somewhere would replace the value by its mark.
+// Marked reports whether a text contains a mark of a value of this vault. Writing such a text would
+// replace the value by its mark.
 func (v *Vault) Marked(text string) bool {
 	if v == nil || !strings.Contains(text, markStart) {
 		return false
@@ -158,7 +158,7 @@ func (v *Vault) Marked(text string) bool {
 
 const markStart = "[secret:"
 
-// mark is what stands for a value.
+// mark replaces a value.
 func mark(name string) string { return markStart + name + "]" }
 
 // Held is how many bytes at the end of a text may be the beginning of a value. A reader that has
@@ -178,7 +178,7 @@ func (v *Vault) Held(text string) int {
 	return 0
 }
 
-// current is the finder of what is in the vault, nil if nothing is.
+// current is the finder of the vault's values, nil if it is empty.
 func (v *Vault) current() *finder {
 	if v == nil {
 		return nil

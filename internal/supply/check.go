@@ -23,7 +23,7 @@ type Check struct {
 	Out      io.Writer
 }
 
-// Run prints how old the snapshot is, what it covers and what was found. It fails when a required
+// Run prints the age of the snapshot, its coverage and its findings. It fails when a required
 // module is not covered and when a program reaches a vulnerability that is repaired in a later
 // version. An old snapshot is a warning.
 func (c Check) Run(ctx context.Context) error {

@@ -1,5 +1,5 @@
-// Package supply knows what the shipped programs are made of: the Go modules linked into them and
-// the npm packages bundled into their pages.
+// Package supply knows the parts of the shipped programs: the Go modules linked into them and the
+// npm packages bundled into their pages.
 //
 // It checks the licence of each part against a list of those allowed and writes them down in
 // NOTICE, writes a software bill of materials per program, and looks parts up in a stored copy of

@@ -30,7 +30,7 @@ var judged = map[string]struct{ name, why string }{
 	"modernc.org/sqlite/LICENSE-SQLITE":       {"blessing", "Public domain; blessing is what SPDX calls SQLite's dedication."},
 }
 
-// Licence is a file of a part that says what one may do with it, or what has to be said about it.
+// Licence is a file of a part with its licence or its required notices.
 type Licence struct {
 	Part *Part
 	Path string // from the folder of the part
@@ -79,8 +79,8 @@ func Licences(p *Part) ([]Licence, error) {
 	return found, nil
 }
 
-// readLicence reads a file and what is in it. It leaves out what a package says of others, which
-// its makers bundled into a tool of their own.
+// readLicence reads a licence file. It leaves out the notices for other packages that the makers
+// bundled into a tool of their own.
 func readLicence(p *Part, file string) (Licence, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -137,8 +137,8 @@ func above(p *Part) []string {
 	return slices.Compact(dirs)
 }
 
-// known is the share of a text, in percent, that licences have to be for it to be one of them. The
-// least is modernc.org/libc's list of whom it was made from.
+// known is the share of a text, in percent, that must match licences for it to count as one. The
+// lowest match is modernc.org/libc's list of its origins.
 const known = 50
 
 // recognise names the licences in a text, none if too much of it is something else.

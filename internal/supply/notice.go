@@ -75,8 +75,7 @@ var (
 	title     = regexp.MustCompile(`(?i)^[\s*#=-]*((the )?(mit|isc|bsd)( 3-clause)? licen[cs]e)?( \(.*\))?[\s*#=:-]*$`)
 )
 
-// split takes the lines that say who wrote something out of the text that says what one may do with
-// it.
+// split separates the lines that name authors from the text of the licence.
 func split(text string) (owners []string, rest string) {
 	var lines []string
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
@@ -92,8 +91,8 @@ func split(text string) (owners []string, rest string) {
 	return owners, strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// sameness is equal for texts that say the same. Whitespace and signs do not count, and Apache-2.0,
-// which comes in many layouts and names nobody, is one text.
+// sameness is equal for texts with the same meaning. Whitespace and signs do not count, and
+// Apache-2.0, which comes in many layouts and names nobody, is one text.
 func sameness(text string, names []string) string {
 	if slices.Equal(names, []string{"Apache-2.0"}) && licensecheck.Scan([]byte(text)).Percent > 99 {
 		return names[0]

@@ -43,8 +43,8 @@ type report struct {
 	text []byte
 }
 
-// Take makes a snapshot of the database's repository (a checkout or a bare one) in a folder, of
-// which it replaces what an earlier one left there.
+// Take makes a snapshot of the database's repository (a checkout or a bare one) in a folder, where
+// it replaces an earlier one.
 func Take(ctx context.Context, repository, dir string, modules []string) (Snapshot, error) {
 	if _, err := os.Stat(dir); err == nil {
 		if _, err := Open(dir); err != nil {

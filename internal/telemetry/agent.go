@@ -33,7 +33,7 @@ type Chat struct {
 	Provider, Model string
 	MaxTokens       int
 	Temperature     *float64
-	// Input is what was said, as JSON; it is left out unless content is wanted.
+	// Input is the input, as JSON; it is left out unless content is wanted.
 	Input func() string
 }
 
@@ -56,7 +56,7 @@ type CallEnd struct {
 	Fault, Result string
 }
 
-// Agent tells that an agent works for a while. End is told its role and what went wrong.
+// Agent begins the span of an agent's work. End gets its role and its error.
 func (t *Tracer) Agent(ctx context.Context, a Agent) (_ context.Context, end func(role, fault string)) {
 	if t == nil {
 		return ctx, func(string, string) {}

@@ -3,6 +3,6 @@
 // conventions for generative AI that convention.go pins).
 //
 // It is the only importer of both, and imports nothing of ours: app hands it plain values. Nothing
-// is sent unless the standard OTEL_ variables say where to, and what was said to models and tools
-// is left out unless a setting asks for it.
+// is sent unless the standard OTEL_ variables name a receiver, and the texts for models and tools
+// are left out unless a setting asks for them.
 package telemetry

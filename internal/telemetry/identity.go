@@ -27,8 +27,7 @@ func spanOf(tenant, conversation, path string) (id trace.SpanID) {
 	return id
 }
 
-// within is the context of what happens below an agent's first span, or below nothing if there is
-// no agent.
+// within is the context for spans below an agent's first span, or for root spans without an agent.
 func within(ctx context.Context, tenant, conversation, path string) context.Context {
 	if path == "" {
 		return trace.ContextWithSpanContext(ctx, trace.SpanContext{})

@@ -73,7 +73,7 @@ func (m *Metrics) Appended(took time.Duration, err error) {
 	m.writing.Observe(took.Seconds())
 }
 
-// Gauge adds a figure that is asked for when metrics are fetched.
+// Gauge adds a figure that is computed when metrics are fetched.
 func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }

@@ -17,18 +17,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options say what is told to collectors. Where they are is said by the standard variables:
+// Options say what collectors receive. The standard variables name the collectors:
 // OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER, OTEL_METRICS_EXPORTER, OTEL_SDK_DISABLED and
 // those that the exporters read themselves. Sampling is set with OTEL_TRACES_SAMPLER=traceidratio.
 type Options struct {
 	Version string
-	// Content adds what was said to models and tools, and what came back.
+	// Content adds the inputs of models and tools, and their outputs.
 	Content bool
 	// Lookup finds variables.
 	Lookup func(string) (string, bool)
 }
 
-// Tracer tells collectors what agents do. Nil tells nobody.
+// Tracer reports agents' work to collectors. Nil reports nothing.
 type Tracer struct {
 	content  bool
 	tracer   trace.Tracer
@@ -111,7 +111,7 @@ func wants(lookup func(string) (string, bool), signal string) (bool, error) {
 	return there, nil
 }
 
-// Close sends what is left.
+// Close sends the remaining data.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil

@@ -96,8 +96,8 @@ func (w *walk) look(dir *os.File, at string) error {
 	return nil
 }
 
-// fold makes few mounts of many: while there are too many, the deepest ones give way to the folder
-// that they lie in.
+// fold makes few mounts of many: while they are too many, the deepest are replaced by the folder
+// that holds them.
 func fold(found []string) ([]string, error) {
 	slices.Sort(found)
 	found = slices.Compact(found)
