@@ -13,7 +13,7 @@ type Matter struct {
 	Asked bool
 }
 
-// About is what a call is about, for rules and for the person who is asked.
+// About is the subject of a call, for rules and for the person who is asked.
 type About struct {
 	Matters []Matter
 	// Pattern is what a person may approve for later calls too; empty if each must be looked at.

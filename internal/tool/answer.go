@@ -25,7 +25,7 @@ func Show(name string) string {
 // Note ends an answer that is not complete.
 func Note(format string, args ...any) string { return fmt.Sprintf("["+format+"]\n", args...) }
 
-// CutLine shows so many bytes of a line from a place on, and says what it left out.
+// CutLine shows so many bytes of a line from a place on, and notes the omitted part.
 func CutLine(line []byte, from, most int) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	text := strings.ToValidUTF8(string(line[from:min(len(line), from+most)]), "\uFFFD")

@@ -6,15 +6,15 @@ import (
 )
 
 // Binder is a tool whose calls depend on more than their arguments: the content of a file, the
-// program that a name stands for, what a sandbox allows.
+// program behind a name, the permissions of a sandbox.
 type Binder interface {
 	// Binding names all of that, in any words that are the same as long as the call would do the same.
 	// It changes nothing. A *chat.Error means that Run would refuse the call for the same reason.
 	Binding(ctx context.Context, call Call) (string, error)
 }
 
-// Binding asks a tool what a call depends on beside its arguments. Of tools that say nothing it is
-// empty.
+// Binding asks a tool what a call depends on beside its arguments. It is empty for a tool that is
+// no Binder.
 func (s *Set) Binding(ctx context.Context, call Call) (string, error) {
 	call, e, err := s.admit(call)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// OutputPrefix stands before the name of a call where a path can stand: the whole of what it gave.
+// OutputPrefix before the name of a call, in place of a path, means the whole output of the call.
 const OutputPrefix = "output:"
 
 // DefaultCap is the most bytes of one result that a model reads.

@@ -1,6 +1,6 @@
 package tool
 
-// Facts are what a call did, for receipts. They come from the tool, never from a model.
+// Facts are the effects of a call, for receipts. They come from the tool, never from a model.
 type Facts struct {
 	// Read are the files that the text rests on.
 	Read []File `json:"read,omitempty"`
@@ -20,13 +20,13 @@ type Facts struct {
 // Empty reports whether there is nothing to tell.
 func (f Facts) Empty() bool { return f.Count() == 0 && len(f.Reached) == 0 && !f.Partial }
 
-// Count is the number of facts that a claim can rest on. That a host was reached shows nothing of
-// what it said.
+// Count is the number of facts that a claim can rest on. A reached host proves nothing about its
+// answer.
 func (f Facts) Count() int {
 	return len(f.Read) + len(f.Wrote) + len(f.Commands) + len(f.Fetched)
 }
 
-// File is a fact about a file: its path in the workspace and what it held.
+// File is a fact about a file: its path in the workspace and its content.
 type File struct {
 	Path string `json:"path"`
 	// Hash is the SHA-256 of the whole content, in hexadecimal.
@@ -55,7 +55,7 @@ type Command struct {
 	Exit     int    `json:"exit"`
 	Signal   string `json:"signal,omitempty"`
 	Duration int64  `json:"duration_ms"`
-	// Tests are what it reported, if it ran tests.
+	// Tests are its test results, if it ran tests.
 	Tests *Tests `json:"tests,omitempty"`
 }
 

@@ -7,8 +7,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// leaks is what looks at what a call of a tool sends, nil if it sends nothing or everything may
-// leave.
+// leaks checks the data that a call sends, nil if it sends nothing or everything may leave.
 func (s *Set) leaks(e entry) (func(text string) string, error) {
 	if s.options.Leaks == nil || !e.Network && !e.Unconfined {
 		return nil, nil //nolint:nilnil // no search is set up

@@ -17,8 +17,9 @@ const (
 
 // Prober is a tool of class reconcilable: it can tell later whether a call took effect.
 type Prober interface {
-	// Probe looks and changes nothing. The result counts only with HappenedYes: it is what the call
-	// would have returned, as far as that can still be told. An error means that nobody could look.
+	// Probe checks whether a call happened and changes nothing. The result counts only with
+	// HappenedYes: it is the call's result, as far as that can still be found. An error means that
+	// the check failed.
 	Probe(ctx context.Context, call Call) (Result, Happened, error)
 }
 

@@ -15,9 +15,9 @@ import (
 // for lost and has said so. A goroutine that it leaves behind cannot tell the caller.
 var ErrGivenUp = errors.New("the call was given up, because its worker was taken for lost")
 
-// Run checks a call, runs it and bounds what comes back. A failure in the tool is a result that the
-// model reads. A tool may set the end itself, when it has more to say of a failure than an error
-// does; facts count however it ended. An error means that there is no result to record: ctx ended.
+// Run checks a call, runs it and bounds its result. A failure in the tool is a result that the
+// model reads. A tool may set the end itself, when it can say more about a failure than an error;
+// facts count after any end. An error means that there is no result to record: ctx ended.
 func (s *Set) Run(ctx context.Context, call Call) (Result, error) {
 	call, e, err := s.admit(call)
 	if err != nil {

@@ -39,8 +39,8 @@ type Options struct {
 	// Marked reports whether a text contains a mark of Redact. Tools that write refuse it, because
 	// the redacted value would be lost.
 	Marked func(text string) bool
-	// Leaks looks up what must not leave, as it is now. The find that it returns names what a text
-	// holds of it; empty means nothing. Nil means that everything may leave.
+	// Leaks looks up the values that must not leave now. The find that it returns names those in a
+	// text; empty means none. Nil means that everything may leave.
 	Leaks func() (find func(text string) string, err error)
 }
 

@@ -23,12 +23,12 @@ type Tool interface {
 	Run(ctx context.Context, call Call) (Result, error)
 }
 
-// Definition is what is known of a tool before it runs.
+// Definition describes a tool before it runs.
 type Definition struct {
 	Name string
 	// Aliases are other names that a model's call may use. They are not offered.
 	Aliases []string
-	// Description is what the model is told.
+	// Description is the text for the model.
 	Description string
 	// Schema is the JSON Schema of the arguments, of type object.
 	Schema json.RawMessage
@@ -56,28 +56,27 @@ type Call struct {
 	ID   string
 	Tool string
 	Args json.RawMessage
-	// Seen is the hash of what the caller was last shown of a file under any of these paths, before
-	// this call, or of what it wrote there itself; empty if it never was. Nil means that nobody keeps
-	// track.
+	// Seen is the hash of a file, under any of these paths, as the caller last read or wrote it
+	// before this call; empty if it never did. Nil means that reads are not tracked.
 	Seen func(paths ...string) (hash string, err error)
-	// Patch finds what an agent below the caller left. Nil means that nobody keeps patches.
+	// Patch finds the patch of an agent below the caller. Nil means that patches are not kept.
 	Patch func(agent string) (Patch, error)
-	// Name is how the model may name the call later, to read all that it gave; empty if that is not
-	// kept. Output finds the whole of what an earlier call of that name gave.
+	// Name is the call's name by which the model can read its whole output later; empty if that is
+	// not kept. Output finds the whole output of an earlier call by name.
 	Name   string
 	Output func(name string) (string, error)
 	// May reports whether the call may continue to a target that the tool meets on its way, such as
 	// the page that another redirects to. It allows no more than rules and people allowed the call
 	// itself. Nil means that there are no rules.
 	May func(met About) (bool, error)
-	// Reach is told of a host before the first connection to it is opened. An error keeps it closed.
-	// Nil means that nobody keeps a record.
+	// Reach is called with a host before the first connection to it is opened. An error prevents
+	// the connection. Nil means that hosts are not recorded.
 	Reach func(ctx context.Context, host string, port uint16) error
 }
 
 // Patch is what an agent changed in a tree of its own.
 type Patch struct {
-	// Tree names the tree, for those who know what it was copied from.
+	// Tree names the tree, for code that knows its origin.
 	Tree string
 	// Text is as git writes it; Files are the paths in it.
 	Text  string
@@ -108,7 +107,7 @@ type Result struct {
 	Text string
 	// End is set by Set.Run, unless the tool did.
 	End End
-	// Facts are what the call did, as the tool saw it, whatever a model will say of it.
+	// Facts are the effects of the call as the tool saw them, independent of any model.
 	Facts Facts
 	// Whole is the text before the cap shortened it, for the host to keep; empty if it did not.
 	Whole string
@@ -123,7 +122,7 @@ type Image struct {
 	Data []byte
 }
 
-// imageTokens is what one image may take: providers scale down what would take more.
+// imageTokens is the largest size of one image: providers scale down larger ones.
 const imageTokens = 1600
 
 // Tokens estimates, on the large side, what the result takes of a context window.

@@ -8,7 +8,7 @@ import (
 )
 
 // Traffic is the record of the hosts that one call reaches. Tools take it from the context of the
-// call, because what opens connections lies far below them. It is safe for concurrent use.
+// call, because connections are opened far below them. It is safe for concurrent use.
 type Traffic struct {
 	reach func(ctx context.Context, host string, port uint16) error
 	// leaks names what a text holds that must not leave; nil means nothing.
@@ -45,7 +45,7 @@ func (t *Traffic) Reach(ctx context.Context, host string, port uint16) error {
 // Leaks names the values in a text that must not leave. Nil searches for nothing.
 func (t *Traffic) Leaks() func(text string) string { return t.leaks }
 
-// Add counts what went to hosts and came from there.
+// Add counts the bytes sent to hosts and received from them.
 func (t *Traffic) Add(hosts ...Host) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,7 +19,7 @@ func (t writeFile) Binding(ctx context.Context, call tool.Call) (string, error) 
 	return t.w.binding(ctx, call)
 }
 
-// binding names the file that a path leads to, and what it holds now. It makes no folders.
+// binding names the file that a path leads to, and its current content. It makes no folders.
 func (w *Workspace) binding(ctx context.Context, call tool.Call) (string, error) {
 	var args struct{ Path string }
 	if err := call.Decode(&args); err != nil {
@@ -35,7 +35,7 @@ func (w *Workspace) binding(ctx context.Context, call tool.Call) (string, error)
 	}
 	p, err := w.place(args.Path, missingRefused)
 	if err != nil {
-		return fmt.Sprintf("%q %s", led, absent), nil // Run says what is wrong, or makes the folder
+		return fmt.Sprintf("%q %s", led, absent), nil // Run reports the fault, or makes the folder
 	}
 	defer func() { _ = p.dir.Close() }() // nothing was written
 	before, err := p.look(ctx)

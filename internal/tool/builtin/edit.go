@@ -22,7 +22,7 @@ type edit struct {
 }
 
 // findEdit looks for the place of an edit. Models see lines without their ends: in a file whose
-// lines all end in CRLF, what they write does too, and in a mixed one that is tried second.
+// lines all end in CRLF, their text gets CRLF too, and in a mixed one that is tried second.
 func findEdit(content string, args editArgs) edit {
 	given := edit{content: content, old: args.Old, new: args.New, all: args.ReplaceAll}.find()
 	windows := edit{content: content, old: crlf(args.Old), new: crlf(args.New), all: args.ReplaceAll}

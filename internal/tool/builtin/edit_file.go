@@ -121,7 +121,7 @@ func editArguments(call tool.Call) (editArgs, error) {
 	return args, onlyText(call, args.Old, args.New)
 }
 
-// look reads the file that is to be edited.
+// look reads the file to edit.
 func (t editFile) look(ctx context.Context, given string) (target, held, error) {
 	p, err := t.w.place(given, missingRefused)
 	if err != nil {

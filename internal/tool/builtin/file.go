@@ -42,7 +42,7 @@ func open(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// regular refuses what is no file of a readable size.
+// regular refuses anything but a file of a readable size.
 func regular(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -55,7 +55,7 @@ func regular(info fs.FileInfo) error {
 	return nil
 }
 
-// special names what is neither a file nor a folder.
+// special names the kind of an entry that is neither a file nor a folder.
 func special(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -71,8 +71,8 @@ func special(mode fs.FileMode) string {
 // readTries is how often a file that changes meanwhile is read before it is given up.
 const readTries = 3
 
-// read hands over the whole content of a file. If use says that it shows something of it, the file
-// is read a second time, and use is called again should it have changed. The last call counts.
+// read passes the whole content of a file to use. If use shows a part of it, the file is read a
+// second time, and use is called again if the file has changed. The last call counts.
 func read(ctx context.Context, f *os.File, use func(data []byte) bool) (tool.File, error) {
 	for range readTries {
 		before, err := f.Stat()
@@ -132,7 +132,7 @@ func copyAll(ctx context.Context, to io.Writer, from io.ReaderAt) error {
 // binary says what kind of binary a content is; of text it says nothing.
 func binary(data []byte) string { return tool.Binary(data) }
 
-// refuseBinary is the answer to a call that wants to read what is not text.
+// refuseBinary is the answer to a call that wants to read a binary file.
 func refuseBinary(name, kind string, size int) error {
 	return tool.Refuse("%s is binary (%s, %d bytes): only text can be read", show(name), kind, size)
 }

@@ -166,8 +166,8 @@ func (s *search) file(ctx context.Context, root *os.Root, name string) error {
 	return nil
 }
 
-// passes reports whether a file need not be read: nothing in it matches. Of one that may have a
-// line that is too long for us it has to be said whether it does.
+// passes reports whether a file need not be read, since nothing in it matches. A file that may have
+// a line that is too long for us must be read: the answer reports such lines.
 func (s *search) passes(f *os.File, name string) bool {
 	if !s.cleared[name] {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/builtin/match"
 )
 
-// ignoreFile is where git is told what to leave alone.
+// ignoreFile lists the files that git ignores.
 const ignoreFile = ".gitignore"
 
 // ignoreBytes is how much of such a file is read.

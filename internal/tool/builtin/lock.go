@@ -38,7 +38,7 @@ func (w *Workspace) Lock(ctx context.Context) (unlock func(), err error) {
 	}, nil
 }
 
-// lockFile waits until nobody else has the file locked. A process that dies lets go.
+// lockFile waits until nobody else has the file locked. A process that dies releases the lock.
 func lockFile(ctx context.Context, path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -78,7 +78,7 @@ func (w *Workspace) link(name string) string {
 	return ""
 }
 
-// mostNames is how many names of a folder are looked at for one that was meant.
+// mostNames is how many names of a folder are searched for the one that was meant.
 const mostNames = 2000
 
 // near ends the text about a path that is not there with paths that are.

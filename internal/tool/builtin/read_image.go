@@ -26,7 +26,7 @@ var readImageText string
 type readImage struct{ w *Workspace }
 
 const (
-	// imageBytes is what providers take of one image: 5 MB, of which base64 takes a quarter.
+	// imageBytes is the largest image that providers accept: 5 MB, of which base64 takes a quarter.
 	imageBytes = 5_000_000 / 4 * 3
 	// imageSide and imagePixels bound what has to be unpacked to look at it.
 	imageSide   = 8000
@@ -125,8 +125,8 @@ func dimensions(p tool.Image) (image.Config, error) {
 	return size, nil
 }
 
-// tail is where the mark at the end of an image stands, with room for what programs leave behind
-// it.
+// tail is the part of an image that must contain its end mark, with room for bytes that programs
+// write after it.
 func tail(data []byte) []byte { return data[max(0, len(data)-1024):] }
 
 // wholeRIFF compares the length that a RIFF file gives with its own.

@@ -21,8 +21,8 @@ type Replacement struct {
 	Gone bool
 }
 
-// Replace writes several files under the rules that hold for one. All are looked at before the
-// first is written: if one may not be written, or is not what it must be, none is.
+// Replace writes several files under the rules that hold for one. All are checked before the first
+// is written: if one may not be written, or has other content than it must, none is written.
 func (w *Workspace) Replace(ctx context.Context, list []Replacement) ([]tool.Change, error) {
 	unlock, err := w.Lock(ctx)
 	if err != nil {

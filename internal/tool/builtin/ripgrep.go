@@ -13,11 +13,11 @@ import (
 )
 
 // ripgrep looks through many files at once and tells which cannot hold a match. We search again the
-// files that it finds, through the workspace's root: its answer decides what is left out, never
-// what is shown. It runs no other program (no settings of anybody's are read, nothing is unpacked)
-// and gets no environment.
+// files that it finds, through the workspace's root: its answer decides which files are left out,
+// never which lines are shown. It runs no other program (no settings of anybody's are read, nothing
+// is unpacked) and gets no environment.
 type ripgrep struct {
-	// program is where it is; empty means that there is none.
+	// program is its path; empty means that it is not installed.
 	program string
 	// least is how many files are worth a start, and prefix how much of a match has to be fixed for us
 	// to be as fast.
@@ -29,7 +29,7 @@ const (
 	// the beginning of every match we are as fast on any number.
 	worthwhile = 200
 	longPrefix = 3
-	// batchFiles and batchBytes bound what one start is given on its command line.
+	// batchFiles and batchBytes bound the command line of one start.
 	batchFiles = 5000
 	batchBytes = 512 << 10
 	// ripgrepDelay is how long one that was told to stop may hold its output open.
@@ -45,7 +45,7 @@ func findRipgrep() ripgrep {
 	return ripgrep{program: program, least: worthwhile, prefix: longPrefix}
 }
 
-// cleared are the files below a folder in which a search finds nothing: none if nobody can tell.
+// cleared are the files below a folder in which a search finds nothing: none if that is unknown.
 func (t grep) cleared(ctx context.Context, s *search, base string, fits func(string) bool) (map[string]bool, error) {
 	if t.w.ripgrep.program == "" || len(s.prefix) >= t.w.ripgrep.prefix || s.re.MatchString("") {
 		return nil, nil

@@ -35,16 +35,17 @@ type search struct {
 	long bool
 
 	out strings.Builder
-	// files counts what was searched, matched those with a match, cut those with too long a line.
+	// files counts the searched files, matched those with a match, cut those with too long a line.
 	files, matched, cut int
-	// shown counts what is in the answer, more what did not fit, and moreIn the files it is in.
+	// shown counts the matches in the answer, more those that did not fit, and moreIn the files of
+	// the latter.
 	shown, more, moreIn int
 	full                bool
 	unread              []string
 	read                []tool.File
 }
 
-// hit is a matching line: its number from zero, where it lies, and where in it the match begins.
+// hit is a matching line: its number from zero, its offset, and the offset of the match in it.
 type hit struct{ line, start, end, at int }
 
 // look finds the matching lines of a content, and reports whether there are any. A binary has none.

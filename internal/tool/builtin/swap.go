@@ -28,12 +28,12 @@ const (
 	shortest = 12
 )
 
-// held is what lies at a place before it is written.
+// held is the file at a place before it is written.
 type held struct {
 	info fs.FileInfo // nil if there is nothing
 	hash string
 	size int64
-	// lines are counted only of what is too large to be kept.
+	// lines are counted only for files that are too large to be kept.
 	lines int
 	data  []byte
 }
@@ -86,7 +86,7 @@ func hold(ctx context.Context, f *os.File) (held, error) {
 	return h, nil
 }
 
-// measure hashes what goes by, and counts its bytes and line ends.
+// measure hashes the bytes that pass, and counts them and their line ends.
 type measure struct {
 	hash.Hash
 	size  int64

@@ -20,7 +20,7 @@ type target struct {
 	dir *os.Root
 	// path is that of the file in the workspace, without links.
 	path string
-	// named is the path by which it was asked for, with links.
+	// named is the requested path, with links.
 	named string
 	// name is its last part.
 	name string
@@ -58,7 +58,7 @@ func (w *Workspace) place(given string, missing missing) (target, error) {
 	return target{dir: dir, path: at, named: name, name: path.Base(at)}, nil
 }
 
-// missing says what becomes of folders that are not there.
+// missing says how to treat missing folders.
 type missing int
 
 const (
@@ -186,8 +186,8 @@ func (w *Workspace) explainWrite(name string, err error) error {
 	return tool.Refuse("%s cannot be written: %v", show(name), reason)
 }
 
-// unprotected refuses a path that is protected: a program would later run what stands in it, or
-// take it as an instruction.
+// unprotected refuses a path that is protected: a program would later run its content, or take it
+// as an instruction.
 func unprotected(name string) error {
 	if !sandbox.IsProtected(name) {
 		return nil

@@ -1,10 +1,10 @@
 // Package builtin holds the tools that come with the program: those that read files (read_file,
 // list_dir, glob, grep, read_image), those that write them (write_file, edit_file), and think and
-// todo. Beside each X.go lies X.md, which is what the model is told.
+// todo. Beside each X.go lies X.md, the description for the model.
 //
 // It imports chat and tool. Every path goes through an os.Root of the workspace: nothing outside it
-// is opened or written, whatever a model, a link or a race says. Answers come in one order, and
-// what was left out of them is said.
+// is opened or written, in spite of any model, link or race. Answers are sorted, and say what they
+// leave out.
 package builtin
 
 import (
@@ -46,7 +46,7 @@ func Open(dir string) (*Workspace, error) {
 	return &Workspace{root: root, dirs: dirs, writing: make(chan struct{}, 1), ripgrep: findRipgrep()}, nil
 }
 
-// KnownAs lets a model call the folder by another absolute path too, that of what it is a copy of.
+// KnownAs is a second absolute path by which a model may call the folder, that of its original.
 func (w *Workspace) KnownAs(dir string) {
 	if dir, err := filepath.Abs(dir); err == nil {
 		w.dirs = append(w.dirs, filepath.ToSlash(dir))

@@ -126,8 +126,8 @@ func countLines(data []byte) int {
 	return n
 }
 
-// onlyText refuses what a text file does not hold. JSON hides broken letters behind U+FFFD, so the
-// arguments are looked at as they were written.
+// onlyText refuses bytes that a text file cannot hold. JSON hides broken letters behind U+FFFD, so
+// the arguments are checked as they were written.
 func onlyText(call tool.Call, texts ...string) error {
 	if !utf8.Valid(call.Args) {
 		return tool.Refuse("the text is not UTF-8: only text can be written")

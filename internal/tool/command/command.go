@@ -1,6 +1,5 @@
-// Package command says what a shell line would run, before it runs: every command in it, also those
-// behind &&, in pipes, substitutions and functions. Rules are checked against each of them, and
-// people are shown them.
+// Package command lists the commands of a shell line before it runs, also those behind &&, in
+// pipes, substitutions and functions. Rules apply to each of them, and people see them.
 //
 // It imports tool. It serves rules and people, not safety: the sandbox decides what a line may
 // touch, since no reading of a line tells what a program does.
@@ -18,7 +17,7 @@ import (
 
 // Line is a shell line taken apart.
 type Line struct {
-	// Commands are all that it may run, in the order in which they stand there.
+	// Commands are all that it may run, in the order of the line.
 	Commands []Command
 	// Problem says why the line cannot be read; then there are no commands.
 	Problem string

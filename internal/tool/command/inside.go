@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mostInside is how many texts are looked at for one command. A longer one is hidden: nobody finds
-// what is in it.
+// mostInside is how many texts are parsed for one command. A longer one is hidden: its content is
+// not searched.
 const mostInside = 64
 
 // deepest is how many programs that run others may stand inside each other.

@@ -15,7 +15,7 @@ var launchers = []string{
 	"tmux", "toybox", "trap", "unshare", "uvx", "vi", "vim", "watch", "xargs", "zsh",
 }
 
-// launches reports whether the command may run another that is given by its arguments.
+// launches reports whether the command may run another from its arguments.
 func (c Command) launches() bool {
 	name := strings.TrimRight(c.Program, "0123456789.")
 	if slices.Contains(launchers, c.Program) || slices.Contains(launchers, name) {
@@ -75,7 +75,7 @@ func runsAnother(program string, arguments []string) bool {
 	return false
 }
 
-// destroyers take away what may not come back.
+// destroyers are commands whose effects may be final.
 var destroyers = []string{
 	"chgrp", "chmod", "chown", "crontab", "dd", "fdisk", "halt", "kill", "killall", "mkfs", "mount", "parted", "pkill", "poweroff", "reboot",
 	"rm", "rmdir", "shred", "shutdown", "truncate", "umount", "unlink", "wipefs",

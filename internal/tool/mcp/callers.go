@@ -58,7 +58,7 @@ func (c *callers) join(ctx context.Context, gate *egress.Gate) (leave func(), er
 	return leave, nil
 }
 
-// between is what was added to traffic.
+// between is the traffic added.
 func between(before, after []egress.Traffic) []tool.Host {
 	var hosts []tool.Host
 	for _, a := range after {

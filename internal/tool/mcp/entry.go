@@ -39,7 +39,8 @@ func Plain(text string) Text {
 	return Text{Reference: text, Reveal: func() (string, []string, error) { return text, nil, nil }}
 }
 
-// Identity is a hash of all that decides what is started or reached, secrets by reference.
+// Identity is a hash of the fields that decide which program is started or which address reached,
+// secrets by reference.
 func (e Entry) Identity() string {
 	references := func(table map[string]Text) map[string]string {
 		out := map[string]string{}

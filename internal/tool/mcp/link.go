@@ -199,9 +199,8 @@ func (l *link) explain(s *session, what string, err error) error {
 	return &chat.Error{Code: chat.CodeUnavailable, Message: "server " + l.entry.Name + " " + what + ": " + reason}
 }
 
-// relist reads the tools again, because the server says that they are others now. One that says so
-// while the first list is read is asked after that: it would come first, and be forgotten for the
-// older one.
+// relist reads the tools again, because the server says that they have changed. If it says so
+// during the first list, relist waits for that list, which would otherwise replace the newer one.
 func (l *link) relist(s *session) {
 	s.mu.Lock()
 	waiting := s.stale

@@ -36,7 +36,7 @@ type Offer struct {
 	Problem string `json:"-"`
 }
 
-// offers puts what a server lists into the form in which it is approved and offered.
+// offers turns a server's list into the form in which tools are approved and offered.
 func offers(e Entry, listed []*sdk.Tool) []Offer {
 	identity, taken, text := e.Identity(), map[string]bool{}, 0
 	for _, t := range listed {
@@ -85,7 +85,7 @@ func newOffer(e Entry, identity string, t *sdk.Tool) Offer {
 	return o
 }
 
-// describe is what a model is told of a tool.
+// describe is the description of a tool for a model.
 func describe(t *sdk.Tool) string {
 	text := strings.TrimSpace(visible(t.Description))
 	if text == "" {

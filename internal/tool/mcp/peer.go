@@ -33,8 +33,8 @@ type peer struct {
 	transport sdk.Transport
 	// stop ends it at once.
 	stop func()
-	// ended is closed when it is gone. Then how says how it ended and said what it complained of last,
-	// each if it is known.
+	// ended is closed when it is gone. Then how says how it ended, and said is its last complaint,
+	// each if known.
 	ended     chan struct{}
 	how, said string
 	// hide takes secrets out of a text.
@@ -99,7 +99,7 @@ func (o Options) startProgram(e Entry, r revealed) (_ *peer, err error) {
 	return p, nil
 }
 
-// obituary says how a program ended and what it complained of last.
+// obituary says how a program ended, with its last complaint.
 func obituary(o sandbox.Outcome, err error) (how, said string) {
 	if err != nil {
 		if how = words(err); chat.CodeOf(err) == chat.CodeNotFound {

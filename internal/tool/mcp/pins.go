@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Pins is the file of what people have approved. It lies among the data, where no agent writes.
+// Pins is the file of people's approvals. It is in the data folder, where no agent writes.
 type Pins struct {
 	path string
 
@@ -23,11 +23,11 @@ type Pins struct {
 	version uint64 // grows whenever the book was read anew
 }
 
-// approval is what was approved of one server.
+// approval holds the approved tools of one server.
 type approval struct {
 	Scope string `json:"scope"`
 	Name  string `json:"name"`
-	// Server is the identity of the entry, Shown what it looked like.
+	// Server is the identity of the entry, Shown its text.
 	Server string  `json:"server"`
 	Shown  string  `json:"shown"`
 	Tools  []Offer `json:"tools"`
@@ -88,7 +88,7 @@ func (p *Pins) read() error {
 	return nil
 }
 
-// find is what was approved of a server. Another identity means that nothing was.
+// find is the approval of a server. It is empty for another identity.
 func (p *Pins) find(e Entry) (approval, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *Pins) Approve(e Entry, list []Offer) error {
 	return p.edit(func(book []approval) []approval { return append(without(book, e.Scope, e.Name), a) })
 }
 
-// Forget takes back what was approved of a server.
+// Forget withdraws the approval of a server.
 func (p *Pins) Forget(scope, name string) error {
 	return p.edit(func(book []approval) []approval { return without(book, scope, name) })
 }

@@ -29,7 +29,7 @@ func (r *remote) Definition() tool.Definition {
 	return d
 }
 
-// AnyTool is what is known of every tool of a server before it runs: nothing good.
+// AnyTool is the worst case, assumed of every tool of a server before it runs.
 func AnyTool(name string) tool.Definition {
 	return tool.Definition{Name: name, Class: chat.ClassOnce, Writes: true, Network: true, Timeout: callTime}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// State is how a tool stands to what was approved.
+// State compares a tool with its approved form.
 type State string
 
 // The states.
@@ -29,7 +29,7 @@ const (
 type ToolStatus struct {
 	Offer
 	State State
-	// Was is what was approved, for a tool that changed.
+	// Was is the approved form of a tool that changed.
 	Was Offer
 }
 
@@ -38,7 +38,7 @@ type Report struct {
 	Entry Entry
 	Took  time.Duration
 	Tools []ToolStatus
-	// Omitted is how many tools more there are than are looked at, at least.
+	// Omitted is the least number of tools beyond those that are read.
 	Omitted int
 	// Server is its own name and version, Protocol the version that is spoken.
 	Server, Protocol string
@@ -46,7 +46,7 @@ type Report struct {
 	Moved string
 }
 
-// Look connects to a server and compares its tools with what was approved.
+// Look connects to a server and compares its tools with the approved ones.
 func (s *Servers) Look(ctx context.Context, name string) (Report, error) {
 	s.mu.Lock()
 	l, ok := s.links[name]
@@ -83,7 +83,7 @@ func (s *Servers) Look(ctx context.Context, name string) (Report, error) {
 	return out, nil
 }
 
-// stand compares what is offered with what was approved.
+// stand compares the offered tools with the approved ones.
 func stand(listed, pinned []Offer) []ToolStatus {
 	var out []ToolStatus
 	for _, o := range listed {

@@ -15,7 +15,7 @@ const (
 	// longestText is how many bytes of a result are read at all; the text for a model is capped
 	// later.
 	longestText = 1 << 20
-	// mostImages and largestImage are what models are shown of pictures.
+	// mostImages and largestImage bound the pictures that models see.
 	mostImages   = 4
 	largestImage = 3_750_000
 )

@@ -32,7 +32,7 @@ func hidden(r rune) bool {
 	return unicode.Is(unicode.C, r) || r == unicode.ReplacementChar
 }
 
-// visible is a text without what nobody sees.
+// visible is a text without its invisible characters.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if hidden(r) {

@@ -21,15 +21,15 @@ type Options struct {
 	Box func(context.Context) (*sandbox.Box, error)
 	// Pins is what people have approved.
 	Pins *Pins
-	// Version is what servers are told about us.
+	// Version is our version, as sent to servers.
 	Version string
 	Logger  *slog.Logger
 	// Resolver finds the addresses of names; the machine's own when nil.
 	Resolver egress.Resolver
 	// HostBytes is what one server may exchange with a host while it runs; unlimited when 0.
 	HostBytes int64
-	// Leaks looks up what must not leave, apart from what the server itself was given; see
-	// egress.Leaks. Nil means that everything may.
+	// Leaks looks up the values that must not leave, except the server's own; see egress.Leaks. Nil
+	// means that everything may leave.
 	Leaks func(given []string) (egress.Leaks, error)
 
 	// start, ping and own are others in tests: startTime, pingTime and ownEnd.
@@ -135,7 +135,7 @@ func (s *Servers) Tools() []tool.Tool {
 	return out
 }
 
-// sound reports whether a pin is of this server and what it says it is: the entry may have changed,
+// sound reports whether a pin belongs to this server and its hash fits: the entry may have changed,
 // and the file may have been written by hand.
 func (r *remote) sound() bool {
 	if r.pin.Hash != digest(r.link.entry.Identity(), r.pin.Name, r.pin.Description, string(r.pin.Schema)) {

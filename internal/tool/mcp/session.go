@@ -26,7 +26,7 @@ type session struct {
 	once  sync.Once
 }
 
-// list reads the tools of a server, as many as are looked at, and says whether there are more.
+// list reads the tools of a server, up to the limit, and returns how many it left out.
 func (s *session) list(ctx context.Context, e Entry) (list []Offer, omitted int, err error) {
 	const mostPages = 64
 	var tools []*sdk.Tool

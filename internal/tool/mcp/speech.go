@@ -9,7 +9,7 @@ import (
 // mostNoise is how many bytes a server may write that are no messages.
 const mostNoise = 64 << 10
 
-// speech is what a program writes, without the lines that cannot be messages: many greet the person
+// speech is a program's output, without the lines that cannot be messages: many greet the person
 // who starts them.
 type speech struct {
 	from  io.ReadCloser

@@ -18,10 +18,10 @@ import (
 // programBytes is how large programs and scripts are whose content is hashed.
 const programBytes = 512 << 20
 
-// Binding is everything beyond the arguments that decides what a call will run, as text: where it
-// starts, what confines it, and which programs and scripts its words stand for now. A person who
-// approved a call approved that; when the text has changed, they have not. The binding leaves out
-// what a program reads once it runs.
+// Binding is everything beyond the arguments that decides what a call will run, as text: its
+// folder, its sandbox, and the programs and scripts that its words name now. A person's approval is
+// bound to this text: when the text has changed, the approval does not hold. The binding leaves out
+// files that a program reads once it runs.
 func (t *Tool) Binding(ctx context.Context, call tool.Call) (string, error) {
 	var args arguments
 	if err := call.Decode(&args); err != nil {

@@ -53,8 +53,8 @@ func (t *Tool) look(ctx context.Context) sight {
 	return s
 }
 
-// changes is how the workspace differs from what was seen before. Only size, time and identity of
-// files are compared, so what they held before is not known.
+// changes lists the differences of the workspace from an earlier scan. Only size, time and identity
+// of files are compared, so their earlier content is unknown.
 func (t *Tool) changes(ctx context.Context, before sight) tool.Facts {
 	after := t.look(ctx)
 	facts := tool.Facts{Partial: before.partial || after.partial}

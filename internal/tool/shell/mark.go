@@ -14,8 +14,8 @@ import (
 )
 
 // mark says that a command runs in a workspace. It is a file outside of it, locked for as long as
-// the process that runs the command lives. The file goes when the command has ended and its caller
-// knows how. One that nobody holds any more tells of a command that was cut off.
+// the process that runs the command lives. The file is deleted when the command has ended and its
+// caller knows how. A file that no process locks belongs to a command that was cut off.
 type mark struct {
 	file *os.File
 	path string
@@ -35,8 +35,8 @@ type cutOff struct {
 // marks numbers those of this process.
 var marks atomic.Int64
 
-// leaveMark looks for what was cut off before and marks the workspace. Without a folder for marks
-// it does nothing.
+// leaveMark looks for commands that were cut off before and marks the workspace. Without a folder
+// for marks it does nothing.
 func leaveMark(dir string, now time.Time) (*mark, error) {
 	if dir == "" {
 		return &mark{}, nil

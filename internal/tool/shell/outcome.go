@@ -26,7 +26,7 @@ func end(o sandbox.Outcome) tool.End {
 	return tool.EndOK
 }
 
-// fact is what is known of the command.
+// fact is the fact about the command.
 func fact(line string, o sandbox.Outcome) tool.Command {
 	c := tool.Command{Line: line, Exit: o.Code, Duration: o.Duration.Milliseconds(), Tests: count(line, o.Stdout)}
 	switch o.Ending {

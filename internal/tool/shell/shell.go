@@ -1,9 +1,9 @@
 // Package shell is the tool that runs command lines in a sandbox. The description for the model is
 // in shell.md.
 //
-// It imports chat, tool, tool/command and sandbox. It decides nothing about who may run what: a
-// call comes here after that. It says how a command ended, what it printed, which files it changed
-// and which tests it ran, all as seen from outside of the sandbox.
+// It imports chat, tool, tool/command and sandbox. It decides nothing about permissions: they are
+// checked before. It says how a command ended, what it printed, which files it changed and which
+// tests it ran, all as seen from outside of the sandbox.
 package shell
 
 import (
@@ -34,7 +34,7 @@ const (
 	// overhead is what a call may take beyond its command: the sandbox's own start, and looking at
 	// files.
 	overhead = 30 * time.Second
-	// keptOutput is what is kept of a command's output, as a head and a tail. The set caps it further
+	// keptOutput is the size of a command's kept output, a head and a tail. The set caps it further
 	// and keeps this as the whole.
 	keptOutput = 512 << 10
 )
@@ -46,11 +46,12 @@ type Env struct {
 	Network func(ctx context.Context) (way *sandbox.Network, shut func() error, err error)
 }
 
-// Options say where commands run, and what is known of that before.
+// Options say where commands run.
 type Options struct {
 	// Workspace is the folder they work in.
 	Workspace string
-	// Enter opens the sandbox, or says why there is none and what to do. It is asked at every call.
+	// Enter opens the sandbox, or says why that fails and what to do. It is called for every
+	// command.
 	Enter func(ctx context.Context) (Env, error)
 	// Files visits the files of the workspace that a person would look at.
 	Files func(ctx context.Context, visit func(name string, info fs.FileInfo) error) error
@@ -152,7 +153,8 @@ type arguments struct {
 }
 
 // wall is how long the command may take. Other programs' tools take milliseconds, and models that
-// learned those send them; nobody means an hour, so what is far above our most is that.
+// learned those send them. Nobody means an hour, so a value far above our limit is read as
+// milliseconds.
 func (a arguments) wall() (time.Duration, error) {
 	const milliseconds = 1000
 	wall := time.Duration(a.Timeout * float64(time.Second))
@@ -262,7 +264,7 @@ func (t *Tool) dir(given string) (string, error) {
 	return resolved, nil
 }
 
-// interpreter is bash where there is one.
+// interpreter is bash where it is installed.
 func interpreter() string {
 	for _, path := range []string{"/usr/bin/bash", "/bin/bash"} {
 		if _, err := os.Stat(path); err == nil {

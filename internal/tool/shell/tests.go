@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/command"
 )
 
-// runner is a program that runs tests, and how its output says what came of them.
+// runner is a program that runs tests, and the form of its results.
 type runner struct {
 	name string
 	// runs reports whether a command is this runner.

@@ -16,8 +16,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// Fetcher sends one request. It decides which addresses may be reached, on the address it connects
-// to, and follows no redirects: each is asked for anew, so that it is checked like the first.
+// Fetcher sends one request. It checks the address that it really connects to, and follows no
+// redirects: each is a new request, so that it is checked like the first.
 type Fetcher interface {
 	Do(request *http.Request) (*http.Response, error)
 }
@@ -27,7 +27,7 @@ const (
 	urlBytes    = 4096
 	bodyBytes   = 5_000_000
 	headerBytes = 64 << 10
-	// bodyRatio is how many times larger than what was sent a body may be when it is unpacked.
+	// bodyRatio is how many times larger than the sent bytes an unpacked body may be.
 	bodyRatio = 100
 	redirects = 5
 )
@@ -47,8 +47,8 @@ type fetched struct {
 	body []byte
 }
 
-// fetch gets what is at an address, through a few redirects within its origin. One that leads
-// elsewhere is not followed: people and rules decided on the address that the call names.
+// fetch gets an address, through a few redirects within its origin. It does not follow one that
+// leads elsewhere: people and rules decided on the address in the call.
 func fetch(ctx context.Context, f Fetcher, given string, refused judge) (fetched, error) {
 	at, err := parseURL(given)
 	if err != nil {
@@ -210,7 +210,7 @@ func reason(ctx context.Context, err error) error {
 
 func tooLarge() error { return tool.Refuse("the answer has more than %d bytes", bodyBytes) }
 
-// counter counts what was sent.
+// counter counts the bytes sent.
 type counter struct {
 	from io.Reader
 	n    int64

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// layoutBytes and layoutNodes are the largest page that is laid out. Of a larger one the text is
-	// taken in its order: a parsed page takes many times the memory of its bytes.
+	// layoutBytes and layoutNodes are the largest page that is laid out. A larger one gives only
+	// its text, in order: a parsed page takes many times the memory of its bytes.
 	layoutBytes = 2 << 20
 	layoutNodes = 60_000
 	// layoutWork is how many letters, counted once for every element around them, are laid out: the
@@ -28,7 +28,7 @@ const (
 	layoutWork = 64 << 20
 )
 
-// decode turns a body into UTF-8, by its mark, what was said of it, or what it looks like.
+// decode turns a body into UTF-8, by its byte order mark, its declared encoding, or its looks.
 func decode(body []byte, kind string) (string, error) {
 	encoding, _, _ := charset.DetermineEncoding(body, kind)
 	text, err := encoding.NewDecoder().Bytes(body)

@@ -83,7 +83,7 @@ func (t Tavily) hide(err error) error {
 	return &chat.Error{Code: chat.CodeUnavailable, Message: "the search engine cannot be asked: " + text}
 }
 
-// refusedBy says what a status means, and nothing of what came with it: it may quote the request.
+// refusedBy says what a status means, and leaves out the body, which may quote the request.
 func refusedBy(status int) error {
 	hint := "search later, or go on without"
 	switch status {

@@ -1,9 +1,9 @@
 // Package web holds the tools that read the web: web_fetch and web_search. Beside each X.go lies
-// X.md, which is what the model is told.
+// X.md, the description for the model.
 //
 // It imports chat and tool. Every request goes through a Fetcher of the caller's, which decides
-// what may be reached; redirects are asked for anew. Time, size and what a page unpacks to are
-// bounded, and what was left out of an answer is said.
+// which addresses may be reached; each redirect is a new request. Time, size and unpacked size are
+// bounded, and an answer says what it leaves out.
 package web
 
 import (

@@ -156,9 +156,8 @@ func (webFetch) About(call tool.Call) tool.About {
 	return aboutPage(u)
 }
 
-// aboutPage is what the rules are asked about a page, which they know by the address as it was
-// given, and by the plainest address that a server may read the same. The stricter verdict of the
-// two counts.
+// aboutPage are the subjects of a page for the rules: the given address, and the plainest address
+// that a server may read in the same way. The stricter verdict of the two counts.
 func aboutPage(at *url.URL) tool.About {
 	u := *at
 	u.Scheme, u.Host, u.User, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), nil, "", ""

@@ -26,7 +26,7 @@ type Query struct {
 	Text string
 	// Limit is how many hits are wanted at most.
 	Limit int
-	// Include are the only sites to be searched, if there are any; Exclude are left out.
+	// Include are the only sites to search, if set; Exclude are left out.
 	Include, Exclude []string
 }
 

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// anyLetter is what takes the place of a letter that is not spelled out: one of ASCII, or some
-// bytes that are more or less one of another. The end of a line is none.
+// anyLetter matches a letter that is not spelled out: one of ASCII, or the bytes of another one,
+// roughly. The end of a line is none.
 const (
 	asciiLetter = `[\x00-\x09\x0b-\x7f]`
 	otherLetter = `[\x80-\xff]{1,4}`
