@@ -2,8 +2,8 @@
 // stream of events per conversation that survives cut connections and restarts of servers.
 //
 // Commands carry an Idempotency-Key, made once per call and sent again with every retry, so that a
-// command is carried out once however often its answer is lost. A refusal of the server is a
-// *Problem, which says what to do next.
+// command is carried out once even if its answer is lost several times. A refusal of the server is
+// a *Problem, which says what to do next.
 //
 // The package stands by itself: it imports the standard library only. Its methods cover all
 // operations of the document that the server serves under /openapi.json.
@@ -203,7 +203,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte, key, accept s
 	return resp, nil
 }
 
-// bounded is the HTTP client of all who bring none. Each request has a bound of its own beside.
+// bounded is the HTTP client of callers that bring none. Each request also has a bound of its own.
 var bounded = sync.OnceValue(func() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,

@@ -22,8 +22,8 @@ const (
 	maxLine = 32 << 20
 )
 
-// FollowOptions say what of a conversation is followed. The zero value is everything that is
-// recorded, from its beginning.
+// FollowOptions select the events of a conversation. The zero value selects all recorded ones, from
+// the beginning.
 type FollowOptions struct {
 	// After is the last event that was seen, such as the seq of a snapshot.
 	After int64
@@ -122,7 +122,7 @@ type follower struct {
 	yield func(wire.Event, error) bool
 }
 
-// request asks for what comes after the last event.
+// request asks for the events after the last one.
 func (f *follower) request(o FollowOptions) request {
 	r := request{method: http.MethodGet, path: at("conversations", f.conversation, "events"), query: url.Values{}}
 	if number(r.query, "after", f.last); f.last != 0 {
@@ -138,7 +138,7 @@ func (f *follower) request(o FollowOptions) request {
 	return r
 }
 
-// hand hands one event on, unless it was handed on before.
+// hand passes one event on, unless it did before.
 func (f *follower) hand(ctx context.Context, in frame) error {
 	e, err := wire.Parse(wire.EventType(in.name), in.data)
 	if err != nil {

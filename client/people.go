@@ -105,7 +105,7 @@ func (c *Client) TenantDeletion(ctx context.Context, tenant string) (wire.Tenant
 	return read[wire.TenantDeletion](ctx, c, nil, "tenants", tenant, "deletion")
 }
 
-// Audit is who did what, in the order of the chain, after an entry.
+// Audit lists the entries of the audit trail after an entry, in order.
 func (c *Client) Audit(ctx context.Context, after int64, limit int) (wire.AuditPage, error) {
 	q := url.Values{}
 	number(q, "after", after)

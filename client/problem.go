@@ -18,10 +18,10 @@ type Problem struct {
 	Title string `json:"title"`
 	// Status is that of HTTP.
 	Status int `json:"status"`
-	// Detail is what happened, and Next what to do about it.
+	// Detail describes the problem, and Next says what to do about it.
 	Detail string `json:"detail,omitempty"`
 	Next   string `json:"next,omitempty"`
-	// Errors say what is wrong with which part of the request.
+	// Errors are the faults of the request, each with its part.
 	Errors []ProblemDetail `json:"errors,omitempty"`
 	// RetryAfter is how long to wait before the same is sent again.
 	RetryAfter time.Duration `json:"-"`
@@ -29,7 +29,7 @@ type Problem struct {
 	Request string `json:"-"`
 }
 
-// ProblemDetail is what is wrong with one part of a request.
+// ProblemDetail is the fault of one part of a request.
 type ProblemDetail struct {
 	Message  string `json:"message,omitempty"`
 	Location string `json:"location,omitempty"`

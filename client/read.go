@@ -128,7 +128,7 @@ func (c *Client) Tasks(ctx context.Context, conversation string) ([]wire.Task, e
 	return items[wire.Task](ctx, c, nil, "conversations", conversation, "tasks")
 }
 
-// Task is one task with what came of it.
+// Task is one task with its outcome.
 func (c *Client) Task(ctx context.Context, conversation, task string) (wire.TaskView, error) {
 	return read[wire.TaskView](ctx, c, nil, "conversations", conversation, "tasks", inAddress(task))
 }
@@ -138,7 +138,7 @@ func (c *Client) Approvals(ctx context.Context, conversation string) ([]wire.App
 	return items[wire.Approval](ctx, c, nil, "conversations", conversation, "approvals")
 }
 
-// Approval is one approval with what the person is shown.
+// Approval is one approval with the call as the person sees it.
 func (c *Client) Approval(ctx context.Context, conversation, approval string) (wire.Approval, error) {
 	return read[wire.Approval](ctx, c, nil, "conversations", conversation, "approvals", approval)
 }
@@ -164,7 +164,7 @@ func (c *Client) Inbox(ctx context.Context, limit int) ([]wire.Waiting, error) {
 	return items[wire.Waiting](ctx, c, q, "inbox")
 }
 
-// SearchOptions say what is searched for: all of the words, in one conversation or in all.
+// SearchOptions select messages with all of the words, in one conversation or in all.
 type SearchOptions struct {
 	Words        string
 	Conversation string

@@ -41,7 +41,7 @@ func (c *Client) ModelCall(ctx context.Context, conversation, agent, task, call 
 	return read[wire.ModelCallView](ctx, c, q, "conversations", conversation, "agents", inAddress(agent), "model-calls", call)
 }
 
-// AllTasks are what agents were asked to do in all conversations, the newest first.
+// AllTasks are the tasks of agents in all conversations, the newest first.
 func (c *Client) AllTasks(ctx context.Context, o TaskOptions) (wire.TaskLines, error) {
 	q := url.Values{}
 	text(q, "status", o.Status)

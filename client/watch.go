@@ -9,9 +9,9 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// Watch gives what changes in the list of conversations and in the inbox. It tells states: the last
-// one of each thing comes, those between may not. When Resynced comes, and it comes first, the list
-// and the inbox are to be read anew. It ends like Follow.
+// Watch sends the changes of the list of conversations and of the inbox. It sends states: the last
+// state of each always comes, those between may not. After Resynced, which comes first, read the
+// list and the inbox anew. Watch ends like Follow.
 func (c *Client) Watch(ctx context.Context) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		last := ""

@@ -8,7 +8,7 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// CreateWebhook has an address told what happens.
+// CreateWebhook adds an address that receives events.
 func (c *Client) CreateWebhook(ctx context.Context, w wire.NewWebhook) (out wire.Webhook, err error) {
 	err = c.call(ctx, request{method: http.MethodPost, path: at("webhooks"), body: w, keyed: true}, &out)
 	return out, err
@@ -25,7 +25,7 @@ func (c *Client) DeleteWebhook(ctx context.Context, webhook string) (out wire.Ac
 	return out, err
 }
 
-// Deliveries are what was sent to a webhook, and what is still to be sent.
+// Deliveries are the sent and the pending deliveries of a webhook.
 func (c *Client) Deliveries(ctx context.Context, webhook string, o ListOptions) (wire.Deliveries, error) {
 	q := url.Values{}
 	number(q, "limit", int64(o.Limit))

@@ -77,7 +77,7 @@ func runEngine(ctx context.Context, o engine.Options, credentials, addressFile s
 	return nil
 }
 
-// reveal is what an argument stands for.
+// reveal is the value of an argument.
 func reveal(text string) (string, error) {
 	secret, err := config.ParseSecret(text)
 	if err != nil {

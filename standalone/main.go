@@ -28,8 +28,8 @@ func main() {
 }
 
 // nameUser gives the process a name for its user where the machine has none, as in a container that
-// runs under a number. The engine's server does not start without one. The program begins anew,
-// because what its packages found at their start stays.
+// runs under a number. The engine's server does not start without one. The program starts itself
+// again, because its packages read the name at their start.
 func nameUser() {
 	if os.Getenv("USER") != "" {
 		return
@@ -38,7 +38,7 @@ func nameUser() {
 		return
 	}
 	if path, err := os.Executable(); err == nil {
-		_ = syscall.Exec(path, os.Args, append(os.Environ(), "USER=user")) // if it fails, the engine says what is wrong
+		_ = syscall.Exec(path, os.Args, append(os.Environ(), "USER=user")) // if it fails, the engine reports the fault
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ToolCallView is a tool call with what went in and what came out.
+// ToolCallView is a tool call with its input and output.
 type ToolCallView struct {
 	Call     string          `json:"call"`
 	Agent    string          `json:"agent"`
@@ -37,7 +37,7 @@ type ModelCall struct {
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
 
-// ModelCallView is a model call with what was sent and what came back.
+// ModelCallView is a model call with its request and its reply.
 type ModelCallView struct {
 	ModelCall
 	Request  ModelRequest `json:"request"`
@@ -54,8 +54,8 @@ type ModelCallView struct {
 	Unmetered bool `json:"unmetered,omitempty" doc:"Whether more may have been used than is known."`
 }
 
-// ModelRequest is what a model was sent, as far as it is recorded. How tools were described is not,
-// nor is what a side question added at the end.
+// ModelRequest is the recorded part of a request to a model. It lacks the descriptions of tools,
+// and the text that a side question added at the end.
 type ModelRequest struct {
 	System        string    `json:"system,omitempty" doc:"The system prompt, whole."`
 	Messages      []Message `json:"messages" doc:"The agent's transcript up to then, from where it was last shortened; the last 200."`

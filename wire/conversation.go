@@ -32,7 +32,7 @@ type NewConversation struct {
 	Visibility Visibility `json:"visibility,omitempty" enum:"tenant,private" default:"tenant" doc:"Who may see it: everybody in the tenant, or only you until you share it."`
 }
 
-// Stop says what is to stop.
+// Stop names the target of a stop.
 type Stop struct {
 	Task string `json:"task,omitempty" maxLength:"512" doc:"The task to stop, with all below it. Empty means everything."`
 }

@@ -1,6 +1,5 @@
-// Package wire is what the HTTP API says: each resource and each event of it, once. The server
-// writes these types and the client reads them; the document of the API is made from them and their
-// tags.
+// Package wire has the types of the HTTP API: each resource and each event, once. The server writes
+// these types and the client reads them; the document of the API is made from them and their tags.
 //
 // It holds data and no behaviour beside reading an event, and imports the standard library alone,
 // so that a program that reads the API links nothing of a server.

@@ -8,8 +8,8 @@ import (
 // EventType names what happened. The names are a promise to programs.
 type EventType string
 
-// The types of what is recorded. Each entry of a journal is one event at most, so that its seq
-// names it.
+// The types of recorded events. Each entry of a journal is one event at most, so that its seq names
+// it.
 const (
 	ConversationCreated  EventType = "conversation.created"
 	ConversationRenamed  EventType = "conversation.renamed"
@@ -50,7 +50,7 @@ const (
 	ApprovalGranted      EventType = "approval.granted"
 )
 
-// dataTypes are the types of the data of what is recorded.
+// dataTypes are the data types of recorded events.
 var dataTypes = map[EventType]reflect.Type{
 	ConversationCreated: reflect.TypeFor[Opened](), ConversationRenamed: reflect.TypeFor[Renamed](),
 	ConversationShared: reflect.TypeFor[Actor](), ConversationArchived: reflect.TypeFor[Actor](), MessageReceived: reflect.TypeFor[Received](),

@@ -12,7 +12,7 @@ import (
 // Event is one thing that happened. Data has the type that belongs to Type, such as Message for
 // MessageCompleted; of a type that this package does not know it is a json.RawMessage.
 type Event struct {
-	// Seq is zero for what is not recorded.
+	// Seq is zero for an event that is not recorded.
 	Seq          int64     `json:"seq" doc:"Its place in the conversation. It grows; some numbers are no event."`
 	Type         EventType `json:"type"`
 	At           time.Time `json:"ts"`

@@ -1,6 +1,6 @@
 package wire
 
-// Role is what people are told of a role.
+// Role describes a role to people.
 type Role struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title,omitempty"`

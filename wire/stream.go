@@ -20,7 +20,7 @@ const (
 	InboxRemoved        EventType = "inbox.removed"
 )
 
-// passingTypes are the types of the data of what is not recorded.
+// passingTypes are the data types of events that are not recorded.
 var passingTypes = map[EventType]reflect.Type{
 	MessageDelta: reflect.TypeFor[Delta](), Resynced: reflect.TypeFor[Resync](), StreamCut: reflect.TypeFor[Cut](),
 	ConversationUpdated: reflect.TypeFor[UpdatedLine](), ConversationRemoved: reflect.TypeFor[RemovedLine](),
@@ -37,7 +37,7 @@ type UpdatedLine struct {
 	Last         string       `json:"last,omitempty" enum:"completed,failed,cancelled,timed_out" doc:"How the orchestrator's last turn ended."`
 }
 
-// RemovedLine is a conversation that is gone.
+// RemovedLine is a deleted conversation.
 type RemovedLine struct {
 	Type         EventType `json:"type" enum:"conversation.removed"`
 	Conversation string    `json:"conversation"`

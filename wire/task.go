@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Task is one thing that an agent was asked to do, with as much of it as a line in a chat shows.
+// Task is a task of an agent, as a line in a chat shows it.
 type Task struct {
 	ID         string     `json:"id"`
 	Agent      string     `json:"agent"`
@@ -33,7 +33,7 @@ type Task struct {
 	MaxDuration   int64    `json:"max_duration_ms,omitempty"`
 }
 
-// TaskView is a task with what was asked and what came of it.
+// TaskView is a task with its request and its outcome.
 type TaskView struct {
 	Task
 	Instruction string          `json:"instruction,omitempty"`

@@ -36,7 +36,7 @@ type Me struct {
 	Scopes []string `json:"scopes"`
 }
 
-// Member is somebody who belongs to a tenant, or was asked to.
+// Member is a person who belongs to a tenant, or is invited.
 type Member struct {
 	ID       string     `json:"id"`
 	Email    string     `json:"email"`

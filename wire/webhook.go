@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// Webhook is an address that is told what happens.
+// Webhook is an address that receives events.
 type Webhook struct {
 	ID    string    `json:"id"`
 	URL   string    `json:"url"`

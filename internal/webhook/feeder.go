@@ -49,7 +49,7 @@ type FeederOptions struct {
 	Logger *slog.Logger
 	// Every is the time between two looks that no notice asks for; zero means a second.
 	Every time.Duration
-	// Fed is called when there is something to send; nil if nobody in this process does.
+	// Fed is called when deliveries were added; nil if this process sends none.
 	Fed func()
 }
 
@@ -78,7 +78,7 @@ const (
 	markRounds  = 60
 	pruneRounds = 3600
 	keepFor     = 30 * 24 * time.Hour
-	// mostRead bounds what is remembered.
+	// mostRead bounds the memory.
 	mostRead = 100_000
 )
 
@@ -98,7 +98,7 @@ func (f *Feeder) Wake() {
 	}
 }
 
-// Watch is called before a conversation goes off the list, so that nothing of it is missed.
+// Watch is called before a conversation leaves the list, so that none of its events is missed.
 func (f *Feeder) Watch(ctx context.Context, ref journal.Ref) error {
 	return f.o.Places.Watch(ctx, ref.Tenant, ref.Conversation, f.o.Now().Add(watchFor))
 }
@@ -229,7 +229,7 @@ func (f *Feeder) conversation(ctx context.Context, ref journal.Ref, hooks []Hook
 	}
 }
 
-// deliveries are what hooks are told of entries: nothing while the conversation is private.
+// deliveries are the deliveries of entries to hooks: none while the conversation is private.
 func (f *Feeder) deliveries(ctx context.Context, ref journal.Ref, entries []journal.Entry, hooks []Hook) ([]Delivery, error) {
 	lines, err := f.o.Log.Lines(ctx, ref.Tenant, ref.Conversation)
 	if err != nil || lines[ref.Conversation].PrivateTo != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Outbox is what is to be sent.
+// Outbox holds the deliveries to send.
 type Outbox interface {
 	Tenants(ctx context.Context) ([]Tenant, error)
 	// Receivers are the hooks of a tenant, with the secrets that sign what they are sent.
@@ -46,7 +46,8 @@ type SenderOptions struct {
 	Agent string
 }
 
-// Sender sends what is in the outbox. Any number of processes may have one; they share the work.
+// Sender sends the deliveries of the outbox. Any number of processes may have one; they share the
+// work.
 type Sender struct {
 	o     SenderOptions
 	woken chan struct{}
@@ -94,7 +95,7 @@ func (s *Sender) Wake() {
 	}
 }
 
-// Run sends until ctx ends, and waits for what is under way.
+// Run sends until ctx ends, and waits for sendings under way.
 func (s *Sender) Run(ctx context.Context) {
 	ticker := time.NewTicker(s.o.Every)
 	defer ticker.Stop()
@@ -112,7 +113,7 @@ func (s *Sender) Run(ctx context.Context) {
 	}
 }
 
-// look begins to send what is due, as far as there is room.
+// look begins to send due deliveries, as far as the bounds allow.
 func (s *Sender) look(ctx context.Context) error {
 	tenants, err := s.o.Outbox.Tenants(ctx)
 	if err != nil {
@@ -129,8 +130,7 @@ func (s *Sender) look(ctx context.Context) error {
 	return failures
 }
 
-// hook begins to send what is due to one hook. A goroutine that is done with one looks for the
-// next.
+// hook begins to send one hook's due deliveries. A goroutine that has finished one takes the next.
 func (s *Sender) hook(ctx context.Context, h Hook) error {
 	room := s.room(h)
 	if room == 0 || ctx.Err() != nil {
@@ -151,7 +151,7 @@ func (s *Sender) hook(ctx context.Context, h Hook) error {
 	return err
 }
 
-// room takes what is left of a hook's share.
+// room is the rest of a hook's share.
 func (s *Sender) room(h Hook) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +174,8 @@ func (s *Sender) leave(h Hook, n int) {
 	}
 }
 
-// one sends a delivery and reports what became of it. If the report is lost, it is sent again under
-// the same id.
+// one sends a delivery and reports its outcome. If the report is lost, it is sent again under the
+// same id.
 func (s *Sender) one(ctx context.Context, h Hook, d Delivery) {
 	body, err := s.body(ctx, d)
 	d.Tried, d.Code, d.Problem = s.o.Now(), 0, ""
@@ -207,7 +207,7 @@ func (d Delivery) after(err error, now time.Time) Delivery {
 	return d
 }
 
-// body makes what is sent from the journal.
+// body makes the body of a delivery from the journal.
 func (s *Sender) body(ctx context.Context, d Delivery) ([]byte, error) {
 	ref := journal.Ref{Tenant: d.Tenant, Conversation: d.Conversation}
 	entries, err := s.o.Log.Entries(ctx, ref, d.Seq-1, 1)
@@ -257,7 +257,7 @@ func (s *Sender) send(ctx context.Context, h Hook, d Delivery, body []byte) (int
 	return answer.StatusCode, nil
 }
 
-// problemOf says in short what was wrong, without what a receiver may have put into it.
+// problemOf describes a failure in short, without any text of the receiver.
 func problemOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "it took too long"

@@ -29,12 +29,12 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Hook is somebody who is told.
+// Hook is a receiver of events.
 type Hook struct {
 	Tenant string
 	ID     string
 	URL    string
-	// Secret signs what is sent: whsec_ and base64.
+	// Secret signs deliveries: whsec_ and base64.
 	Secret string
 	// Types are the events that are wanted; all if empty.
 	Types []string
@@ -60,7 +60,7 @@ type Event struct {
 	Type string
 	Seq  int64
 	At   time.Time
-	// Body is what is sent.
+	// Body is the body of a delivery.
 	Body []byte
 }
 
@@ -70,7 +70,7 @@ type Events func(conversation string, e journal.Entry) (Event, bool)
 // Status is what became of a delivery so far.
 type Status string
 
-// The statuses. Gone means that what was to be sent was deleted.
+// The statuses. Gone means that the content was deleted before it was sent.
 const (
 	Pending   Status = "pending"
 	Delivered Status = "delivered"
@@ -92,7 +92,7 @@ type Delivery struct {
 	At           time.Time
 	// Next is when it is tried next, End when trying ends, Tried when it was tried last.
 	Next, End, Tried time.Time
-	// Code is the receiver's last answer, and Problem what was wrong with it.
+	// Code is the receiver's last answer, and Problem its fault.
 	Code    int
 	Problem string
 }
@@ -164,7 +164,7 @@ func CheckSecret(secret string) error {
 	return err
 }
 
-// Sign is the signature of what is sent under an id at a time, as the Standard Webhooks have it.
+// Sign is the signature of a delivery with an id and a time, according to Standard Webhooks.
 func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 	key, err := secretKey(secret)
 	if err != nil {

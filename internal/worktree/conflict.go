@@ -39,13 +39,13 @@ const (
 	ConflictNoFile ConflictKind = "not a file"
 )
 
-// The most that is shown of a conflict.
+// The largest part of a conflict that is shown.
 const (
 	mostHunks = 3
 	hunkBytes = 800
 )
 
-// stage is one version of a file in conflict: 1 is what was copied, 2 the folder's, 3 the patch's.
+// stage is one version of a file in conflict: 1 is the copied one, 2 the folder's, 3 the patch's.
 type stage struct {
 	path   string
 	number string

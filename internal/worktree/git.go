@@ -45,8 +45,8 @@ const storeConfig = `[core]
 	recurse = false
 `
 
-// storeAttributes take back whatever the attributes of a workspace say: contents are taken byte by
-// byte, and merged line by line.
+// storeAttributes override the attributes of a workspace: contents are taken byte by byte, and
+// merged line by line.
 const storeAttributes = "* -text -ident -filter -working-tree-encoding !eol !merge !diff !conflict-marker-size\n"
 
 // allBinary is for patches that are no text: every file in them is written as binary.
@@ -122,7 +122,7 @@ func (s *Store) run(ctx context.Context, i invocation) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// bounded keeps the first bytes of what is written to it.
+// bounded keeps the first bytes that are written to it.
 type bounded struct {
 	bytes.Buffer
 	most int

@@ -23,8 +23,8 @@ type Merge struct {
 	Conflicts []Conflict
 }
 
-// Merged is a file as it is to be. Before is the SHA-256 of what the merge rests on, empty for no
-// file.
+// Merged is a file's new content. Before is the SHA-256 of the content that the merge began with,
+// empty for no file.
 type Merged struct {
 	Path       string
 	Before     string
@@ -69,7 +69,7 @@ type merging struct {
 	before map[string]string
 }
 
-// theirs is what the patch makes of what it was made from.
+// theirs is the origin with the patch applied.
 func (m *merging) theirs(ctx context.Context, patch string, leaveOut []string) (string, error) {
 	index := filepath.Join(m.dir, "theirs")
 	if _, err := m.run(ctx, invocation{args: []string{"read-tree", m.base}, index: index}); err != nil {
@@ -99,7 +99,7 @@ func (m *merging) theirs(ctx context.Context, patch string, leaveOut []string) (
 // literal takes the meaning from the letters that have one in a pattern.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// ours is what was copied, with the files of the patch as they are in the folder now.
+// ours is the origin, with the patch's files as they are in the folder now.
 func (m *merging) ours(ctx context.Context) (string, []Conflict, error) {
 	index := filepath.Join(m.dir, "ours")
 	if _, err := m.run(ctx, invocation{args: []string{"read-tree", m.base}, index: index}); err != nil {
@@ -150,7 +150,7 @@ func (m *merging) ours(ctx context.Context) (string, []Conflict, error) {
 	return commit, nil, err
 }
 
-// errNoFile means that something lies at a path that is neither a file nor nothing.
+// errNoFile means that a path holds something other than a file.
 var errNoFile = errors.New("not a file")
 
 // look reads what the folder has at a path.

@@ -138,8 +138,8 @@ func (t mergePatch) Run(ctx context.Context, call tool.Call) (tool.Result, error
 	return tool.Result{Text: text.String(), Facts: tool.Facts{Wrote: changes}}, nil
 }
 
-// Probe implements tool.Prober: a merge has happened if it would change nothing. One that came half
-// way has not; to run it again writes what is missing.
+// Probe implements tool.Prober: a merge has happened if it would change nothing. One that was cut
+// off half way has not; a second run writes the missing files.
 func (t mergePatch) Probe(ctx context.Context, call tool.Call) (tool.Result, tool.Happened, error) {
 	m, err := t.work(ctx, call)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// mostFiles and mostBytes bound what is copied of a workspace.
+	// mostFiles and mostBytes bound the copy of a workspace.
 	mostFiles = 100_000
 	mostBytes = 1 << 30
 	// fileBytes is the largest file that is copied: no tool reads a larger one.
@@ -23,9 +23,9 @@ const (
 	excludeBytes = 64 << 10
 )
 
-// snapshot writes what a folder holds into the store and returns its tree. It leaves out ignored
-// files, nested repositories, what is no file and files that are too large; paths of from stay in
-// sight, ignored or not. From may be empty.
+// snapshot writes the content of a folder into the store and returns its tree. It leaves out
+// ignored files, nested repositories, special files and files that are too large; it includes paths
+// of from even if they are ignored. From may be empty.
 func (s *Store) snapshot(ctx context.Context, folder, from string) (string, error) {
 	dir, remove, err := s.scratch()
 	if err != nil {
@@ -113,7 +113,7 @@ func tooLarge() error {
 		"add what need not be there to .gitignore, or leave isolation out", mostFiles, mostBytes>>20)
 }
 
-// excluded is what the repository of the workspace ignores beside its .gitignore files.
+// excluded are the patterns that the workspace's repository ignores beside its .gitignore files.
 func (s *Store) excluded() string {
 	own := ".retinue-*.tmp\n"
 	root, err := os.OpenRoot(s.folder)

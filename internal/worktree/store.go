@@ -1,11 +1,11 @@
-// Package worktree gives agents folders of their own beside a workspace, so that those who write at
-// the same time do not write over each other, and brings what they did there back.
+// Package worktree gives agents folders of their own beside a workspace, so that agents that write
+// at the same time do not overwrite each other, and merges their changes into the workspace.
 //
 // It imports chat and tool, and runs the git program, on a store of its own: contents of a
-// workspace are copied into it, and its copies are checked out of it. The repository that a
-// workspace may be is never opened. So its index, branches and list of worktrees stay as they are,
-// a folder without a repository works as well, and nothing that lies in a workspace (hooks,
-// filters, drivers, monitors, settings) is ever run.
+// workspace are copied into it, and its copies are checked out of it. A repository in the workspace
+// is never opened. So its index, branches and list of worktrees stay as they are, a folder without
+// a repository works as well, and nothing that lies in a workspace (hooks, filters, drivers,
+// monitors, settings) is ever run.
 package worktree
 
 import (
@@ -33,8 +33,8 @@ type Store struct {
 // oldest is the first version of git that can merge without a folder.
 const oldest = "2.38"
 
-// Open opens the store of a workspace, below a folder for such stores, and makes it if there is
-// none. A refusal says what to do about it.
+// Open opens the store of a workspace, below a folder for such stores, and makes it if it is
+// missing. A refusal says what to do about it.
 func Open(ctx context.Context, below, folder string) (*Store, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -64,7 +64,7 @@ func inside(path, folder string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// found makes what is missing of a store. The one that comes second finds it done.
+// found makes the missing parts of a store. A second process finds them done.
 func (s *Store) found(ctx context.Context) error {
 	for _, dir := range []string{"trees", "store.git/info", "store.git/refs/heads", "store.git/objects"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {

@@ -40,7 +40,7 @@ func (s *Store) base(ctx context.Context, id string) (string, error) {
 	return commit, err
 }
 
-// fix keeps what a tree is to be copied from. The first to do so decides.
+// fix stores the origin of a tree. The first call decides.
 func (s *Store) fix(ctx context.Context, id, from string) (string, error) {
 	source := s.folder
 	if from != "" {
@@ -95,7 +95,7 @@ func (s *Store) checkOut(ctx context.Context, id, base string) error {
 	return nil
 }
 
-// Patch is what was changed in a tree, as text that git can apply.
+// Patch is the changes of a tree, as text that git can apply.
 type Patch struct {
 	// Text is empty if nothing was changed.
 	Text  string
@@ -107,14 +107,14 @@ type File struct {
 	Path string
 	// Change is added, modified or deleted.
 	Change string
-	// Added and Removed count lines; both are -1 for what is no text.
+	// Added and Removed count lines; both are -1 for a file that is no text.
 	Added, Removed int
 }
 
 // patchBytes is the longest patch that can be kept.
 const patchBytes = 12 << 20
 
-// Patch compares a tree with what it was copied from.
+// Patch compares a tree with its origin.
 func (s *Store) Patch(ctx context.Context, id string) (Patch, error) {
 	if !s.Has(id) {
 		return Patch{}, &chat.Error{Code: chat.CodeNotFound, Message: "the tree is not on this machine"}

@@ -32,20 +32,20 @@ const (
 // Options say where an engine keeps its records and where it listens. One of SQLite and Postgres is
 // needed, all else has a default.
 type Options struct {
-	// SQLite is a file, made when it is not there.
+	// SQLite is a file, made when it is missing.
 	SQLite string
-	// Postgres is a URL. The database it names, and one called the same with _visibility behind it,
-	// are made when they are not there.
+	// Postgres is a URL. The database that it names, and one with _visibility after the same name,
+	// are made when they are missing.
 	Postgres string
 	// Listen is an IPv4 loopback address; port 0, the default, picks a free one.
 	Listen string
-	// Server is what the engine's parts show and whom they accept, Client what they show each other,
-	// and the namespace is made with. Both are needed: the engine speaks to nobody whom it does not
-	// know.
+	// Server is the engine's certificate and the callers that it accepts. With Client its
+	// components call each other, and the namespace is made. Both are needed: the engine accepts
+	// only callers that it knows.
 	Server, Client *tls.Config `json:"-"`
-	// Namespace is made when it is not there; DefaultNamespace if empty.
+	// Namespace is made when it is missing; DefaultNamespace if empty.
 	Namespace string
-	// Log takes what the server has to say; the default writes warnings and errors to stderr.
+	// Log takes the server's log; the default writes warnings and errors to stderr.
 	Log *slog.Logger
 }
 

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// serverLog hands what the server says to slog. While its parts come and go, one after the other,
-// each warns of the others' absence: those warnings are kept back unless somebody asked for more
-// than warnings. The server's error about a caller that left is for debugging.
+// serverLog passes the server's log to slog. While its components start and stop, one after the
+// other, each warns that the others are missing: those warnings are held back unless the log shows
+// more than warnings. The server's error about a caller that left is for debugging.
 type serverLog struct {
 	to     *slog.Logger
 	steady *atomic.Bool
@@ -52,8 +52,8 @@ func (l serverLog) With(tags ...tag.Tag) log.Logger {
 	return serverLog{slog.New(l.to.Handler().WithAttrs(attributes(tags))), l.steady}
 }
 
-// callerLeft is what the server says when a caller goes away between its look whether the caller is
-// still there and the trailer with its metrics: it happens at each stop, and nothing is lost by it.
+// callerLeft is the server's message when a caller leaves between the check that it is connected
+// and the trailer with the metrics. This happens at each stop and loses nothing.
 const callerLeft = "unable to add metrics baggage to gRPC trailer"
 
 func (l serverLog) write(level slog.Level, msg string, tags []tag.Tag) {

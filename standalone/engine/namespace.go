@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// retention is how long the engine keeps what it knows of a workflow that has ended. The records of
-// the work are in the journal.
+// retention is how long the engine keeps its data of a workflow that has ended. The records of the
+// work are in the journal.
 const retention = 72 * time.Hour
 
 // probe is a workflow that nobody starts. An answer that it does not exist comes from the namespace

@@ -8,7 +8,7 @@ import (
 )
 
 // heldWhileListening says that the server can listen on a port that is held: on Linux a socket that
-// is bound and does not listen keeps the port from everybody who asks for a free one, and gives way
+// is bound and does not listen keeps the port from programs that ask for any free one, and yields
 // to a listener that names it.
 const heldWhileListening = true
 

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 )
 
-// heldWhileListening says that the server cannot listen on a port that is held: there is a moment
-// between the two in which somebody else may take it.
+// heldWhileListening says that the server cannot listen on a port that is held: between the two
+// another program may take it.
 const heldWhileListening = false
 
 func hold(at netip.AddrPort) (port uint16, free func(), err error) {

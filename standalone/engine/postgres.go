@@ -36,7 +36,7 @@ const (
 	uniqueViolation    = "23505"
 )
 
-// databaseName is what goes unquoted through the server's own statements.
+// databaseName matches names that need no quotes in the server's own statements.
 var databaseName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
 func openPostgres(ctx context.Context, dsn string, log serverLog) (store, error) {
@@ -129,8 +129,8 @@ func settings(target *url.URL, name string) *config.SQL {
 	}
 }
 
-// connect opens a database and makes it if it is not there. It asks first, since a user who may not
-// make databases is told so even when there is nothing to make.
+// connect opens a database and makes it if it is missing. It checks first, since Postgres refuses a
+// user without that right even when the database exists.
 func connect(ctx context.Context, target *url.URL, name string) (*pgx.Conn, error) {
 	at := *target
 	at.Path = "/" + name

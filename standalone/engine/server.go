@@ -26,9 +26,9 @@ const (
 	// eventsCache, in bytes, holds the events that start the children of one parent until they run. The
 	// default, 512 KiB, holds some 700: beyond, each start reads all of them from the store.
 	eventsCache = 16 << 20
-	// queueContended has the tasks of a workflow that many want to change at once, such as a parent of
-	// hundreds, wait for each other. By default each that comes too early is put off for a second or
-	// more: 512 children of one parent took 18 s of which half was waiting, now 8.
+	// queueContended makes tasks that change one workflow at the same time, such as a parent of
+	// hundreds, wait for each other. By default a task that comes too early is postponed for a
+	// second or more: 512 children of one parent took 18 s, half of it waiting, and now take 8.
 	queueContended = true
 	// visibilityRPS is what one namespace may list; the default, 10, is for a server that many share.
 	visibilityRPS = 100

@@ -130,9 +130,9 @@ func (f sqliteFile) state() (version, tables int, err error) {
 	return version, tables, err
 }
 
-// dropSpareIndexes drops the indexes of columns that wait for search attributes which somebody
-// might add to the list of workflows. Here nobody does, and each start and end of a workflow writes
-// all of them: with these 35 a child that makes one call takes 1.2 times the processor's time.
+// dropSpareIndexes drops the indexes of columns for search attributes that could be added to the
+// list of workflows. None are added here, and each start and end of a workflow writes all of them:
+// with these 35 a child that makes one call takes 1.2 times the CPU time.
 func (f sqliteFile) dropSpareIndexes() error {
 	rows, err := f.tx.QueryContext(f.ctx, "SELECT name FROM sqlite_master WHERE type = 'index' "+
 		"AND tbl_name = 'executions_visibility' AND name GLOB 'by_*_[0-9][0-9]'")

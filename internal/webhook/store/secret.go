@@ -32,7 +32,7 @@ func otherKey(err error) error {
 	}, err)
 }
 
-// sealed is what is kept of a hook's secret.
+// sealed is the stored form of a hook's secret.
 func (s *Store) sealed(ctx context.Context, tx *sql.Tx, h webhook.Hook) (string, error) {
 	key, err := s.key(ctx, tx, h.Tenant)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) key(ctx context.Context, tx *sql.Tx, tenant string) (*seal.Tenan
 		if err != nil {
 			return nil, err
 		}
-		wrapped, err = wrappedKey(ctx, tx, tenant) // which may be that of somebody who was faster
+		wrapped, err = wrappedKey(ctx, tx, tenant) // which may be another process's that was faster
 		if err != nil {
 			return nil, err
 		}

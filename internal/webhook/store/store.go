@@ -139,7 +139,7 @@ func (s *Store) Receivers(ctx context.Context, tenant string) (out []webhook.Hoo
 	return out, nil
 }
 
-// hooks are those of a tenant, with what is kept of their secrets.
+// hooks are those of a tenant, with the stored forms of their secrets.
 func hooks(ctx context.Context, tx *sql.Tx, tenant string) ([]webhook.Hook, error) {
 	rows, err := tx.QueryContext(ctx, `select webhook_id, url, secret, types, made_by, made_ms from webhooks
 		where tenant_id = $1 order by made_ms, webhook_id`, tenant)
