@@ -192,7 +192,7 @@ func (p *player) toolResult() agent.ToolResult {
 	}[p.n("result", 6)]
 }
 
-// call names an open call, or one that is not there.
+// call names an open call, or a missing one.
 func (p *player) call(what string) string {
 	if r := p.run.state.Round; r != nil && len(r.Calls) > 0 {
 		return r.Calls[p.n(what, len(r.Calls))].ID

@@ -255,7 +255,7 @@ func (p spot) model() (turn, attempt int) {
 	return p.Turn, 1
 }
 
-// call is the one with this status, or one of the last turn that is not there.
+// call is the one with this status, or a missing one of the last turn.
 func (p spot) call(status agent.CallStatus) agent.OpenCall {
 	if p.Round != nil {
 		for _, c := range p.Round.Calls {
@@ -267,7 +267,7 @@ func (p spot) call(status agent.CallStatus) agent.OpenCall {
 	return agent.OpenCall{ID: fmt.Sprintf("%d.9", p.Turn), Hash: "none"}
 }
 
-// childIn is the task of a child in this state, or of one that is not there.
+// childIn is the task of a child in this state, or of a missing one.
 func (p spot) childIn(state agent.ChildState) string {
 	for _, c := range p.Children {
 		if c.State == state {

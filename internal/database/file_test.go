@@ -13,8 +13,7 @@ import (
 
 var steps = fstest.MapFS{"migrations/sqlite/00001_first.sql": {Data: []byte("-- +goose Up\ncreate table things (id integer) strict;\n")}}
 
-// TestFilesAreTheOwnersAlone opens a file that is not there, one that others may read, and a
-// folder.
+// TestFilesAreTheOwnersAlone opens a missing file, one that others may read, and a folder.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -5,7 +5,7 @@ import "context"
 type viewerKey struct{}
 
 // For is a context in which a journal is read for a person, by their id: private conversations of
-// others are not there, as if they did not exist. Without it the program reads for itself and sees
+// others are hidden, as if they did not exist. Without it the program reads for itself and sees
 // everything. A store that keeps one person's conversations takes no notice.
 func For(ctx context.Context, viewer string) context.Context {
 	return context.WithValue(ctx, viewerKey{}, viewer)

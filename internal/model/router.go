@@ -79,7 +79,7 @@ type Router struct {
 	options RouterOptions
 }
 
-// NewRouter makes a router, and refuses settings that name providers that are not there.
+// NewRouter makes a router, and refuses settings that name unknown providers.
 func NewRouter(options RouterOptions) (*Router, error) {
 	var all []Route
 	for tier, routes := range options.Tiers {

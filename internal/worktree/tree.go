@@ -195,7 +195,7 @@ type change struct {
 	fromBlob, intoBlob string
 }
 
-// nothing is the mode of a file that is not there.
+// nothing is the mode of a missing file.
 const nothing = "000000"
 
 func (c change) kind() string {

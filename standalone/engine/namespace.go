@@ -23,7 +23,7 @@ const retention = 72 * time.Hour
 // and the store behind it.
 const probe = "retinue-is-the-engine-ready"
 
-// prepareNamespace makes the namespace if it is not there and waits until every part knows it.
+// prepareNamespace makes the namespace if it is missing and waits until every component knows it.
 func (e *Engine) prepareNamespace(ctx context.Context) error {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	c, err := client.NewLazyClient(client.Options{

@@ -66,7 +66,7 @@ func openAndRelease(t *testing.T, o Options) {
 	}
 }
 
-// databases names two that are not there yet, and drops them in the end.
+// databases names two that do not exist yet, and drops them in the end.
 func databases(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("TEST_RETINUE_POSTGRES")

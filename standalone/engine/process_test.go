@@ -57,7 +57,7 @@ type process struct {
 	address string
 }
 
-// known gives an engine the certificates of a folder, which are made when they are not there.
+// known gives an engine the certificates of a folder, which are made when they are missing.
 func known(o Options, folder string) (Options, error) {
 	err := mtls.Ensure(folder, time.Now())
 	if err == nil {

@@ -47,7 +47,7 @@ func dynamic(s store) dynamicconfig.StaticClient {
 		dynamicconfig.TaskSchedulerEnableExecutionQueueScheduler.Key():   queueContended,
 		dynamicconfig.EventsCacheMaxSizeBytes.Key():                      eventsCache,
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): visibilityRPS,
-		// It would ask its makers for news over the internet, every hour.
+		// It would check for new versions over the internet every hour.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 		// Tasks that wait for a worker are handed out tenant by tenant.
 		dynamicconfig.MatchingEnableFairness.Key(): s.shared,

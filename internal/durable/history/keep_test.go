@@ -72,7 +72,7 @@ func TestWhatIsStoredStays(t *testing.T) {
 }
 
 // TestHalfAConversationIsRefused shows what becomes of one whose storing was broken off: its first
-// run, with which it counts as stored, is not there.
+// run, with which it counts as stored, is missing.
 func TestHalfAConversationIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	if err := run("b", 2).Store(filepath.Join(folder, "talk.1.json.gz")); err != nil {

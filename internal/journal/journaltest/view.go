@@ -83,8 +83,8 @@ func (v *View) find(key string) journal.Row {
 	return nil
 }
 
-// line finds a line of a table. One that is not there is made to be changed in vain, as a statement
-// finds nothing.
+// line finds a line of a table. For a missing one it returns a line that nobody keeps, as a
+// statement would change nothing.
 func line[L any](lines []L, is func(*L) bool) *L {
 	for i := range lines {
 		if is(&lines[i]) {

@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serverURL is the address of the NATS server the suite runs against. A server that is not there is
-// a failure: a suite that skips itself shows nothing.
+// serverURL is the address of the NATS server the suite runs against. A missing server is a
+// failure: a suite that skips itself shows nothing.
 func serverURL(tb testing.TB) string {
 	tb.Helper()
 	url := os.Getenv("TEST_RETINUE_NATS")

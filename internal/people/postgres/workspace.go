@@ -29,7 +29,7 @@ func (s *Store) Workspaces(ctx context.Context, tenant string) (list []people.Wo
 	return list, err
 }
 
-// foreignKey is Postgres's code for a reference to what is not there.
+// foreignKey is Postgres's code for a reference to a missing row.
 const foreignKey = "23503"
 
 // ServeWorkspace implements people.Workspaces.

@@ -81,7 +81,7 @@ func (w *Workspace) link(name string) string {
 // mostNames is how many names of a folder are searched for the one that was meant.
 const mostNames = 2000
 
-// near ends the text about a path that is not there with paths that are.
+// near ends the text about a missing path with similar paths that exist.
 func (w *Workspace) near(name string) string {
 	dir, parts := ".", strings.Split(name, "/")
 	for i, part := range parts {

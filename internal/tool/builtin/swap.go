@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// newMode is the mode of a file that was not there before; one that is replaced passes its own on.
+	// newMode is the mode of a new file; a replaced one passes its own on.
 	newMode fs.FileMode = 0o644
 	// mayWrite is the mode bit that a file must have to be replaced: a rename would not ask.
 	mayWrite fs.FileMode = 0o200
