@@ -46,7 +46,7 @@ func engineCommand() *cobra.Command {
 	flags.StringVar(&options.Listen, "listen", "127.0.0.1:0", "the loopback address to listen on; port 0 picks a free one")
 	flags.StringVar(&options.Namespace, "namespace", engine.DefaultNamespace, "the namespace to make")
 	flags.StringVar(&credentials, "credentials", "",
-		"the folder of its certificates, made when it is not there and closed to other users")
+		"the folder of its certificates, made when it is missing and closed to other users")
 	flags.StringVar(&addressFile, "address-file", "",
 		"write the address to this file when the engine is ready;\nremoved when it ends")
 	flags.StringVar(&profile, "cpu-profile", "", "write where the processor's time went to this file at the end")

@@ -24,7 +24,7 @@ type NewConversation struct {
 	Workspace   string `json:"workspace,omitempty" maxLength:"1024" doc:"Where the files are. Empty for a talk without files."`
 	Role        string `json:"role,omitempty" maxLength:"64" doc:"Who talks to you; empty means main."`
 	Model       string `json:"model,omitempty" maxLength:"200" doc:"Replaces the role's model."`
-	Headless    bool   `json:"headless,omitempty" doc:"Nobody is there: what would be asked is declined."`
+	Headless    bool   `json:"headless,omitempty" doc:"No person takes part: questions are declined and calls that need an approval are denied."`
 	MaxCost     int64  `json:"max_cost_micro_usd,omitempty" minimum:"0" doc:"The most that the conversation may cost."`
 	MaxDuration int64  `json:"max_duration_ms,omitempty" minimum:"0" maximum:"31536000000" doc:"The most that a turn may take, in milliseconds; waiting for a person does not count."`
 	Message     string `json:"message,omitempty" maxLength:"200000" doc:"The first message."`

@@ -42,7 +42,7 @@ type TaskView struct {
 	ContextMode string          `json:"context_mode,omitempty"`
 	Brief       json.RawMessage `json:"brief,omitempty" doc:"All that the agent was given to begin with."`
 	Result      json.RawMessage `json:"result,omitempty"`
-	Receipt     json.RawMessage `json:"receipt,omitempty" doc:"What is claimed, held against what was done."`
+	Receipt     json.RawMessage `json:"receipt,omitempty" doc:"Claims compared with the recorded effects."`
 }
 
 // TaskLine is a task in a list across conversations.

@@ -18,8 +18,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// newCounter is a service whose server carries out one command at a time, and somebody who has come
-// in.
+// newCounter is a service whose server carries out one command at a time, and a caller that is
+// logged in.
 func newCounter(t *testing.T) (context.Context, *Service) {
 	t.Helper()
 	r := newRoom(t)
@@ -27,8 +27,8 @@ func newCounter(t *testing.T) (context.Context, *Service) {
 	return r.counter(apitest.Commands{Log: r.log})
 }
 
-// counter is a service where these commands are carried out, one at a time, and somebody who has
-// come in.
+// counter is a service that carries out these commands, one at a time, and a caller that is logged
+// in.
 func (r *room) counter(commands api.Commands) (context.Context, *Service) {
 	t := r.t
 	t.Helper()
@@ -53,7 +53,7 @@ func (r *room) counter(commands api.Commands) (context.Context, *Service) {
 	return inside, New(Options{Server: server, Log: r.log, Bus: r.bus, Poll: time.Hour})
 }
 
-// TestMessagesAreAdmittedLikeCommands says something while the server has its hands full, and then
+// TestMessagesAreAdmittedLikeCommands sends a message while the server is fully loaded, and then
 // again.
 func TestMessagesAreAdmittedLikeCommands(t *testing.T) {
 	ctx, service := newCounter(t)

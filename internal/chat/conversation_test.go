@@ -85,8 +85,8 @@ func conversation(t *rapid.T) []Message {
 	return recorded
 }
 
-// input draws what comes from the user's side before the assistant speaks again: the results, and
-// words in front of them and behind them.
+// input draws the user's side before the assistant speaks again: the results, and words in front of
+// them and behind them.
 func input(t *rapid.T, results []Part) []Part {
 	least := 0
 	if len(results) == 0 {

@@ -18,8 +18,8 @@ type fault struct {
 // place is a message, and a part of it or a second message.
 type place struct{ message, part, second int }
 
-// faults leave out what keeps a transcript valid: results of one message in another order, and
-// messages of one speaker in another order when none of them opens or answers a call.
+// faults leave out changes that keep a transcript valid: results of one message in another order,
+// and messages of one speaker in another order when none of them opens or answers a call.
 var faults = []fault{
 	{"drop a result", where(isResult), func(_ *rapid.T, c Transcript, at place) Transcript {
 		parts := c[at.message].Parts

@@ -35,7 +35,7 @@ func TestHiddenImagesLeaveANote(t *testing.T) {
 		t.Error(err)
 	}
 	stray := Transcript{shown[0], shown[1], fromUser("m2", result("1.0", "a"), result("1.1", "b"), of("2.0", "new"))}
-	if err := stray.Validate(); err == nil || err.Error() != `invalid: message m2 has an image of call "2.0", whose result is not there` {
+	if err := stray.Validate(); err == nil || err.Error() != `invalid: message m2 has an image of call "2.0", whose result is missing` {
 		t.Errorf("got %v", err)
 	}
 }

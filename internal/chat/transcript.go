@@ -154,7 +154,7 @@ func validateParts(msg Message, open []string) (map[string]bool, error) {
 				return nil, invalid("message %s has an image part from the assistant", msg.ID)
 			}
 			if p.Call != "" && !answered[p.Call] {
-				return nil, invalid("message %s has an image of call %q, whose result is not there", msg.ID, p.Call)
+				return nil, invalid("message %s has an image of call %q, whose result is missing", msg.ID, p.Call)
 			}
 		case PartToolUse:
 			if msg.Speaker != Assistant || p.Tool == "" || !Object(p.Args) {

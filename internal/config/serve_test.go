@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSharedServer reads the settings of a server that several people share, and what is missing in
-// others.
+// TestSharedServer reads the settings of a server that several people share, and the faults of
+// incomplete ones.
 func TestSharedServer(t *testing.T) {
 	const (
 		journal = "journal: {dsn: '{env:DSN}'}\n"

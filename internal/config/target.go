@@ -27,7 +27,7 @@ func (s Settings) Target(model string) (Target, error) {
 		}
 		model = tiers[model]
 	case role.Inherit, "":
-		return Target{}, fmt.Errorf("%q means the model of the agent that delegates, and nobody delegates here: name a tier or provider/model", role.Inherit)
+		return Target{}, fmt.Errorf("%q means the model of the delegating agent, and no agent delegates here: name a tier or provider/model", role.Inherit)
 	}
 	provider, name, ok := strings.Cut(model, "/")
 	if _, known := s.Providers[provider]; ok && known && name != "" {

@@ -21,7 +21,7 @@ import (
 
 var now = time.UnixMilli(1_800_000_000_000).UTC()
 
-// shelf is a journal with conversations of some ages, and what became of them.
+// shelf is a journal with conversations of some ages, and their fates.
 type shelf struct {
 	journal.Log
 	mu      sync.Mutex
@@ -149,7 +149,7 @@ func TestRetentionByManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestRetentionSparesWhoComesBack has somebody write to a conversation after the list was read.
+// TestRetentionSparesWhoComesBack has a person write to a conversation after the list was read.
 func TestRetentionSparesWhoComesBack(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

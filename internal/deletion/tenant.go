@@ -54,7 +54,7 @@ func (d *Tenants) Run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := d.Look(ctx); err != nil && ctx.Err() == nil {
-			d.o.Logger.WarnContext(ctx, "the deletion of a tenant goes on later", "error", err)
+			d.o.Logger.WarnContext(ctx, "the deletion of a tenant continues later", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -59,9 +59,9 @@ func (l *leaving) look(t *testing.T, tenants *deletion.Tenants) {
 	}
 }
 
-// TestTenantsAreDeletedInOrder follows one deletion: the conversations go, then what is beside
-// them, once all that was under way has ended, then there is a certificate, and the tenant itself
-// goes last. Another tenant keeps everything.
+// TestTenantsAreDeletedInOrder follows one deletion. The conversations are deleted, then the data
+// beside them once all work under way has ended. Then the certificate is written, and the tenant
+// itself goes last. Another tenant keeps everything.
 func TestTenantsAreDeletedInOrder(t *testing.T) {
 	l := newLeaving(people.Deletion{Tenant: "acme", By: "ann", Source: "api", At: now})
 	for _, id := range []string{"a", "b"} {
@@ -99,9 +99,9 @@ func TestTenantsAreDeletedInOrder(t *testing.T) {
 	}
 }
 
-// TestTenantsDoNotHoldUpEachOther has a tenant with a conversation that cannot be deleted, one of
-// which something cannot be wiped, and one that can go: it does, and of the others nothing that
-// comes later happens.
+// TestTenantsDoNotHoldUpEachOther has a tenant with a conversation that cannot be deleted, one with
+// data that cannot be wiped, and one without obstacles. The last is deleted, and the others stop at
+// their obstacle.
 func TestTenantsDoNotHoldUpEachOther(t *testing.T) {
 	past := now.Add(-time.Hour)
 	l := newLeaving(people.Deletion{Tenant: "acme", At: past}, people.Deletion{Tenant: "bolt", At: past}, people.Deletion{Tenant: "core", At: past})
@@ -145,7 +145,7 @@ func TestLargeTenantsAreDeletedInParts(t *testing.T) {
 	}
 }
 
-// TestTenantsGoWithOthersAtIt has another process delete the conversation first: nobody complains.
+// TestTenantsGoWithOthersAtIt has another process delete the conversation first: this is no error.
 func TestTenantsGoWithOthersAtIt(t *testing.T) {
 	l := newLeaving(people.Deletion{Tenant: "acme", At: now.Add(-time.Hour)})
 	l.log.add(t, "acme", "a", day)

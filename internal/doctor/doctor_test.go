@@ -58,7 +58,7 @@ func content() Parts {
 	}
 }
 
-// examine has doctor look at what somebody configured, with parts that are fine or changed.
+// examine runs doctor on settings, with components that work or are changed.
 func examine(t *testing.T, in config.Inputs, changes ...func(*Parts)) []Finding {
 	t.Helper()
 	parts := content()
@@ -171,7 +171,7 @@ func TestEndpointsAreFoundInEveryForm(t *testing.T) {
 	}
 }
 
-// found is what was found by one check, as level and text.
+// found are the findings of one check, as level and text.
 func found(findings []Finding, check string) string {
 	var out []string
 	for _, f := range findings {
@@ -210,7 +210,7 @@ func TestPartsThatFailAreNamed(t *testing.T) {
 		"no webhooks":                   {"", "webhooks", hooks(Webhooks{Unread: fs.ErrNotExist, Keyless: true}), ""},
 		"webhooks":                      {"", "webhooks", hooks(Webhooks{Count: 2}), "ok 2, whose secrets can be opened"},
 		"a key that cannot be read":     {"", "webhooks", hooks(Webhooks{Unread: lost}), "fail lost"},
-		"a key that is gone":            {"", "webhooks", hooks(Webhooks{Count: 1, Unread: fs.ErrNotExist}), "fail 1 cannot be sent, since their key is not there: file does not exist"},
+		"a key that is gone":            {"", "webhooks", hooks(Webhooks{Count: 1, Unread: fs.ErrNotExist}), "fail 1 cannot be sent, since their key is missing: file does not exist"},
 		"another key":                   {"", "webhooks", hooks(Webhooks{Err: lost}), "fail lost"},
 		"no key where none is needed":   {"", "webhooks", hooks(Webhooks{Err: lost, Keyless: true}), "warn lost"},
 		"no sandbox":                    {"", "sandbox", box(Sandbox{}, lost), "warn lost"},

@@ -82,7 +82,7 @@ func (d *doctor) checkWebhooks(ctx context.Context) {
 	case hooks.Unread != nil && !errors.Is(hooks.Unread, fs.ErrNotExist):
 		d.say(Fail, check, message(hooks.Unread), "correct it; without it no server starts")
 	case hooks.Count > 0 && hooks.Unread != nil:
-		d.say(Fail, check, fmt.Sprintf("%d cannot be sent, since their key is not there: %s", hooks.Count, message(hooks.Unread)), back)
+		d.say(Fail, check, fmt.Sprintf("%d cannot be sent, since their key is missing: %s", hooks.Count, message(hooks.Unread)), back)
 	case hooks.Err != nil && hooks.Keyless: // as for workers, which need none
 		d.say(Warn, check, message(hooks.Err), "set sealing.key where servers run")
 	case hooks.Err != nil:

@@ -58,7 +58,7 @@ func (a *activities) release(ctx context.Context, worker string) (int, error) {
 	}()
 	released, err := a.client.release(ctx, worker)
 	if released > 0 || err != nil {
-		a.client.Logger.WarnContext(ctx, "a worker is lost: others go on with its legs", "worker", worker, "legs", released, "error", err)
+		a.client.Logger.WarnContext(ctx, "a worker is lost: others run its legs", "worker", worker, "legs", released, "error", err)
 	}
 	return released, err
 }

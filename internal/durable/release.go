@@ -95,7 +95,7 @@ func (c *Client) releaseRun(ctx context.Context, id string, lost func(context.Co
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("ask the engine who has the leg of %s: %w", id, err)
+		return 0, fmt.Errorf("ask the engine which worker has the leg of %s: %w", id, err)
 	}
 	released := 0
 	for _, a := range run.GetPendingActivities() {

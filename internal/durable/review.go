@@ -83,7 +83,7 @@ func (c *Client) review(ctx context.Context, ref journal.Ref, row journal.EditPr
 		c.Logger.WarnContext(ctx, "arguments could not be looked at", "conversation", ref.Conversation, "call", row.Call, "error", err)
 		return out, &chat.Error{
 			Code:    chat.CodeUnavailable,
-			Message: "no worker could look at the arguments: send the same again when one runs, or decide about the call as it is",
+			Message: "no worker could check the arguments: send the same again when one runs, or decide about the unchanged call",
 		}
 	}
 	return out, nil

@@ -38,7 +38,7 @@ func (r Runs) Signal(ctx context.Context, ref journal.Ref, task string, signal l
 
 // End implements leg.Engine.
 func (r Runs) End(ctx context.Context, ref journal.Ref, task string) error {
-	return noRun(r.Engine.TerminateWorkflow(ctx, host.RunID(ref, task), "", "did not let go in time"))
+	return noRun(r.Engine.TerminateWorkflow(ctx, host.RunID(ref, task), "", "did not stop in time"))
 }
 
 // noRun is what the engine says in the words of legs.

@@ -101,8 +101,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestPatches takes what a sub-agent changed in a tree of its own, and refuses what it did not
-// change there.
+// TestPatches takes a sub-agent's changes in a tree of its own, and refuses those made elsewhere.
 func TestPatches(t *testing.T) {
 	ended := journal.TaskEnded{In: journal.In{Agent: below, Task: below}, Status: chat.StatusCompleted}
 	files := []journal.PatchFile{{Path: "a.go", Change: "modified", Added: 1}}
@@ -118,9 +117,9 @@ func TestPatches(t *testing.T) {
 	}{
 		"of another":       {task: "other/1.0.0", refusal: "agent_id must name an agent that you started, as its report does"},
 		"of nobody":        {task: "main/9.0.0", refusal: "there is no agent main/9.0.0 of yours"},
-		"without a tree":   {task: below, refusal: "agent " + below + " had no tree of its own: what it changed is in your files"},
+		"without a tree":   {task: below, refusal: "agent " + below + " had no tree of its own: its changes are in your files"},
 		"at work":          {task: below, isolated: "tree", refusal: "agent " + below + " has not finished"},
-		"not on a machine": {task: below, isolated: "tree", rows: []journal.Row{ended}, trees: &forest{err: &chat.Error{Code: chat.CodeNotFound}}, refusal: "the tree of agent " + below + " is not on this machine, and nobody took its patch"},
+		"not on a machine": {task: below, isolated: "tree", rows: []journal.Row{ended}, trees: &forest{err: &chat.Error{Code: chat.CodeNotFound}}, refusal: "the tree of agent " + below + " is not on this machine, and its patch was not taken"},
 		"too large":        {task: below, isolated: "tree", rows: []journal.Row{ended}, trees: &forest{err: tool.Refuse("too many files")}, refusal: "there is no patch: too many files"},
 		"taken now": {
 			task: below, isolated: "tree", rows: []journal.Row{ended}, trees: &forest{text: text, files: files},
@@ -159,8 +158,8 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// TestPatchesOfRunsThatDied takes what a task changed whose run did not get to say so, once its
-// tree is at hand.
+// TestPatchesOfRunsThatDied takes the changes of a task whose run died before it reported them,
+// once its tree is available.
 func TestPatchesOfRunsThatDied(t *testing.T) {
 	s := newStand(t)
 	s.hire(below, "tree")
@@ -232,7 +231,8 @@ func TestKnownWorkspaces(t *testing.T) {
 	}
 }
 
-// TestEvidenceOnRecord adds up what a task did from the journal, with what it handed on.
+// TestEvidenceOnRecord adds up the effects of a task from the journal, with those of the tasks that
+// it delegated.
 func TestEvidenceOnRecord(t *testing.T) {
 	s := newStand(t)
 	const helper = "main/1.1.0"
@@ -293,7 +293,7 @@ func TestTextsAreRead(t *testing.T) {
 	s.same("the tokens of a text", int64(4), Tokens("ten bytes!"))
 }
 
-// forest is the worktrees of a stand: one tree, with what was changed in it.
+// forest is the worktrees of a stand: one tree, with its changes.
 type forest struct {
 	text    string
 	files   []journal.PatchFile

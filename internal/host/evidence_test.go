@@ -14,8 +14,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestEvidenceOfCalls shows what is taken from the record of one writing call: its facts, and
-// whether it may have done more than they say.
+// TestEvidenceOfCalls shows the evidence from the record of one writing call: its facts, and
+// whether it may have had further effects.
 func TestEvidenceOfCalls(t *testing.T) {
 	run := RunRef{Agent: "main/1.0.0", Task: "main/1.0.0"}
 	const wrote = `{"wrote":[{"path":"a.go","before":"1","after":"2","bytes":1}]}`

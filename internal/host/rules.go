@@ -62,7 +62,7 @@ func Edited(d journal.ApprovalDecided) (*agent.Call, error) {
 	}
 	var c agent.Call
 	if err := json.Unmarshal(d.Edited, &c); err != nil {
-		return nil, fmt.Errorf("read what was decided about call %s: %w", d.Call, err)
+		return nil, fmt.Errorf("read the decisions about call %s: %w", d.Call, err)
 	}
 	return &c, nil
 }

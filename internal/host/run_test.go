@@ -26,7 +26,7 @@ func (s *stand) found(keys ...string) (out []journal.Row) {
 	return out
 }
 
-// done is what the core is told of the call 1.0.
+// done is the event of the call 1.0 for the core.
 func (s *stand) done(result agent.ToolResult) agent.ToolDone {
 	return agent.ToolDone{At: s.At(), Call: "1.0", Result: result}
 }
@@ -54,8 +54,8 @@ func TestRunApproved(t *testing.T) {
 	}, s.found(p.Started("w").Key()))
 }
 
-// TestRunOnce has two workers come to the same call, one after another: it runs once, whatever its
-// tool can say of it.
+// TestRunOnce has two workers reach the same call, one after another: it runs once, with or without
+// a probe of its tool.
 func TestRunOnce(t *testing.T) {
 	ran := tool.Result{Text: "built before", Facts: tool.Facts{Read: []tool.File{{Path: "vendor/a", Hash: "1"}}}}
 	for name, c := range map[string]struct {
@@ -108,8 +108,8 @@ func TestRunOnce(t *testing.T) {
 	}
 }
 
-// TestResults is what becomes of each kind of result: the words of the model, the row and what the
-// core is told.
+// TestResults compares the outcome of each kind of result: the text for the model, the row and the
+// event for the core.
 func TestResults(t *testing.T) {
 	read := tool.Facts{Read: []tool.File{{Path: "a", Hash: "1", Bytes: 3}}}
 	const facts = `{"read":[{"path":"a","hash":"1","bytes":3}]}`
@@ -169,8 +169,8 @@ func TestImagesComeBack(t *testing.T) {
 	}
 }
 
-// TestOutOfTimeWithoutFacts has a tool that ran out of time and knows nothing: the core says what
-// the model reads.
+// TestOutOfTimeWithoutFacts has a tool that ran out of time and knows nothing: the core writes the
+// text for the model.
 func TestOutOfTimeWithoutFacts(t *testing.T) {
 	s := newStand(t)
 	s.give = tool.Result{Text: "half", End: tool.EndTimedOut}
@@ -226,7 +226,7 @@ func TestWhatACallMeets(t *testing.T) {
 	s.same("what is on record", []journal.Row{reached}, s.found(reached.Key()))
 }
 
-// TestPatiently tries what fails for now again, and what is refused once.
+// TestPatiently repeats a step that fails for now, and tries a refused one once.
 func TestPatiently(t *testing.T) {
 	s := newStand(t)
 	for name, c := range map[string]struct {

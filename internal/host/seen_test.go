@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestSeenIsWhatTheAgentKnewBeforeTheCall asks at several calls of one agent what it had seen of a
+// TestSeenIsWhatTheAgentKnewBeforeTheCall asks at several calls of one agent for its last view of a
 // file.
 //
 // Covers: E-109.

@@ -18,7 +18,7 @@ import (
 )
 
 // stand is a host with a conversation in memory, in which one agent has four tools: look reads, put
-// writes and says what it depends on, ring must not happen twice, and build can be probed.
+// writes and names its binding, ring must not happen twice, and build can be probed.
 type stand struct {
 	*testing.T
 	*Host
@@ -26,11 +26,11 @@ type stand struct {
 	brief agent.Brief
 	// ran are the calls that ran, by tool and arguments.
 	ran []string
-	// give is the result of every call, and met is told of each, to use what a tool may use.
+	// give is the result of every call, and met is called with each, as code inside a tool.
 	give tool.Result
 	met  func(tool.Call) error
-	// binding is what a call depends on, or why that cannot be said; happened and told are what a probe
-	// says.
+	// binding is the binding of a call, or the error of finding it; happened and told are the
+	// answer of a probe.
 	binding  string
 	unbound  error
 	happened tool.Happened
@@ -104,8 +104,7 @@ func (s *stand) permit(name, args string) Permit {
 	}
 }
 
-// approve records that a person was asked about a call and allowed it, and that the core heard of
-// it.
+// approve records the request for a call, the person's yes and the end of the approval.
 func (s *stand) approve(p Permit, scope agent.Scope) {
 	s.Helper()
 	s.record(s.approval(p, scope)...)
@@ -168,7 +167,7 @@ func (t thing) Probe(context.Context, tool.Call) (tool.Result, tool.Happened, er
 	return t.stand.told, t.stand.happened, nil
 }
 
-// standTools has the same tools for everybody.
+// standTools has the same tools for all agents.
 type standTools struct{ set *tool.Set }
 
 // standRules are the rules of the one role.

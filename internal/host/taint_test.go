@@ -57,7 +57,7 @@ func TestWhoWroteAResult(t *testing.T) {
 	}
 }
 
-// TestTaintOfAResult has a result written down with what its agent has read by it.
+// TestTaintOfAResult records a result together with the taint that it brings to its agent.
 func TestTaintOfAResult(t *testing.T) {
 	h := New(Options{Log: journaltest.NewMemory()})
 	run := RunRef{Agent: Root, Task: Root}

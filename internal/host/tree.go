@@ -154,7 +154,7 @@ func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, 
 	case len(entries) == 0:
 		return none, tool.Refuse("there is no agent %s of yours", task)
 	case !brief.Isolated():
-		return none, tool.Refuse("agent %s had no tree of its own: what it changed is in your files", task)
+		return none, tool.Refuse("agent %s had no tree of its own: its changes are in your files", task)
 	case !finished:
 		return none, tool.Refuse("agent %s has not finished", task)
 	case patched == nil:
@@ -181,7 +181,7 @@ func (h *Host) takeLate(ctx context.Context, run RunRef, in journal.In, brief ag
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, tool.Refuse("the tree of agent %s is not on this machine, and nobody took its patch", in.Agent)
+		return nil, tool.Refuse("the tree of agent %s is not on this machine, and its patch was not taken", in.Agent)
 	}
 	if _, err := h.Log.Append(ctx, run.Ref, h.Now(), rows...); err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (l *leg) weigh(ctx context.Context, p host.Permit, c *agent.Call) (*chat.Er
 		return nil, err
 	}
 	if c.Kind != agent.CallTool || p.Part.Tool == agent.ToolTranscript || p.Part.Tool == agent.ToolMerge {
-		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.Part.Tool + " cannot be changed: allow or deny it as it is"}, nil
+		return &chat.Error{Code: chat.CodeInvalid, Message: "the arguments of " + p.Part.Tool + " cannot be changed: allow or deny the unchanged call"}, nil
 	}
 	call := l.ToolCall(ctx, p.RunRef, p.Part)
 	l.characterise(ctx, p.Brief, set, call, c)

@@ -130,7 +130,7 @@ func (l *leg) look(ctx context.Context) error {
 }
 
 // errKilled says that a child whose books are closed did not stop in time.
-var errKilled = errors.New("it did not let go in time")
+var errKilled = errors.New("it did not stop in time")
 
 // mayCarry reports whether the leg may carry a child itself: one that does not outlive the turn.
 func (l *leg) mayCarry(e agent.StartChild) bool {
@@ -212,7 +212,7 @@ func (l *leg) carryFor(ctx context.Context, stage host.Stage) completion {
 	case ctx.Err() != nil || !host.Refused(err):
 		return completion{err: err}
 	}
-	l.Logger.ErrorContext(ctx, "a sub-agent cannot go on", "agent", l.in.Agent, "error", err)
+	l.Logger.ErrorContext(ctx, "a sub-agent cannot continue", "agent", l.in.Agent, "error", err)
 	end, err := l.closeBooks(work, l.in.RunRef, lostOutcome())
 	return completion{event: end, err: err}
 }

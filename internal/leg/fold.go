@@ -89,7 +89,7 @@ func (l *leg) restore(step journal.Stepped) error {
 	}
 	todo, err := decodeEffects(s.Todo)
 	if err != nil {
-		return fmt.Errorf("read what is left to do of %s at step %d: %w", l.in.Task, step.N, err)
+		return fmt.Errorf("read the remaining effects of %s at step %d: %w", l.in.Task, step.N, err)
 	}
 	l.position, l.todo, l.base = s.Position, todo, step.N
 	return nil

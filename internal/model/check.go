@@ -57,7 +57,7 @@ func checkTools(r Request) error {
 			return refuse("tool %d: its name may hold up to 64 letters, digits, _ and -", i)
 		}
 		if seen[t.Name] {
-			return refuse("tool %s is there twice", t.Name)
+			return refuse("tool %s occurs twice", t.Name)
 		}
 		seen[t.Name] = true
 		if s, ok := readSchema(t.Schema); !ok || s.Type != "object" {

@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 		{"effort", func(r *model.Request) { r.Effort = "some" }, `effort "some" is unknown`},
 		{"instruction", func(r *model.Request) { r.System = []model.Instruction{{Text: " "}} }, "instruction 0 is empty"},
 		{"tool name", func(r *model.Request) { r.Tools[1].Name = "a b" }, "tool 1: its name may hold up to 64 letters, digits, _ and -"},
-		{"tool twice", func(r *model.Request) { r.Tools[1].Name = "list" }, "tool list is there twice"},
+		{"tool twice", func(r *model.Request) { r.Tools[1].Name = "list" }, "tool list occurs twice"},
 		{"no schema", func(r *model.Request) { r.Tools[1].Schema = nil }, "tool read: its schema is not a JSON schema of type object"},
 		{"schema of a list", func(r *model.Request) { r.Tools[1].Schema = []byte(`{"type":"array"}`) }, "tool read: its schema is not a JSON schema of type object"},
 		{"transcript", func(r *model.Request) { r.Transcript = nil }, "the transcript cannot be sent: invalid: the transcript is empty"},
@@ -88,7 +88,7 @@ func TestWireID(t *testing.T) {
 	}
 }
 
-// TestBaseURL refuses what is no address at once, and not at the first request.
+// TestBaseURL refuses an invalid address at once, and not at the first request.
 func TestBaseURL(t *testing.T) {
 	for _, base := range []string{"localhost:80", "ftp://host/", "http://", "://"} {
 		for _, w := range wires {

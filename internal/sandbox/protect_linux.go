@@ -192,7 +192,7 @@ func explainLink(at string, err error) error {
 		return err
 	}
 	return &chat.Error{Code: chat.CodeDenied, Message: fmt.Sprintf(
-		"%s is a symbolic link, which the sandbox cannot protect: replace it by what it points to, or run read-only", at)}
+		"%s is a symbolic link, which the sandbox cannot protect: replace it by its target, or run read-only", at)}
 }
 
 // place makes a placeholder, marked before it gets its name: another run that finds it must not

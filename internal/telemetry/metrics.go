@@ -28,7 +28,7 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "retinue_http_requests_total", Help: "Requests by what they asked for and how they were answered.",
+			Name: "retinue_http_requests_total", Help: "Requests by operation and answer.",
 		}, []string{"operation", "status"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "retinue_http_request_seconds", Help: "How long answers took; of streams, how long they were open.", Buckets: seconds,

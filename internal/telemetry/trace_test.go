@@ -24,7 +24,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
-// collector takes what is sent to it, as a real one does.
+// collector takes traces, as a real one does.
 type collector struct {
 	mu      sync.Mutex
 	spans   []*spans.Span
@@ -71,7 +71,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// told plays a talk with a sub-agent and returns what a collector was told of it.
+// told plays a talk with a sub-agent and returns the data that a collector received.
 func told(t *testing.T, content bool) *collector {
 	t.Helper()
 	c := &collector{}

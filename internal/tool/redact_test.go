@@ -27,8 +27,8 @@ func TestMarksAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestResultsAreRedactedBeforeTheyAreCut has a value lie across the place where a result is cut,
-// and one in an error.
+// TestResultsAreRedactedBeforeTheyAreCut has a value across the place where a result is cut, and
+// one in an error.
 func TestResultsAreRedactedBeforeTheyAreCut(t *testing.T) {
 	const value = "open-sesame"
 	const limit = 300

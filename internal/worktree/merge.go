@@ -80,7 +80,7 @@ func (m *merging) theirs(ctx context.Context, patch string, leaveOut []string) (
 		args = append(args, "--exclude="+literal.Replace(path))
 	}
 	if _, err := m.run(ctx, invocation{args: append(args, "-"), index: index, in: []byte(patch)}); err != nil {
-		return "", fmt.Errorf("the patch does not fit what it was made from: %w", err)
+		return "", fmt.Errorf("the patch does not fit its origin: %w", err)
 	}
 	tree, err := m.line(ctx, invocation{args: []string{"write-tree"}, index: index})
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *merging) ours(ctx context.Context) (string, []Conflict, error) {
 		m.before[path] = hex.EncodeToString(sum[:])
 		copied := filepath.Join(m.dir, strconv.Itoa(i))
 		if err := os.WriteFile(copied, data, 0o600); err != nil {
-			return "", nil, fmt.Errorf("copy what is to be merged: %w", err)
+			return "", nil, fmt.Errorf("copy the files to merge: %w", err)
 		}
 		names.WriteString(copied + "\n")
 		kept = append(kept, mode+" %s\t"+strings.ReplaceAll(path, "%", "%%")+"\x00")
@@ -160,13 +160,13 @@ func (m *merging) look(path string) ([]byte, string, error) {
 	case errors.Is(err, fs.ErrNotExist), err != nil && notFolder(err):
 		return nil, nothing, nil
 	case err != nil:
-		return nil, "", fmt.Errorf("look at what is to be merged: %w", err)
+		return nil, "", fmt.Errorf("look at the files to merge: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > fileBytes:
 		return nil, "", errNoFile
 	}
 	data, err := m.folder.ReadFile(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("read what is to be merged: %w", err)
+		return nil, "", fmt.Errorf("read the files to merge: %w", err)
 	}
 	if info.Mode()&0o100 != 0 {
 		return data, executable, nil

@@ -89,7 +89,7 @@ func wanted(call tool.Call) (tool.Patch, error) {
 		return tool.Patch{}, err
 	}
 	if call.Patch == nil {
-		return tool.Patch{}, tool.Refuse("nobody keeps patches here")
+		return tool.Patch{}, tool.Refuse("patches are not kept here")
 	}
 	return call.Patch(args.Agent)
 }

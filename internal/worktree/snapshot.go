@@ -74,7 +74,7 @@ func sift(folder string, paths []string) (present, missing []byte, err error) {
 	for _, p := range paths {
 		info, err := os.Lstat(filepath.Join(folder, p))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !notFolder(err) {
-			return nil, nil, fmt.Errorf("look at what is to be copied: %w", err)
+			return nil, nil, fmt.Errorf("read the files to copy: %w", err)
 		}
 		if err != nil || strings.HasSuffix(p, "/") || !plainFile(info) || !unlinked(folder, path.Dir(p), folders) {
 			gone.WriteString(p + "\x00")

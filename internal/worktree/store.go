@@ -38,7 +38,7 @@ const oldest = "2.38"
 func Open(ctx context.Context, below, folder string) (*Store, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return nil, refuse("git is not there, and a tree of its own needs it: install git %s or later, or leave isolation out", oldest)
+		return nil, refuse("git is missing, and a tree of its own needs it: install git %s or later, or leave isolation out", oldest)
 	}
 	folder, err = filepath.EvalSymlinks(folder)
 	if err != nil {

@@ -209,7 +209,7 @@ func TestKindsOfConflicts(t *testing.T) {
 	}
 }
 
-// TestEachStepMayBeRunAgain makes, takes and removes trees as somebody does who died in between.
+// TestEachStepMayBeRunAgain makes, takes and removes trees like a process that died in between.
 func TestEachStepMayBeRunAgain(t *testing.T) {
 	b := newBench(t, map[string]string{"a.txt": "one\n"})
 	tree := b.plant("one", "")

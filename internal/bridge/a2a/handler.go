@@ -249,7 +249,7 @@ func (w wire) proceed(ctx context.Context, id a2a.TaskID, key, text string, verd
 		return x, nil
 	}
 	if stateOf(r.State).Terminal() && !w.Said(ctx, x, key) {
-		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; name its context and no task to go on talking")
+		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended; to continue, send its context without a task")
 	}
 	return x, w.Answer(ctx, x, key, text)
 }

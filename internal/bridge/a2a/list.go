@@ -81,7 +81,7 @@ func (w wire) fault(ctx context.Context, err error) error {
 		return known
 	}
 	if errors.Is(err, bridge.ErrClosing) {
-		return a2a.NewError(a2a.ErrServerError, "the server is stopping; the task goes on: subscribe to it again")
+		return a2a.NewError(a2a.ErrServerError, "the server is stopping; the task keeps running: subscribe to it again")
 	}
 	p := w.Server.Guard().Explain(ctx, err)
 	text := p.Detail

@@ -307,7 +307,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		"nothing":         {body: `{"model": "retinue", "messages": [{"role": "assistant", "content": "I"}]}`, status: 400, code: "invalid", message: "messages: the last one is not the user's, or is empty; end with what the user says"},
 		"a short key":     {body: hello, headers: []string{"Idempotency-Key", "short"}, status: 400, code: "invalid", message: "Idempotency-Key: it has less than 8 or more than 200 characters; make a new one for each request"},
 		"a tool's result": {path: "/v1/responses", body: `{"model": "retinue", "input": [{"type": "function_call_output"}]}`, status: 400, code: "invalid", message: "input: an item of type function_call_output cannot be taken; send messages"},
-		"both at once":    {path: "/v1/responses", body: `{"model": "retinue", "input": "Hello", "background": true, "stream": true}`, status: 400, code: "invalid", message: "background: what is read as it comes is not in the background; leave one of background and stream out"},
+		"both at once":    {path: "/v1/responses", body: `{"model": "retinue", "input": "Hello", "background": true, "stream": true}`, status: 400, code: "invalid", message: "background: a streamed response cannot run in the background; leave one of background and stream out"},
 	} {
 		if c.path == "" {
 			c.path = "/v1/chat/completions"

@@ -86,7 +86,7 @@ func (q responseRequest) check() error {
 		return invalid("text.format", "answers are text", "leave it out, and say in words what you want")
 	}
 	if q.Background && q.Stream {
-		return invalid("background", "what is read as it comes is not in the background", "leave one of background and stream out")
+		return invalid("background", "a streamed response cannot run in the background", "leave one of background and stream out")
 	}
 	return q.shared.check()
 }

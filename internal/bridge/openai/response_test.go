@@ -15,7 +15,7 @@ import (
 
 const helloResponse = `{"model": "retinue", "input": "Hello"}`
 
-// answered is a response as it is expected: its status, what it says, and more fields.
+// answered is an expected response: its status, its text, and more fields.
 func answered(status, state, text, more string) string {
 	output := `[]`
 	if text != "" {

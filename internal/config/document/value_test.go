@@ -22,7 +22,7 @@ func value(t *testing.T, text string) Node {
 	return root.Pairs[0].Value
 }
 
-// reading compares what values are read as, or what is said of them.
+// reading compares the values read, or the messages about them.
 func reading[T any](t *testing.T, read func(Node, *T) error, cases map[string]any) {
 	t.Helper()
 	for text, want := range cases {
@@ -102,8 +102,8 @@ func TestWordsOutOfAFew(t *testing.T) {
 	})
 }
 
-// TestAliasesAreGuessed has a name that is near one of another program's: it is told, and not
-// listed.
+// TestAliasesAreGuessed has a name close to one of another program's: the message suggests it, and
+// the list does not have it.
 func TestAliasesAreGuessed(t *testing.T) {
 	const want = `did you mean "maxTurns"? known are limits, model`
 	if got := Meant("maxTurn", []string{"limits", "model"}, "maxTurns"); got != want {
@@ -181,7 +181,7 @@ func TestFrontMatter(t *testing.T) {
 	}
 }
 
-// TestOriginsAndWarnings is how people read where a value came from, and what is wrong with a file.
+// TestOriginsAndWarnings compares the texts for the origin of a value and the faults of a file.
 func TestOriginsAndWarnings(t *testing.T) {
 	for want, origin := range map[string]Origin{
 		"default": {Kind: FromDefault}, "default (HOME)": {Kind: FromDefault, Name: "HOME"}, "built-in coder.md:4": {Kind: FromBuiltIn, Name: "coder.md", Line: 4},

@@ -158,7 +158,7 @@ func (d *draft) finish() error {
 		return document.At(1, 1, "there are no instructions below the front matter")
 	}
 	if name := placeholder.FindString(d.Prompt); name != "" {
-		d.warn(1, 1, "%s stays as it is: nothing is replaced in a role's own text", name)
+		d.warn(1, 1, "%s is not replaced: a role's own text has no variables", name)
 	}
 	d.settleTools()
 	if _, err := d.Output(); err != nil {

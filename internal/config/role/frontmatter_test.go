@@ -153,7 +153,7 @@ func TestFieldsThatMeanNothingAreKept(t *testing.T) {
 	}
 }
 
-// FuzzFrontMatter: nothing panics, every complaint has a place, and what is loaded can be used.
+// FuzzFrontMatter: nothing panics, every complaint has a place, and a loaded role can be used.
 func FuzzFrontMatter(f *testing.F) {
 	seed := func(at string, _ os.DirEntry, err error) error {
 		if err == nil && filepath.Ext(at) == ".md" {

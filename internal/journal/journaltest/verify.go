@@ -59,7 +59,7 @@ func reaches(ctx context.Context, log journal.Reader, ref journal.Ref, seq int64
 	}
 	now, err := log.Snapshot(ctx, ref)
 	if err == nil && now.Conversation.Seq < more[0].Seq {
-		err = fmt.Errorf("verify %s: the state ends at %d, the list goes on", ref.Conversation, now.Conversation.Seq)
+		err = fmt.Errorf("verify %s: the state ends at %d, the list is longer", ref.Conversation, now.Conversation.Seq)
 	}
 	return err
 }

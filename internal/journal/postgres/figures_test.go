@@ -59,8 +59,8 @@ func TestFigures(t *testing.T) {
 	}, count.n.Load)
 }
 
-// bare writes rows as somebody would who knows that they are new and is alone: plain inserts and
-// updates in the tenant's transaction, sent together, without a lock and without a look.
+// bare writes rows like a lone writer who knows that they are new: plain inserts and updates in the
+// tenant's transaction, sent together, without a lock and without a read.
 func bare(ctx context.Context, conn *pgx.Conn, ref journal.Ref, rows []journal.Row, seq int64) error {
 	at := time.UnixMilli(1_700_000_000_000).UTC()
 	var b pgx.Batch

@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestPrivateConversations reads everything there is to read for the person who began a
-// conversation, for a colleague and for the program itself, before and after it is shared.
+// TestPrivateConversations makes every read for the person who began a conversation, for a
+// colleague and for the program itself, before and after it is shared.
 func TestPrivateConversations(t *testing.T) {
 	t.Parallel()
 	log := open(t, database(t))

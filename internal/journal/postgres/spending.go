@@ -23,7 +23,7 @@ func (l *Log) Reserve(ctx context.Context, tenant, month string, amount, most in
 
 // Spent implements journal.Lists.
 func (l *Log) Spent(ctx context.Context, tenant, month string) (spent int64, err error) {
-	err = l.inTenant(ctx, "read what was spent", tenant, toRead, func(q *query.Queries) error {
+	err = l.inTenant(ctx, "read the spending", tenant, toRead, func(q *query.Queries) error {
 		rows, err := q.SpentIn(ctx, query.SpentInParams{Tenant: tenant, Month: month})
 		for _, n := range rows {
 			spent = n
@@ -35,7 +35,7 @@ func (l *Log) Spent(ctx context.Context, tenant, month string) (spent int64, err
 
 // Stored implements journal.Lists.
 func (l *Log) Stored(ctx context.Context, tenant string) (bytes int64, err error) {
-	err = l.inTenant(journal.For(ctx, itself), "read what is stored", tenant, toRead, func(q *query.Queries) error {
+	err = l.inTenant(journal.For(ctx, itself), "read the storage", tenant, toRead, func(q *query.Queries) error {
 		bytes, err = q.StoredBy(ctx, tenant)
 		return err
 	})

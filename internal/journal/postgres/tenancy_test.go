@@ -192,8 +192,8 @@ func TestTenantEndsWithItsTransaction(t *testing.T) {
 	exec("commit")
 }
 
-// TestSweeperSeesOnlyTheMailbox takes the tenant that stands for all. It sees what was posted and
-// what works.
+// TestSweeperSeesOnlyTheMailbox takes the tenant that means all. It sees posted mail and working
+// tasks.
 func TestSweeperSeesOnlyTheMailbox(t *testing.T) {
 	t.Parallel()
 	dsn := database(t)

@@ -21,7 +21,7 @@ func (l *Log) Reserve(ctx context.Context, tenant, month string, amount, most in
 
 // Spent implements journal.Lists.
 func (l *Log) Spent(ctx context.Context, tenant, month string) (spent int64, err error) {
-	err = l.view(ctx, "read what was spent", func(q *query.Queries) error {
+	err = l.view(ctx, "read the spending", func(q *query.Queries) error {
 		rows, err := q.SpentIn(ctx, query.SpentInParams{Tenant: tenant, Month: month})
 		for _, n := range rows {
 			spent = n
@@ -33,7 +33,7 @@ func (l *Log) Spent(ctx context.Context, tenant, month string) (spent int64, err
 
 // Stored implements journal.Lists.
 func (l *Log) Stored(ctx context.Context, tenant string) (bytes int64, err error) {
-	err = l.view(ctx, "read what is stored", func(q *query.Queries) error {
+	err = l.view(ctx, "read the storage", func(q *query.Queries) error {
 		bytes, err = q.StoredBy(ctx, tenant)
 		return err
 	})

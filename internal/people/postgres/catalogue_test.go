@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people/postgres"
 )
 
-// catalogue is what the database itself is asked, each about what breaks a rule.
+// catalogue are queries to the database itself, each for objects that break a rule.
 var catalogue = []struct{ name, sql string }{
 	{"row level security is enabled and forced", `
 		select relname from pg_class where relkind in ('r', 'p') and relnamespace = 'people'::regnamespace

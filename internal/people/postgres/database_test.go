@@ -82,7 +82,7 @@ func connect(t *testing.T, dsn, role string) *pgx.Conn {
 // moment is when things happen in tests.
 var moment = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// person is somebody of whom a provider tells.
+// person is a person as a provider describes them.
 func person(name string) people.Person {
 	return people.Person{Issuer: "https://id.example", Subject: name, Email: name + "@example.org", Name: strings.ToUpper(name)}
 }

@@ -126,7 +126,7 @@ func fault(doing string, err error) error {
 		return err
 	}
 	if pgErr := (*pgconn.PgError)(nil); errors.As(err, &pgErr) && pgErr.Code == "23505" {
-		return &chat.Error{Code: chat.CodeConflict, Message: doing + ": it is there already"}
+		return &chat.Error{Code: chat.CodeConflict, Message: doing + ": it exists already"}
 	}
 	return fmt.Errorf("%s: %w", doing, errors.Join(&chat.Error{
 		Code: chat.CodeUnavailable, Message: "the database did not answer as it should; try again",

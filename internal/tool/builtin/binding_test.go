@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// TestABindingIsTheContentThatWasThere changes what a call that writes depends on, and what it does
-// not.
+// TestABindingIsTheContentThatWasThere changes the content that a writing call depends on, and
+// other content.
 func TestABindingIsTheContentThatWasThere(t *testing.T) {
 	dir := tree(t, map[string]string{"a.md": "One.\n", "b.md": "One.\n", "sub/c.md": "One.\n"})
 	must(t, os.Symlink("a.md", filepath.Join(dir, "link.md")))

@@ -28,7 +28,7 @@ func (grep) Definition() tool.Definition {
 		Schema: json.RawMessage(`{
 			"type": "object",
 			"properties": {
-				"pattern": {"type": "string", "minLength": 1, "description": "A regular expression (RE2), held against each line."},
+				"pattern": {"type": "string", "minLength": 1, "description": "A regular expression (RE2), matched with each line."},
 				"path": {"type": "string", "description": "The folder or file to search, relative to the workspace; the workspace itself if left out."},
 				"glob": {"type": "string", "minLength": 1, "description": "Search only files whose path fits, for example *.go or src/**/*.ts."},
 				"literal": {"type": "boolean", "description": "Take the pattern as plain text."},

@@ -80,7 +80,7 @@ func TestAnEditCanBeTakenBack(t *testing.T) {
 	}
 	edited, refused := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
-		// A file has one kind of line end, or both and then none in what is replaced.
+		// A file has one kind of line end, or both and then none in the replaced text.
 		around := rapid.SampledFrom([][]string{{"\n"}, {"\r\n"}, {"\n", "\r\n"}}).Draw(r, "line ends")
 		inside := around
 		if len(around) > 1 {

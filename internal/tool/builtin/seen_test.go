@@ -25,7 +25,7 @@ func sum(text string) string {
 	return hex.EncodeToString(h[:])
 }
 
-// TestOnlyWhatWasSeenIsReplaced writes a file for callers who saw different things of it.
+// TestOnlyWhatWasSeenIsReplaced writes a file for callers that read different versions of it.
 func TestOnlyWhatWasSeenIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string

@@ -70,7 +70,7 @@ func TestWhatSomebodyElseWroteMeanwhileIsNotReplaced(t *testing.T) {
 	}
 }
 
-// listed is every entry of a folder with what it holds.
+// listed is every entry of a folder with its content.
 func listed(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

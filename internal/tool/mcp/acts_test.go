@@ -44,8 +44,8 @@ func said(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// honest is a server that does what it says, made with the official SDK. The file description.txt
-// of the workspace says how it describes one of its tools.
+// honest is a server that keeps to its description, made with the official SDK. The file
+// description.txt of the workspace says how it describes one of its tools.
 func honest() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "honest", Version: "1"}, nil)
 	readOnly := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
@@ -219,8 +219,8 @@ func answers(tools string) func(string) string {
 	}
 }
 
-// serve answers each request with what give says; an empty answer is none, and a method that is not
-// known is refused as the protocol wants it.
+// serve answers each request with the result of give; an empty result is no answer, and an unknown
+// method is refused as the protocol demands.
 func serve(give func(method string) string) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<24)

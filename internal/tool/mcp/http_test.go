@@ -16,7 +16,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// recorder notes what it is asked with.
+// recorder notes its requests.
 type recorder struct {
 	mu   sync.Mutex
 	keys []string

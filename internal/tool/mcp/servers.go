@@ -108,7 +108,7 @@ func (s *Servers) all() []*link {
 func (s *Servers) Generation() uint64 {
 	version, err := s.options.Pins.current()
 	if err != nil {
-		s.options.Logger.Warn("read what was approved of mcp servers", "error", err)
+		s.options.Logger.Warn("read the approvals of mcp servers", "error", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

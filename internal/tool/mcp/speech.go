@@ -25,7 +25,7 @@ type speech struct {
 func (s *speech) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
 		if s.noise > mostNoise {
-			return 0, errors.New("the server writes what is not MCP to its standard output")
+			return 0, errors.New("the server writes text that is not MCP to its standard output")
 		}
 		if s.buf == nil {
 			s.buf = make([]byte, 32<<10)

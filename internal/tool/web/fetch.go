@@ -106,7 +106,7 @@ func fetchOnce(ctx context.Context, f Fetcher, at *url.URL) (fetched, *url.URL, 
 	if location := response.Header.Get("Location"); location != "" && redirected(response.StatusCode) {
 		next, err := at.Parse(location)
 		if err != nil {
-			return fetched{}, nil, tool.Refuse("%s redirects to what is no address", tool.Show(at.String()))
+			return fetched{}, nil, tool.Refuse("%s redirects to an invalid address", tool.Show(at.String()))
 		}
 		next, err = parseURL(next.String())
 		return fetched{}, next, err
@@ -240,7 +240,7 @@ func unpack(response *http.Response) ([]byte, error) {
 			return nil
 		})
 	default:
-		return nil, tool.Refuse("the answer is packed as %s, which nobody asked for", tool.Show(encoding))
+		return nil, tool.Refuse("the answer is packed as %s, which was not asked for", tool.Show(encoding))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// nasty is an answer that nobody should have to read, and what is said of it.
+// nasty is a hostile answer, and the message about it.
 type nasty struct {
 	answer http.HandlerFunc
 	want   string
@@ -115,7 +115,7 @@ func nastyAnswers(t testing.TB) map[string]nasty {
 		"brotli": {answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			_, _ = w.Write([]byte("x"))
-		}, want: "packed as br, which nobody asked for"},
+		}, want: "packed as br, which was not asked for"},
 		"endless":            {answer: endless("text/plain", strings.Repeat("x", 1<<16), 0), want: "more than 5000000 bytes"},
 		"endless-html":       {answer: endless("text/html", strings.Repeat("<p>x", 1<<14), 0), want: "more than 5000000 bytes"},
 		"says-it-is-large":   {answer: raw("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 99999999999\r\n\r\nx"), want: "more than 5000000 bytes"},

@@ -20,7 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/web"
 )
 
-// loopback sends requests without following redirects, as what the tools are given must.
+// loopback sends requests without following redirects, as the tools' Fetcher must.
 func loopback(t testing.TB) *http.Client {
 	transport := &http.Transport{MaxResponseHeaderBytes: 1 << 20}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -2249,7 +2249,7 @@ export interface components {
             scopes: ("read" | "write" | "admin")[];
         };
         NewConversation: {
-            /** @description Nobody is there: what would be asked is declined. */
+            /** @description No person takes part: questions are declined and calls that need an approval are denied. */
             headless?: boolean;
             /**
              * Format: int64
@@ -2965,7 +2965,7 @@ export interface components {
             parent?: string;
             /** @description The call, in that agent's transcript, that asked for it. */
             parent_call?: string;
-            /** @description What is claimed, held against what was done. */
+            /** @description Claims compared with the recorded effects. */
             receipt?: unknown;
             result?: unknown;
             /** Format: int64 */
