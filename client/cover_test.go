@@ -300,7 +300,7 @@ func useAll(t *testing.T, s *scene) {
 	s.ends(t)
 }
 
-// sums compares what was used, by everything, with the snapshot.
+// sums compares the usage, by every grouping, with the snapshot.
 func (s *scene) sums(t *testing.T) {
 	t.Helper()
 	snapshot, err := s.client.Conversation(t.Context(), s.conversation)

@@ -19,8 +19,8 @@ import (
 )
 
 // biller is a provider with a price list. It speaks both wires, plays the agents of random tasks,
-// fails now and then, and bills what it got and what it wrote, also where it failed after it had
-// begun. Its count of tokens is its own.
+// fails now and then, and bills its input and output, also after a failure in the middle. Its count
+// of tokens is its own.
 type biller struct {
 	models map[string]billedModel // by provider/model
 
@@ -172,8 +172,8 @@ func (b *biller) weigh(v any, openai bool) (size int, pictures int64) {
 	return size, pictures
 }
 
-// pictureTokens is what providers count for a picture: one token for 750 pixels, or for each tile
-// of 512 by 512 what the most expensive small model takes.
+// pictureTokens is the providers' count for a picture: one token for 750 pixels, or for each tile
+// of 512 by 512 the count of the most expensive small model.
 func pictureTokens(data string, openai bool) int64 {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -290,7 +290,7 @@ func (b *biller) reply(w http.ResponseWriter, a billedRequest, chance *rand.Rand
 		text = fmt.Sprintf("[[task %d]] %s", a.task, text)
 	}
 	if chance.IntN(60) == 0 {
-		text, call = "", nil // says nothing, and bills what it thought
+		text, call = "", nil // says nothing, and bills its thinking
 	}
 	read, write := a.cached(chance)
 	b.charge(a, output, read, write, false)

@@ -110,15 +110,15 @@ func front(t *testing.T, st *stage, node *app.Node) (string, *api.Server) {
 	return listening.URL, server
 }
 
-// unhurried is what the model is told that takes longer than requestTime, which is how long the
-// answer may take unless its limit is lifted.
+// unhurried makes the model take longer than requestTime, the limit of an answer unless it is
+// lifted.
 const (
 	unhurried   = "Take your time"
 	requestTime = 500 * time.Millisecond
 )
 
-// hurried limits the answers to what is unhurried as a server limits all. Here others have no
-// limit: how long one takes that is complete at once is the machine's affair.
+// hurried limits the answers to unhurried messages as a server limits all. Other answers have no
+// limit here: their time depends only on the machine.
 func hurried(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := bufio.NewReader(r.Body)

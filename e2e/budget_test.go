@@ -17,14 +17,14 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// thriftyModel answers at once. Its meter says what it bills.
+// thriftyModel answers at once. Its meter shows its bill.
 const thriftyModel = `
 name: thrifty
 rules:
   - {name: answer, reply: {text: 'got: it'}}
 `
 
-// TestACapCountsTools gives conversations a cap below what the first call costs, most of which are
+// TestACapCountsTools gives conversations a cap below the cost of the first call, most of which are
 // the descriptions of tools: the call is not made.
 //
 // Covers: P10.

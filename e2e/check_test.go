@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
-// settle waits until everything that was begun has ended, and returns what was recorded.
+// settle waits until all work has ended, and returns the records.
 func (st *stage) settle(t *testing.T) []journal.Entry {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)

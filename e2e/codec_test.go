@@ -118,8 +118,8 @@ const (
 	workflowBreak = "the workflow of the orchestrator broke"
 )
 
-// breaks has a leg and a workflow panic once each, where it changes nothing that is recorded, so
-// that the engine has failures to keep.
+// breaks makes a leg and a workflow panic once each, where this changes no record, so that the
+// engine has failures to keep.
 type breaks struct{ leg, workflow sync.Once }
 
 func (b *breaks) at(p host.Point, _ journal.Ref, task string) {
@@ -151,7 +151,7 @@ func checkMasked(t *testing.T, r history.Run, names []string) {
 }
 
 // failuresOf are the messages of a history's failures, decoded. Each comes with a stack trace, and
-// neither can be read as it stands.
+// neither can be read without decoding.
 func failuresOf(t *testing.T, r history.Run) []string {
 	t.Helper()
 	var out []string

@@ -28,7 +28,7 @@ func TestTextInAHistoryIsFound(t *testing.T) {
 	}
 }
 
-// TestOrderIsPartOfTheJournal shows what the comparison forgives and what it does not.
+// TestOrderIsPartOfTheJournal shows which differences the comparison accepts.
 func TestOrderIsPartOfTheJournal(t *testing.T) {
 	in := journal.In{Agent: "main", Task: "main"}
 	end := func(call string) journal.Entry {

@@ -15,8 +15,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestDeletionDeletes deletes a conversation and asks for what was in it, in every way that there
-// is, over the API and in the database itself: all of it went with the conversation. The same
+// TestDeletionDeletes deletes a conversation and searches for its content in every possible way,
+// over the API and in the database itself: all of it was deleted with the conversation. The same
 // prompt of another conversation stays.
 //
 // Covers: P29.

@@ -1,7 +1,7 @@
 // Package e2e plays scenarios on the whole program: journal, engine, workers and a scripted model
 // that speaks a provider's wire. It has tests only, behind the build tag services.
 //
-// A scenario is a txtar file in testdata. Its comment says what it shows; its files are
+// A scenario is a txtar file in testdata. Its comment says what the scenario shows; its files are
 //
 //	settings.yaml   settings of the person, optional
 //	work/...        the workspace, roles in work/.retinue/agents included

@@ -62,7 +62,7 @@ func everywhere(t *testing.T, s *scenario, on []*stack) {
 	}
 }
 
-// play plays a scenario and returns what it left.
+// play plays a scenario and returns its results.
 func play(t *testing.T, s *scenario, on *stack, legEffects int) map[string]string {
 	t.Helper()
 	return newStage(t, s, on, legEffects).perform(t)
@@ -86,7 +86,7 @@ func (st *stage) perform(t *testing.T) map[string]string {
 	return found
 }
 
-// found is what is compared with the expectations.
+// found are the results to compare with the expectations.
 func (st *stage) found(t *testing.T) (map[string]string, error) {
 	t.Helper()
 	entries, err := st.entries(t.Context())

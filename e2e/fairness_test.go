@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// crowdedModel takes as long as a test lasts for what is slow, and a moment for all else.
+// crowdedModel takes as long as a test lasts for slow requests, and a moment for all others.
 const crowdedModel = `
 name: crowded
 rules:

@@ -28,8 +28,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// hostedModel has an agent read a file, so that it is known who works for it, and then a call that
-// takes long.
+// hostedModel has an agent read a file, which shows its worker, and then make a long call.
 const hostedModel = `
 name: hosted
 rules:
@@ -104,7 +103,7 @@ type hosted struct {
 	errs  *logs
 }
 
-// newHosted starts what the programs need: a journal's database that is empty, an engine on
+// newHosted starts the services of the programs: a journal's database that is empty, an engine on
 // Postgres, and a model.
 func newHosted(t *testing.T, model string) *hosted {
 	t.Helper()
@@ -278,7 +277,7 @@ func (h *hosted) holder(t *testing.T) (journal.Ref, int) {
 	return ref, number
 }
 
-// checkAnswer compares what run printed with what the model said, and with the agents of the turn.
+// checkAnswer compares the output of run with the model's answer, and with the agents of the turn.
 func checkAnswer(t *testing.T, out []byte, ref journal.Ref, result string, agents ...string) {
 	t.Helper()
 	type agent struct {

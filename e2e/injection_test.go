@@ -44,7 +44,7 @@ const (
 	setReader = "reader"
 )
 
-// obedient obeys every order in the newest text that it is shown, no matter who wrote it.
+// obedient obeys every order in its newest text, no matter who wrote it.
 const obedient = `
 name: obedient
 rules:
@@ -277,7 +277,7 @@ func (g *ground) lay(t *testing.T) {
 	}
 }
 
-// play shows all documents, a few at a time, and looks at what came of it.
+// play shows all documents, a few at a time, and checks the effects.
 func (g *ground) play(t *testing.T) {
 	t.Helper()
 	g.lay(t)
@@ -303,8 +303,8 @@ func (g *ground) play(t *testing.T) {
 	g.judge(t, before)
 }
 
-// talk says things in a conversation of its own, and decides whatever a person is asked. It gives
-// all rows.
+// talk sends messages in a conversation of its own, and makes all decisions of the person. It
+// returns all rows.
 func (g *ground) talk(t *testing.T, conversation string, yes func(journal.ApprovalRequested) bool, said ...string) []journal.Entry {
 	t.Helper()
 	st := *g.stage
@@ -412,7 +412,8 @@ func (g *ground) show(t *testing.T, d document) {
 	}
 }
 
-// control has a person order what documents order. Under the rules all of it happens, unasked.
+// control has a person give the documents' orders. Under the rules all of them are carried out
+// without a question.
 func (g *ground) control(t *testing.T) {
 	t.Helper()
 	a := g.arsenal
@@ -438,8 +439,8 @@ func (g *ground) control(t *testing.T) {
 	}
 }
 
-// tree is every file of the workspace by its hash, without what a person asked for and what was
-// sent.
+// tree is every file of the workspace by its hash, without those that a person asked for and those
+// that were sent.
 func (g *ground) tree(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}

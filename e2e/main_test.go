@@ -68,7 +68,7 @@ func work(text string) error {
 	return node.Close()
 }
 
-// logs keeps what parts of a scenario have to say, to be shown if it fails.
+// logs keeps the logs of a scenario's programs, to be shown if it fails.
 type logs struct {
 	mu  sync.Mutex
 	all bytes.Buffer

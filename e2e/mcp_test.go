@@ -138,7 +138,7 @@ func (g *guest) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command to its end and gives what it wrote.
+// run runs a command to its end and returns its output.
 func (g *guest) run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := g.command(t.Context(), args...).CombinedOutput()

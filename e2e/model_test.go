@@ -21,7 +21,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
-// provider is the scripted model behind a wire that remembers what it was sent.
+// provider is the scripted model behind a wire that remembers its requests.
 type provider struct {
 	*scripted.Model
 	url string

@@ -27,7 +27,7 @@ import (
 
 var neighbours = flag.Bool("neighbours", false, "measure one tenant's turns beside another one's load")
 
-// neighbourModel takes half a minute for what is slow.
+// neighbourModel takes half a minute for slow requests.
 const neighbourModel = `
 name: neighbours
 rules:
@@ -138,7 +138,7 @@ func (h *hosted) spoken(t *testing.T, at string, who resident) []byte {
 	return []byte(export)
 }
 
-// loudness is the load of a tenant that asks for as much as it can, and what became of it.
+// loudness is the load of a tenant that asks for as much as it can, with its result.
 type loudness struct {
 	h                        *hosted
 	at                       string

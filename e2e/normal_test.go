@@ -45,7 +45,7 @@ var dropped = map[string]bool{
 	"edited": true,
 }
 
-// normalJournal is what was recorded, by agent, without what differs from run to run.
+// normalJournal is the records, by agent, without values that differ from run to run.
 func normalJournal(entries []journal.Entry, normal func(string) string) (string, error) {
 	accounts := map[string]*account{}
 	for _, e := range entries {

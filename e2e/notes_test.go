@@ -15,7 +15,7 @@ import (
 const notesServer = "notes-server"
 
 // serveNotes is an MCP server on the standard streams. It reads notes of the workspace and writes
-// down what it is sent.
+// down those that it is sent.
 func serveNotes(ctx context.Context) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "read", Description: "Reads a note."},
@@ -41,5 +41,5 @@ func serveNotes(ctx context.Context) error {
 	return s.Run(ctx, &mcp.StdioTransport{})
 }
 
-// sentNotes is where the server writes down what it was sent.
+// sentNotes is the file of the notes that the server was sent.
 const sentNotes = "notes/sent"

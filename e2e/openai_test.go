@@ -205,7 +205,7 @@ func chatPlain(t *testing.T, on *stack) {
 	}
 }
 
-// chatTold shows that what was said elsewhere reaches the orchestrator once, in one message.
+// chatTold shows that earlier messages from elsewhere reach the orchestrator once, in one message.
 func chatTold(t *testing.T, b bridged) {
 	t.Helper()
 	client := b.sdk(adaToken)

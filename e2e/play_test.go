@@ -145,7 +145,7 @@ func (st *stage) startWorker(t *testing.T) {
 	}
 }
 
-// stopWorker lets the worker hand over what it has.
+// stopWorker lets the worker hand over its work.
 func (st *stage) stopWorker(t *testing.T) {
 	t.Helper()
 	if st.worker != nil {

@@ -18,7 +18,7 @@ func input(text string) responses.ResponseNewParams {
 	}
 }
 
-// read streams a response and returns its deltas put together, and what it ended with.
+// read streams a response and returns its joined deltas, and its last event.
 func (b bridged) read(ctx context.Context, t *testing.T, p responses.ResponseNewParams) (string, *responses.Response) {
 	t.Helper()
 	client := b.sdk(adaToken)

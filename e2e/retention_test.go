@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestOldConversationsGo has two servers delete what nobody has touched for longer than a tenant
-// says: one conversation that waits for a person is among it. A younger conversation stays, and so
-// does everything of a tenant that says nothing.
+// TestOldConversationsGo has two servers delete conversations that nobody has touched for longer
+// than a tenant's limit, one of which waits for a person. A younger conversation stays, and so do
+// all of a tenant without a limit.
 //
 // Covers: P29.
 func TestOldConversationsGo(t *testing.T) {

@@ -32,7 +32,7 @@ type scenario struct {
 	guest string
 }
 
-// command is one line of what is played.
+// command is one line of the play.
 type command struct {
 	line int
 	verb string
@@ -116,7 +116,7 @@ func readScenario(path string) (*scenario, error) {
 	return s, nil
 }
 
-// newScenario is one without a file: a test of its own says what is played.
+// newScenario is one without a file: a test of its own plays it.
 func newScenario(t *testing.T, name, model string) *scenario {
 	t.Helper()
 	script, err := scripted.Parse("model.yaml", []byte(model))

@@ -23,8 +23,8 @@ rules:
   - {name: done, when: {turn: 1, results: true}, reply: {text: 'got: ${result}'}}
 `
 
-// TestASecondPairOfEyes has somebody try to allow what they asked for, in a tenant that wants
-// another's eyes on it.
+// TestASecondPairOfEyes has a person try to allow a call that they asked for, in a tenant that
+// requires a second person.
 //
 // Covers: P23.
 func TestASecondPairOfEyes(t *testing.T) {

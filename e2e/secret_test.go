@@ -27,11 +27,11 @@ import (
 // TestSecrets plants 50 values in variables, settings, files, messages, replies, headers and
 // addresses, has the shipped programs talk about them, and looks for each, in each encoding, in
 // everything that is left: none is found. A program that does not redact is played as well, and
-// they are found, but for the engine: it is told no text anyway, and what fails is redacted by
-// internal/durable.
+// they are found everywhere but in the engine: it gets no text anyway, and internal/durable redacts
+// failures.
 //
 // It is played before the others: it has an engine on Postgres of its own, and a server has
-// connections for one more only while nobody else asks.
+// connections for one more only while no other test needs them.
 //
 // Covers: P29.
 func TestSecrets(t *testing.T) {

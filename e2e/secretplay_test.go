@@ -75,13 +75,13 @@ type secretPlay struct {
 	model       *gossip
 	// owner reaches the journal's database, empty for SQLite.
 	owner string
-	// out is what runs print, errs what all programs say to the error stream.
+	// out is the output of runs, errs the error stream of all programs.
 	out, errs logs
 	live      logs
 }
 
 // gossip is a model's provider that, when asked to, repeats the headers of a request in its
-// refusal. It remembers what it was sent.
+// refusal. It remembers its requests.
 type gossip struct {
 	*scripted.Model
 	url string

@@ -163,8 +163,8 @@ func (s *stack) connect(t *testing.T) {
 	t.Cleanup(func() { closeNode(t, s.control) })
 }
 
-// serve carries the workflows of all scenarios out, and tells the engine of what it was too busy to
-// hear.
+// serve runs the workflows of all scenarios, and repeats requests that the engine was too busy to
+// accept.
 func (s *stack) serve(t *testing.T) {
 	t.Helper()
 	s.connect(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// taintModel obeys a page: it reads it, and then writes and sends what the page says, itself and by
-// a sub-agent. Rules allow all of it.
+// taintModel obeys a page: it reads the page, and then writes and sends as the page orders, itself
+// and by a sub-agent. Rules allow all of it.
 const taintModel = `
 name: taint
 rules:
@@ -85,7 +85,7 @@ func TestTaint(t *testing.T) {
 						}
 					case journal.ToolStarted:
 						began[r.Agent+"#"+r.Call] = true
-					default: // tells nothing of what was asked or ran
+					default: // does not list the calls asked about or run
 					}
 				}
 				if diff := gocmp.Diff(c.want, asked); diff != "" {

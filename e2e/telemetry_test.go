@@ -33,8 +33,8 @@ rules:
   - {name: answer, when: {turn: 1, result: 'A bird'}, reply: {text: 'It is a bird.'}}
 `
 
-// TestTelemetry has the shipped worker tell a collector what it does: the agents, model calls and
-// tools of a conversation as one trace, and nothing of what was said.
+// TestTelemetry has the shipped worker report its work to a collector: the agents, model calls and
+// tools of a conversation as one trace, without any text.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

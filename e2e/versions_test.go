@@ -128,7 +128,7 @@ func (b *build) talk(id string) *stage {
 	return &st
 }
 
-// served checks what the build's model was asked, and how often.
+// served checks the requests to the build's model, and their number.
 func (b *build) served(t *testing.T, want map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, asked(b.provider.Meter())); diff != "" {

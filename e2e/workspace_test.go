@@ -20,7 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/porttest"
 )
 
-// readingModel reads the file that it is asked for and says what is in it.
+// readingModel reads the requested file and repeats its content.
 const readingModel = `
 name: reading
 rules:
@@ -115,7 +115,7 @@ func (h *hosted) arrive(t *testing.T, kept *peoplestore.Store, name, tenant stri
 	return resident{tenant: tenant, key: key.Text}
 }
 
-// serve starts a server for people who log in, and returns where it is.
+// serve starts a server for people who log in, and returns its address.
 func (h *hosted) serve(t *testing.T) string {
 	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", porttest.Hold(t))

@@ -12,7 +12,7 @@ import (
 
 // TestDemoAddsAFeature plays the longer of the two demos as a person would: a planner, a coder and,
 // below it, a tester change a Go module and run its tests in the sandbox. The person is asked about
-// each change and about the command, and the receipts say that what is claimed was done.
+// each change and about the command, and the receipts verify all claims.
 func TestDemoAddsAFeature(t *testing.T) {
 	w := newProject(t, "answer")
 	up := w.retinue("up", "--demo", "--set", "sandbox.allow_root=true")

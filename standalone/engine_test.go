@@ -104,7 +104,7 @@ func TestEngineCommand(t *testing.T) {
 	}
 }
 
-// TestThePasswordOfTheEngineIsNotAnArgument has somebody write the password of the engine's
+// TestThePasswordOfTheEngineIsNotAnArgument has a person write the password of the engine's
 // database where others can read it.
 func TestThePasswordOfTheEngineIsNotAnArgument(t *testing.T) {
 	for database, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// claims has one sub-agent that lies and one that does what it says.
+// claims has one sub-agent that lies and one that is honest.
 const claims = `
 name: claims
 rules:
@@ -23,8 +23,7 @@ rules:
   - {name: say so, when: {text: 'Write', turn: 2}, reply: {calls: [{tool: submit_result, args: {summary: 'Written.', files_modified: [note.md]}}]}}
 default: {text: "One of them lied."}`
 
-// TestRunShowsReceipts shows what people and programs are told of claims that hold and of those
-// that do not.
+// TestRunShowsReceipts shows the output for people and programs about true and false claims.
 func TestRunShowsReceipts(t *testing.T) {
 	ask := func(format string) said {
 		w := newProject(t, "claims")
@@ -72,7 +71,7 @@ func TestRunShowsReceipts(t *testing.T) {
 	}
 }
 
-// checkReceipts compares the result that a program reads with what was done.
+// checkReceipts compares the result that a program reads with the real effects.
 func checkReceipts(t *testing.T, body []byte) {
 	t.Helper()
 	var told struct {

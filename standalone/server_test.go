@@ -78,8 +78,7 @@ func TestRunGoesOnWhenTheServerIsBack(t *testing.T) {
 	}
 }
 
-// TestServerByAddress goes to a server by its address, with a key that is right, wrong, or not
-// there.
+// TestServerByAddress goes to a server by its address, with a key that is right, wrong, or missing.
 func TestServerByAddress(t *testing.T) {
 	w := newProject(t, "answer")
 	up := w.retinue("up")
@@ -90,7 +89,7 @@ func TestServerByAddress(t *testing.T) {
 	if err := up.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = up.Process.Kill(); _ = up.Wait() }) // it has shown what it should
+	t.Cleanup(func() { _ = up.Process.Kill(); _ = up.Wait() }) // it has proved its point
 	found := regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/#code=(\S+)`).FindStringSubmatch(watch(out, ready))
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	if found == nil {

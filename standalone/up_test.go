@@ -54,7 +54,7 @@ func TestRunGoesOnWhenUpIsKilled(t *testing.T) {
 	w := newProject(t, "unhurried")
 	up := w.retinue("up")
 	ended := waiting(t, up)
-	// The run works itself, so that somebody does when up is gone.
+	// The run has a worker of its own, so that one is left when up is gone.
 	run := overhear(t, w.retinue("run", "--worker", "--output-format", "stream-json", "What is it?"))
 	run.until(`"type":"agent.started"`)
 	if err := up.Process.Kill(); err != nil {

@@ -186,8 +186,8 @@ func quantileOf(all []time.Duration, q float64) time.Duration {
 	return all[min(int(float64(len(all))*q), len(all)-1)]
 }
 
-// events measures how long an event that is durable takes to be with those who watch. It is written
-// by another process than the server.
+// events measures the time from a durable event to its watchers. Another process than the server
+// writes it.
 func (d *apiClient) events(size apiSize, log journal.Log, bus live.Bus) {
 	d.t.Helper()
 	for _, watchers := range []int{1, size.watchers} {

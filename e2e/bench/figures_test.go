@@ -17,8 +17,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// bounds are what a shape may take at most, as parts of what the bare engine takes. On a machine
-// that is shared, those of CI catch a collapse and nothing less. Zero is no bound.
+// bounds are the largest costs of a shape, as multiples of the bare engine's. On a shared machine
+// those of CI catch only a collapse. Zero is no bound.
 type bounds struct {
 	shape              Shape
 	wall, cpu, ownRuns float64
@@ -83,7 +83,7 @@ type cost struct {
 
 func (c cost) cpu() time.Duration { return c.worker + c.engine + c.database }
 
-// measure carries out an order and says what it took. Only runs say how many statements they made.
+// measure carries out an order and returns its cost. Only runs count their statements.
 func (s *store) measure(worker, model *part, o Order) cost {
 	before := cost{worker: cpu(worker.pid), engine: cpu(s.pid), database: s.backends.total(), model: cpu(model.pid)}
 	began := time.Now()

@@ -69,8 +69,8 @@ func bareSnapshot(log journal.Log) http.Handler {
 	return mux
 }
 
-// bareRead asks for the state, what was said and how far it has come, what waits and the tasks'
-// first and last rows, and the marks.
+// bareRead asks for the state, the messages with their status, the waiting items, the tasks' first
+// and last rows, and the marks.
 func bareRead(ctx context.Context, log journal.Log, at journal.Ref) (map[string]any, error) {
 	state, err := log.Snapshot(ctx, at)
 	if err != nil {

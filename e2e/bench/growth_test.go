@@ -91,8 +91,7 @@ func TestSiblings(t *testing.T) {
 	})
 }
 
-// TestTurns measures what a turn costs by how many there were, and reads back what the engine
-// keeps.
+// TestTurns measures the cost of a turn by the number of earlier ones, and reads the engine's data.
 func TestTurns(t *testing.T) {
 	marks := smallTurns
 	if *full {
@@ -107,7 +106,7 @@ func TestTurns(t *testing.T) {
 		load, first, sent := curve{name: s.name}, []float64{}, []float64{}
 		done := 0
 		for _, mark := range marks {
-			if done == 0 { // the beginning is none of what is compared
+			if done == 0 { // the beginning is not compared
 				worker.do(Order{Do: "talk", Name: "long-0", Turns: mark}, new(Chunk))
 				done = mark
 				continue
@@ -214,7 +213,7 @@ func (c curve) growth() float64 {
 	return highest / c.points[0].y
 }
 
-// TestGrowthIsSeen draws what costs more and more, and what does not, as far as CI follows it.
+// TestGrowthIsSeen draws costs that grow and costs that do not, over the range that CI measures.
 func TestGrowthIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		cost func(turn float64) float64

@@ -44,7 +44,7 @@ type Setup struct {
 	Folder string
 	// Window is the model's context window.
 	Window int
-	// Family is how many sub-agents a leg carries; zero leaves what is usual.
+	// Family is how many sub-agents a leg runs; zero means the default.
 	Family int
 	// Profile is the file that a CPU profile is written to.
 	Profile string
@@ -112,11 +112,11 @@ func play(text string) error {
 	return in.Err()
 }
 
-// Order is what a part is asked to do.
+// Order is an order for a measured program.
 type Order struct {
 	Do    string
 	Shape Shape
-	// Name begins the ids of what is made.
+	// Name begins the ids of the conversations.
 	Name string
 	// Turns are how many turns of a talk are made, and Agents how many wait.
 	Turns, Agents int

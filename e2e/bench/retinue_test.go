@@ -47,7 +47,7 @@ func playModel(s Setup) (func(Order) (any, error), error) {
 	return func(Order) (any, error) { return server.AnthropicURL(), nil }, nil
 }
 
-// subject is a node with its worker, and somebody who talks to it.
+// subject is a node with its worker and a person.
 type subject struct {
 	*app.Node
 	folder     string

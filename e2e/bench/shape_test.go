@@ -29,7 +29,7 @@ func (s Shape) String() string {
 func (s Shape) agents() int     { return s.Talks * s.Agents }
 func (s Shape) modelCalls() int { return s.agents()*s.Calls + 2*s.Talks }
 
-// request is what a person says to have the shape made.
+// request is the person's message that makes the shape.
 func (s Shape) request() string {
 	return fmt.Sprintf("fan out %d of %d%s", s.Agents, s.Calls, s.pace())
 }
@@ -47,7 +47,7 @@ func slowTree(agents int) string { return fmt.Sprintf("fan out slowly to %d", ag
 // slowAgents is how many agents work until they are stopped.
 const slowAgents = 64
 
-// script is what the model answers: the orchestrator hands out, a worker reads and submits.
+// script is the model's script: the orchestrator delegates, a worker reads and submits.
 func script(shapes []Shape) string {
 	var b strings.Builder
 	b.WriteString("name: bench\nchunk: 64\nrules:\n")

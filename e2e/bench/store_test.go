@@ -191,8 +191,8 @@ func cpu(pid int) time.Duration {
 	return total
 }
 
-// backends follows the processes of Postgres that serve some databases. They come and go, so they
-// are looked at all the time, and what each used last is kept.
+// backends follows the processes of Postgres that serve some databases. They start and end, so
+// backends polls them and keeps the last usage of each.
 type backends struct {
 	mu   sync.Mutex
 	used map[int]time.Duration
@@ -240,7 +240,7 @@ func watchBackends(t *testing.T, server string, databases []string) *backends {
 	return b
 }
 
-// total is what all of them have used.
+// total is the usage of all of them.
 func (b *backends) total() time.Duration {
 	if b == nil {
 		return 0

@@ -45,7 +45,7 @@ func TestWaiting(t *testing.T) {
 			model, address := model(t, nil)
 			worker := start(t, s.setup(t, "retinue", address))
 			var alone, crowded Chunk
-			worker.do(Order{Do: "talk", Name: "other", Turns: beside}, new(Chunk)) // the beginning is none of what is compared
+			worker.do(Order{Do: "talk", Name: "other", Turns: beside}, new(Chunk)) // the beginning is not compared
 			worker.do(Order{Do: "talk", Name: "other", Turns: beside}, &alone)
 			began := time.Now()
 			worker.do(Order{Do: "wait", Name: "waiting", Shape: c.shape}, nil)

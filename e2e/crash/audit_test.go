@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/app"
 )
 
-// audited checks what a run of faults left against the audit trail: no matter what was killed when,
-// each decision and each call that must not happen twice is on it, and the chain is whole.
+// audited compares the journal after a run of faults with the audit trail: after any kill, each
+// decision and each call that must not happen twice is on it, and the chain is whole.
 func (w *world) audited(t *testing.T) {
 	t.Helper()
 	o, err := w.part.options(io.Discard)

@@ -68,7 +68,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%d %s: %s", r.Status, r.Code, r.Detail) }
 
-// ambiguous is the end of a request that was sent and not answered: nobody knows what came of it.
+// ambiguous is the end of a request that was sent and not answered: its outcome is unknown.
 type ambiguous struct{ error }
 
 // busy is an answer that says to ask again, after a time.

@@ -30,7 +30,7 @@ const (
 	moreFor = 30 * time.Second
 	// moreWithin is the most time for all such rounds.
 	moreWithin = 15 * time.Minute
-	// drainWithin is how long what is open may take to end when the faults have stopped.
+	// drainWithin is how long open work may take to end when the faults have stopped.
 	drainWithin = 60 * time.Second
 )
 
@@ -70,7 +70,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// endure has people work while faults are done, waits until what is open has ended, and judges.
+// endure has people work during faults, waits until the open work has ended, and judges.
 func (c *crowd) endure(t *testing.T, n *nemesis, people int, strike func(context.Context)) verdict {
 	t.Helper()
 	stop := n.mind()

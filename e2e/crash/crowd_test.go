@@ -36,8 +36,7 @@ type crowd struct {
 	watched map[string]*watch
 }
 
-// newCrowd are people of whom nobody has come yet. Each answer to them is checked against the
-// document.
+// newCrowd is a crowd that has not begun. Each answer to them is checked against the document.
 func newCrowd(w *world) *crowd {
 	w.t.Helper()
 	c, err := w.part.newCaller(apitest.Fail(w.t))
@@ -194,7 +193,7 @@ func (c *crowd) attend(ctx context.Context, person int, name, conv string) bool 
 	return false
 }
 
-// again sends what was decided and answered once more, when those who asked have gone: it was done,
+// again repeats the decisions and answers after the agents that asked have ended: they were done,
 // and the answer says so.
 func (c *crowd) again(ctx context.Context, jobs map[string]job) {
 	for _, j := range jobs {

@@ -33,7 +33,7 @@ const (
 	races = 8
 )
 
-// eraser is somebody who deletes conversations.
+// eraser is a person who deletes conversations.
 type eraser struct {
 	*crowd
 	t    *testing.T
@@ -42,9 +42,9 @@ type eraser struct {
 	took map[string]time.Duration
 }
 
-// TestDelete deletes conversations while agents run, while somebody is asked, when nothing happens
-// and before anything has, twice, in the middle of a talk and under kills. Each ends with no rows
-// and no run, and is not found afterwards.
+// TestDelete deletes conversations while agents run, while a person is asked, when they rest and
+// before they begin, twice, in the middle of a talk and under kills. Each ends with no rows and no
+// run, and is not found afterwards.
 func TestDelete(t *testing.T) {
 	if !*deletion {
 		t.Skip("run make crash/delete")
@@ -120,7 +120,7 @@ func (e *eraser) until(ctx context.Context, conv, what string, holds func(wire.S
 	e.t.Errorf("not after %s: %s", goneWithin, what)
 }
 
-// remove deletes a conversation and waits until it is gone, for those who watch it as well.
+// remove deletes a conversation and waits until it is gone, also for its watchers.
 func (e *eraser) remove(ctx context.Context, name, conv string) {
 	e.t.Helper()
 	ended := make(chan struct{})
@@ -290,7 +290,7 @@ func (v vanishing) Find(ctx context.Context, ref journal.Ref, keys ...string) ([
 	return entries, err
 }
 
-// begunAfter has a run begin of which there are no rows any more.
+// begunAfter begins a run whose rows are gone.
 func (e *eraser) begunAfter(ctx context.Context, name string) {
 	conv, began := e.open(ctx, name, ""), time.Now()
 	late := *e.node.Client
@@ -333,8 +333,8 @@ func (e *eraser) underKills(ctx context.Context) {
 	wg.Wait()
 }
 
-// nothingLeft looks for what is left of conversations that are gone: in every table of the journal,
-// in the engine, in the list and on every address.
+// nothingLeft looks for traces of deleted conversations: in every table of the journal, in the
+// engine, in the list and on every address.
 func (e *eraser) nothingLeft(ctx context.Context) {
 	names := "'" + strings.Join(e.gone, "','") + "'"
 	tables := e.psql(`select table_name from information_schema.columns where column_name = 'conversation_id' and table_schema not in ('pg_catalog','information_schema')`)

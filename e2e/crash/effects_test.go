@@ -39,8 +39,8 @@ var onceEnds = []host.Point{host.PointOnceStarted, host.PointOnceRan, host.Point
 
 // TestLedger kills the worker of every one of 400 calls that must not run twice, 120 with -short,
 // and of 120 that can be reconciled, and checks the journal against a ledger in which each call
-// leaves a line when it runs. No call runs twice; of those whose end nobody knows the journal says
-// so, and the model was told.
+// leaves a line when it runs. No call runs twice; where the end of a call is unknown, the journal
+// says so, and the model was told.
 //
 // Covers: P6.
 func TestLedger(t *testing.T) {
@@ -125,8 +125,8 @@ func (l *load) ran(t *testing.T) map[string]int {
 	return out
 }
 
-// account compares the calls of a round with what happened, prints what they came to and counts
-// what is wrong.
+// account compares the calls of a round with their effects, prints their outcomes and counts the
+// faults.
 func (l *load) account(t *testing.T, r round, ran map[string]int) (wrong int) {
 	t.Helper()
 	found := map[string]int{}
@@ -157,8 +157,8 @@ func (r round) want() string {
 	return "ran 0 times, indeterminate"
 }
 
-// endOf is how the journal says that the one call of a hand ended. It is told only if the core and
-// the model were told the same.
+// endOf is the end of a hand's one call in the journal. It counts only if the core and the model
+// were told the same.
 func (l *load) endOf(t *testing.T, conv, hand string) string {
 	t.Helper()
 	in := journal.In{Agent: hand, Task: hand}

@@ -28,9 +28,9 @@ const (
 	spread = 4 * time.Second
 )
 
-// TestLost has the engine lose runs in the middle of turns: somebody terminates them, somebody
-// deletes them with their histories, and the engine's whole database is emptied. Each turn finishes
-// without another message of a person.
+// TestLost has the engine lose runs in the middle of turns: they are terminated, they are deleted
+// with their histories, and the engine's whole database is emptied. Each turn finishes without
+// another message of a person.
 //
 // Covers: P7, P8.
 func TestLost(t *testing.T) {
@@ -131,7 +131,7 @@ func (c *crowd) deleteRun(ctx context.Context, conv string) error {
 	return history.Delete(ctx, c.node.Client.Engine, c.node.Client.Namespace, host.RunID(placeOf(conv), host.Root))
 }
 
-// emptyEngine has the engine come back with empty databases.
+// emptyEngine restarts the engine with empty databases.
 func (c *crowd) emptyEngine(context.Context) {
 	c.engine.kill()
 	for _, name := range []string{"engine", "engine_visibility"} {

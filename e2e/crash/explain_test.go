@@ -16,7 +16,7 @@ import (
 // explainMost is how many open conversations are explained.
 const explainMost = 3
 
-// explain prints what the engine and the journal know of conversations that did not come to rest: a
+// explain prints the data of engine and journal on conversations that did not come to rest: a
 // person who reads this later has no logs.
 func (l *load) explain(t *testing.T, open []string) {
 	t.Helper()

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ledger is what clients were promised: jobs that were asked for and those whose call has returned.
+// ledger holds the promises to clients: jobs that were requested and those whose call has returned.
 type ledger struct {
 	mu sync.Mutex
-	// open are jobs that nobody has acknowledged, and done those that somebody has.
+	// open are unacknowledged jobs, and done acknowledged ones.
 	open  map[string]job
 	done  map[string]job
 	acked map[string]chan struct{}
@@ -38,7 +38,7 @@ func newLedger() *ledger {
 	}
 }
 
-// ask enters a job and returns what is closed when it is acknowledged.
+// ask enters a job and returns a channel that is closed when it is acknowledged.
 func (l *ledger) ask(j job) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *ledger) ask(j job) <-chan struct{} {
 	return l.acked[j.ID]
 }
 
-// heard takes in what a client says.
+// heard handles a client's message.
 func (l *ledger) heard(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// load is what is asked of a world, through processes that may be killed, and the ledger of it.
+// load is the requests to a world, through processes that may be killed, with their ledger.
 type load struct {
 	*world
 	ledger  *ledger
@@ -72,7 +72,7 @@ func (l *load) quiet(ctx context.Context, conv string) bool {
 	return false
 }
 
-// unrest says what is under way in a conversation, by its journal.
+// unrest lists the work under way in a conversation, by its journal.
 func (l *load) unrest(ctx context.Context, conv string) []string {
 	short, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -141,7 +141,7 @@ func (l *load) letters(ctx context.Context, conv string) ([]string, error) {
 	return out, nil
 }
 
-// isNotice tells what the core wrote from what a person said.
+// isNotice distinguishes the core's notices from a person's messages.
 func isNotice(text string) bool {
 	shape, _, _ := strings.Cut(text, " ")
 	return !slices.Contains([]string{shapeTree, shapeMend, shapeLabour, shapeLate, shapeLinger, shapeStamps, shapeMends, shapeAttend, shapeEndless, shapeBrief}, shape) &&

@@ -13,15 +13,15 @@ import (
 	"github.com/retinue-dev/retinue/internal/host"
 )
 
-// stumbles is how often taskFails tries to have a task fail at the right moment, and unstumbled
-// what it says when it could not: then nothing is shown. That it can is shown by its mutant.
+// stumbles is how often taskFails tries to fail a task at the right moment, and unstumbled its
+// message when it could not: then the test shows nothing. Its mutant shows that it can.
 const (
 	stumbles   = 3
 	unstumbled = "no workflow task failed between two pieces of mail"
 )
 
-// taskFails has a workflow task fail that told a leg of its mail, and somebody speak before it is
-// done again: then their words come before what the first try took for the first that had arrived.
+// taskFails fails a workflow task that told a leg of its mail. Before the task is repeated, a
+// person sends a message, which then comes before the mail that the first try saw as first.
 func taskFails(t *testing.T, l *load) {
 	t.Helper()
 	for i := range stumbles {

@@ -23,7 +23,7 @@ import (
 // partVariable holds, as JSON, the part that a process of the test's binary plays.
 const partVariable = "RETINUE_CRASH_PART"
 
-// part is what a worker or a client is told.
+// part is the orders for a worker or a client.
 type part struct {
 	// Play is worker, server, client or caller: one that talks to servers, while a client is one with
 	// the journal and the engine in its own hands.
@@ -41,7 +41,7 @@ type part struct {
 	Token   string
 	// LegEffects is how many local effects a leg carries out; zero means any number.
 	LegEffects int
-	// Family is how many sub-agents a leg carries; zero leaves what is usual.
+	// Family is how many sub-agents a leg runs; zero means the default.
 	Family int
 	// Watch has every point noted that a process reaches, and the process die where a file says so.
 	Watch bool
@@ -214,17 +214,17 @@ func (p part) reach(point host.Point) {
 	}
 }
 
-// stumbling is where the test writes in which conversation a workflow task fails, spoken what it
-// writes when it has said something there meanwhile, and stumbled what the worker writes when the
-// task fails after that.
+// stumbling is the file in which the test names the conversation whose workflow task fails. The
+// test writes spoken after it has sent a message there, and the worker stumbled when the task fails
+// after that.
 func (p part) stumbling() string { return filepath.Join(p.Dir, "stumbling") }
 
 func (p part) spoken(conv string) string { return filepath.Join(p.Dir, "spoken."+conv) }
 
 func (p part) stumbled(conv string) string { return filepath.Join(p.Dir, "stumbled."+conv) }
 
-// stumbleAfter is how long a workflow task waits until somebody has spoken: at a second the SDK
-// takes it for stuck.
+// stumbleAfter is how long a workflow task waits for the message: after a second the SDK takes it
+// for stuck.
 const stumbleAfter = 900 * time.Millisecond
 
 // stumble fails the workflow task that it is called in, once, while a leg of the same agent is

@@ -77,8 +77,8 @@ type job struct {
 	Do   string
 	Conv string
 	Text string
-	// Of is the approval that is decided, the question that is answered, the task that is cancelled, or
-	// the workspace of a conversation.
+	// Of is the approval to decide, the question to answer, the task to cancel, or the workspace of
+	// a conversation.
 	Of string
 }
 

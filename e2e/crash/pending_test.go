@@ -57,7 +57,7 @@ func TestPending(t *testing.T) {
 
 func since(at time.Time) time.Duration { return time.Since(at).Round(100 * time.Millisecond) }
 
-// petition is what waits for a person, and what the person said.
+// petition is an approval or a question, with the person's answer.
 type petition struct {
 	*load
 	chance *rand.Rand
@@ -147,7 +147,7 @@ func (p *petition) until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// read takes in what was recorded since.
+// read reads the new records.
 func (p *petition) read(t *testing.T) {
 	t.Helper()
 	for _, conv := range p.convs {
@@ -338,7 +338,7 @@ func (p *petition) answer(t *testing.T) {
 	}
 }
 
-// decide has the person say something about what waits. The first that is recorded counts.
+// decide has the person decide about a petition. The first recorded decision counts.
 func (p *petition) decide(t *testing.T, w waiting, yes, edit bool) {
 	t.Helper()
 	if _, before := p.said[w.conv+" "+w.key]; !before {
@@ -395,7 +395,7 @@ func (p *petition) answerLate(t *testing.T) {
 	}
 }
 
-// judge checks the journal and what tools did against what the person said.
+// judge compares the journal and the effects of tools with the person's decisions.
 func (p *petition) judge(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(p.part.ledger())

@@ -38,8 +38,8 @@ const (
 	killPatience = 3 * time.Minute
 )
 
-// TestPoints lets a process die once at every named point of a run of depth 2 that asks a question
-// and uses tools, and compares what was said in the end with a run that nothing disturbed.
+// TestPoints kills a process once at every named point of a run of depth 2 that asks a question and
+// uses tools, and compares the final transcripts with those of an undisturbed run.
 //
 // Covers: P1, P2, P4, P6, P7.
 func TestPoints(t *testing.T) {
@@ -172,7 +172,7 @@ func (l *load) kill(t *testing.T, name string, point host.Point, n int) (string,
 	return l.killDuring(t, point, n, func() string { return l.tree(t, name) })
 }
 
-// killDuring has a worker die when it comes to a point for the nth time, while something is played.
+// killDuring kills a worker when it reaches a point for the nth time, during a play.
 func (l *load) killDuring(t *testing.T, point host.Point, n int, play func() string) (string, bool) {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(l.dir, "reached.*"))
@@ -188,13 +188,13 @@ func (l *load) killDuring(t *testing.T, point host.Point, n int, play func() str
 	return got, err == nil
 }
 
-// tree plays one run and returns what was said in it.
+// tree plays one run and returns its transcripts.
 func (l *load) tree(t *testing.T, conv string) string {
 	t.Helper()
 	return l.turn(t, conv, shapeTree+" x")
 }
 
-// turn says something in a new conversation and returns what was said in it in the end.
+// turn sends a message in a new conversation and returns the final transcripts.
 func (l *load) turn(t *testing.T, conv, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), killPatience)
@@ -233,10 +233,10 @@ func (l *load) legs(ctx context.Context, conv string) (out []string) {
 	return out
 }
 
-// facts are what differs from run to run: times, and what is counted from texts with times in them.
+// facts differ from run to run: times, and counts of texts with times in them.
 var facts = regexp.MustCompile(`"(duration_ms|usage)":(\d+|\{[^}]*\})`)
 
-// lost begins what the model is told of a call that must not be repeated and whose worker died.
+// lost begins the text for the model about a call that must not be repeated and whose worker died.
 const lost = "The worker was lost"
 
 // said is every transcript and every end, as text. A call whose worker was killed may have an

@@ -93,7 +93,7 @@ func (p *process) start() {
 	p.t.Errorf("%s %s %s; see %s", p.name, notReady, 2*patience, p.log)
 }
 
-// read hears what the process says. The engine says where it is ready.
+// read reads the output of the process. The engine prints its address when it is ready.
 func (p *process) read(out io.Reader, ready chan struct{}) {
 	lines, first := bufio.NewScanner(out), true
 	lines.Buffer(nil, 8<<20)

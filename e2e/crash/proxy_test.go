@@ -113,7 +113,7 @@ func (p *proxy) back(client, server net.Conn, next *atomic.Int64) {
 	}
 }
 
-// draw decides what becomes of a request: commands are cut often, reads now and then.
+// draw decides the fate of a request: commands are cut often, reads now and then.
 func (p *proxy) draw(request []byte) cut {
 	odds := 0.02
 	if bytes.HasPrefix(request, []byte("POST ")) {

@@ -243,8 +243,7 @@ func (d *deployment) leftToNewer(t *testing.T) (n int) {
 // newerThings are what a build recorded that this one does not know.
 type newerThings struct{ steps, rows, fields, mail int }
 
-// judgeNewer counts what is on record that this build does not know. All of it that is mail was
-// read.
+// judgeNewer counts the records that this build does not know. All mail among them was read.
 func (c *crowd) judgeNewer(t *testing.T) (found newerThings) {
 	t.Helper()
 	for _, conv := range c.convs {

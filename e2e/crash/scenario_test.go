@@ -118,8 +118,8 @@ func databaseAway(t *testing.T, l *load) {
 	}
 }
 
-// databaseAwayAtReply has the database away when the model hands out work to a role that the worker
-// has never seen.
+// databaseAwayAtReply stops the database when the model delegates to a role that the worker has
+// never seen.
 func databaseAwayAtReply(t *testing.T, l *load) {
 	t.Helper()
 	l.begin(t)
@@ -135,7 +135,7 @@ func databaseAwayAtReply(t *testing.T, l *load) {
 	l.revive(l.postgres)
 }
 
-// engineAway has people talk while there is no engine, and nobody say it again.
+// engineAway has people send messages without an engine, and repeats none.
 func engineAway(t *testing.T, l *load) {
 	t.Helper()
 	l.begin(t)
@@ -158,7 +158,7 @@ func engineAway(t *testing.T, l *load) {
 const (
 	sleeps     = 4
 	asleep     = 6500 * time.Millisecond
-	unrecorded = "no lost leg recorded a step before its successor did" // then nothing is shown; that one can is shown by its mutant
+	unrecorded = "no lost leg recorded a step before its successor did" // then the test shows nothing; its mutant shows that it can
 )
 
 // sleeper puts a worker to sleep in the middle of a model call, for so long that another takes over
@@ -227,8 +227,7 @@ func engineSleeps(t *testing.T, l *load) {
 	}
 }
 
-// sleepThrough has a tool run while the engine sleeps. It returns for how long that was, and what
-// was said.
+// sleepThrough runs a tool while the engine sleeps. It returns the time and the transcript.
 func (l *load) sleepThrough(t *testing.T, conv string) (slept time.Duration, said string) {
 	t.Helper()
 	l.do(t.Context(), 0, job{ID: conv + "o", Do: "open", Conv: conv})
@@ -282,7 +281,7 @@ func resultOnRecord(t *testing.T, l *load) {
 	}
 }
 
-// told is what an agent's model was told of its calls.
+// told are the texts for an agent's model about its calls.
 func (l *load) told(t *testing.T, conv, agent string) []string {
 	t.Helper()
 	messages, err := l.node.Log.Transcript(t.Context(), placeOf(conv), agent, journal.Page{})

@@ -147,7 +147,7 @@ func plea() scripted.Reply {
 	return reply
 }
 
-// kinds are what hands of a fan do, in turn.
+// kinds are the tasks of a fan's hands, in turn.
 var kinds = []string{"stamp", "note", "quick"}
 
 // spawn hands out n tasks.
@@ -167,7 +167,7 @@ func assign(tasks ...any) scripted.Reply {
 	return scripted.Reply{Calls: []scripted.Call{{Tool: "spawn_agents", Args: map[string]any{"tasks": tasks}}}}
 }
 
-// allowed is what a role says whose calls nobody is asked about.
+// allowed is the text of a role whose calls need no approval.
 const allowed = "permission: {shell: allow, write_file: allow, edit_file: allow}\n"
 
 // writeRoles gives the world the roles of its sub-agents.

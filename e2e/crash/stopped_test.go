@@ -36,12 +36,12 @@ const (
 	moreStops = 5
 	// quietFor is how long no command may have written before all count as gone: six of their rounds.
 	quietFor = 3 * time.Second
-	// survivesFor is how long after its owner is back a command may have written, and onAgainWithin how
-	// soon somebody records something when what was stopped is back.
+	// survivesFor is how long a command may write after its owner is back, and onAgainWithin how
+	// soon a process records something after the stop.
 	survivesFor, onAgainWithin = 5 * time.Second, 15 * time.Second
 )
 
-// stoppedShapes are what people ask for while processes are stopped: half of it runs commands.
+// stoppedShapes are people's requests while processes are stopped: half of them run commands.
 var stoppedShapes = []string{
 	shapeFan, shapeFan, shapeDeep, shapeAsk, shapeBackground, shapeCancel, shapeInquire, shapeBeg,
 	shapeEndless, shapeEndless, shapeEndless, shapeEndless, shapeBrief, shapeBrief, shapeStamps,
@@ -123,7 +123,7 @@ func (l *load) judgeLegs(t *testing.T) {
 // line is a command line that ran without an end of its own.
 type line struct {
 	conv, task string
-	// told is what the core was told of its end, and ended when its agent had ended.
+	// told is the core's event of its end, and ended when its agent had ended.
 	told  agent.ToolResult
 	ended time.Time
 }
@@ -257,7 +257,7 @@ type signature struct {
 }
 
 // signatures are those of all entries that only a leg records, in order, by conversation and task.
-// They leave out what a leg that was given up knows of a call.
+// They leave out the records of a leg that was given up about a call.
 func (l *load) signatures(t *testing.T) map[string][]signature {
 	t.Helper()
 	out := map[string][]signature{}
@@ -321,8 +321,8 @@ func (c *crowd) judgeWriters(t *testing.T, done []struck) {
 	reportGoesOn(t, signed, done)
 }
 
-// reportGoesOn prints how soon after each stop something was recorded: by the worker that was
-// stopped, or by anybody. Time in which another stop kept everybody from it does not count.
+// reportGoesOn prints how soon after each stop something was recorded: by the stopped worker, or by
+// any process. Time in which another stop prevented it does not count.
 func reportGoesOn(t *testing.T, signed map[string][]signature, done []struck) {
 	t.Helper()
 	after := map[fault][]time.Duration{}

@@ -18,7 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal/journaltest"
 )
 
-// verdict is what a run came to.
+// verdict is the result of a run.
 type verdict struct {
 	Conversations, Acked, Lost, Doubled int
 	// Inverted counts messages that came to be after one that was said later.
@@ -38,7 +38,7 @@ type verdict struct {
 	Resume                       []time.Duration
 	ResumeAlone                  []time.Duration
 	Slow                         []string
-	// Drained is how long what was open took to end when the faults had stopped.
+	// Drained is how long open work took to end when the faults had stopped.
 	Drained            time.Duration
 	TailOK, TailErrors int
 }
@@ -55,7 +55,7 @@ func (l *load) drain(ctx context.Context, most time.Duration) []string {
 	}
 }
 
-// open lists what is under way, by the journal and by the engine.
+// open lists the work under way, by the journal and by the engine.
 func (l *load) open(ctx context.Context) []string {
 	var out []string
 	for _, conv := range l.convs {
@@ -251,7 +251,7 @@ func (v *verdict) rows(
 	}
 }
 
-// tally is what one conversation's rows come to.
+// tally sums up one conversation's rows.
 type tally struct {
 	spawned map[string]bool
 	ended   map[string]int
@@ -385,10 +385,10 @@ func (v *verdict) resumed(s struck, all []struck, steps map[string][]time.Time) 
 	}
 }
 
-// halfSent is what the model says to a request whose sender died in the middle of it.
+// halfSent is the model's answer to a request whose sender died in the middle of it.
 const halfSent = "The request could not be read"
 
-// settling is how long a fault is felt after what it took away is back.
+// settling is how long the effects of a fault last after its end.
 const settling = 2 * time.Second
 
 // percentile of sorted times.

@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// watch is what somebody saw of a conversation, through one stream after another.
+// watch is a person's view of a conversation, through one stream after another.
 type watch struct {
 	mu      sync.Mutex
 	seqs    []int64
@@ -117,7 +117,7 @@ func (w *watch) see(seq int64, data string) {
 // watchedWithin is how long all that was recorded of a conversation may take to be read again.
 const watchedWithin = 60 * time.Second
 
-// judgeWatched compares what people saw with what a fresh stream shows, and that with the journal.
+// judgeWatched compares people's views with a fresh stream, and that with the journal.
 func (c *crowd) judgeWatched(t *testing.T, v *verdict) {
 	t.Helper()
 	for _, p := range c.proxies {
@@ -134,7 +134,7 @@ func (c *crowd) judgeWatched(t *testing.T, v *verdict) {
 	}
 }
 
-// judgeSeen compares what was seen of one conversation with the conversation itself.
+// judgeSeen compares the view of one conversation with the conversation itself.
 func (c *crowd) judgeSeen(ctx context.Context, conv string, saw *watch, v *verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, watchedWithin)
 	defer cancel()

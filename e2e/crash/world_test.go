@@ -54,7 +54,7 @@ type worldOptions struct {
 	// Servers is the number of HTTP servers. With any of them processes share a live bus.
 	Servers    int
 	LegEffects int
-	// Family is how many sub-agents a leg carries; zero leaves what is usual.
+	// Family is how many sub-agents a leg runs; zero means the default.
 	Family int
 	Watch  bool
 	Gather bool
@@ -78,7 +78,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another user must reach what is below
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another user must reach the folders below
 		t.Fatal(err)
 	}
 	w := &world{t: t, dir: dir, binary: o.Binary, signed: o.Signed}

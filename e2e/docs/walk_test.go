@@ -180,7 +180,7 @@ func (s *shell) run(t *testing.T, command string) string {
 	}
 }
 
-// step is one command of a page, with what it prints.
+// step is one command of a page, with its output.
 type step struct {
 	line          int
 	command, want string
@@ -206,8 +206,8 @@ func read(page string) (steps []step) {
 	return steps
 }
 
-// matches compares what was printed with what a page has: "..." stands for anything in a line, and
-// a line of it for any lines.
+// matches compares an output with the page's: "..." stands for anything in a line, and a line of it
+// for any lines.
 func matches(want, got string) bool {
 	pattern := regexp.QuoteMeta(want)
 	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n`).ReplaceAllString(pattern, `(?:.*\n)*?`)

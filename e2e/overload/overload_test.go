@@ -47,8 +47,8 @@ const (
 	// second counts as recovered when none of them is refused and one of twenty at most is slow.
 	watched = 20 * time.Second
 	probes  = 20
-	// slow is what counts as slow at least, and tolerable what the p99 of a machine that others use as
-	// well may be at the end.
+	// slow is the least time that counts as slow, and tolerable the highest final p99 on a shared
+	// machine.
 	slow      = 500 * time.Millisecond
 	tolerable = 3 * time.Second
 )
@@ -70,7 +70,7 @@ func (s sent) refused() bool {
 	return s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable
 }
 
-// load sends messages and remembers what became of them.
+// load sends messages and remembers their results.
 type load struct {
 	w      *world
 	client *http.Client
@@ -119,7 +119,7 @@ func TestOverload(t *testing.T) {
 	l.checkLedger(t, append(during, after...))
 }
 
-// judge checks what happened under the load against what must be true of it.
+// judge compares the results of the load with its requirements.
 func (l *load) judge(t *testing.T, list []sent, shed int) {
 	t.Helper()
 	count, silent, other := map[int]int{}, 0, 0
@@ -257,8 +257,8 @@ func (l *load) closedLoop(t *testing.T, clients int, length time.Duration) {
 	all.Wait()
 }
 
-// openLoop sends so many messages in a second, whatever becomes of them. It returns how many were
-// not sent because too many were under way.
+// openLoop sends so many messages in a second, independent of their results. It returns how many
+// were not sent because too many were under way.
 func (l *load) openLoop(t *testing.T, rate float64, length time.Duration) (shed int) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -325,7 +325,7 @@ func (l *load) post(ctx context.Context, path, key string, in any) (status int, 
 	return answer.StatusCode, answer.Header.Get("Retry-After"), out
 }
 
-// reset returns what was sent so far and begins anew.
+// reset returns the messages sent so far and begins anew.
 func (l *load) reset() []sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -107,7 +107,7 @@ func (w *world) checkReady(t *testing.T, url string) {
 	}
 }
 
-// running is a process, and what came after the words with which it said that it is ready.
+// running is a process, and the text after the words that announce its readiness.
 type running struct {
 	*exec.Cmd
 	said string

@@ -106,7 +106,7 @@ func (c *conversation) reply(at time.Time, parts ...chat.Part) {
 	}
 }
 
-// hand gives one call's tasks out and has each of them end.
+// hand assigns one call's tasks and ends each of them.
 func (c *conversation) hand(at time.Time, took time.Duration, count int) {
 	call := fmt.Sprintf("%d.0", c.turns)
 	in := func(i int) journal.In {

@@ -59,7 +59,7 @@ func (w *watcher) stall(ctx context.Context) {
 	from := w.counts.wrote.Load()
 	for w.counts.wrote.Load() < from+stallBytes && pause(ctx, 50*time.Millisecond) {
 	}
-	pause(ctx, 500*time.Millisecond) // in which the server takes up the last of it
+	pause(ctx, 500*time.Millisecond) // in which the server reads the last of it
 }
 
 // dialer connects to one address, once. A slow reader's machine holds little back for it.
@@ -78,7 +78,7 @@ func (w *watcher) dialer(address string) *http.Transport {
 }
 
 // watch goes over one connection until it breaks, ctx ends or the last event is here. It returns an
-// error only for what a server must never do.
+// error only for faults that a server must never have.
 func (w *watcher) watch(ctx context.Context, address string, until int64) error {
 	dialer := w.dialer(address)
 	defer dialer.CloseIdleConnections()
@@ -172,7 +172,7 @@ func (w *watcher) take(id, name, data string) error {
 	return nil
 }
 
-// begin takes the place of somebody who read the snapshot first.
+// begin acts like a client that read the snapshot first.
 func (w *watcher) begin(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/conversations/"+w.conversation, nil)
 	if err != nil {

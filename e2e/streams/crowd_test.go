@@ -44,8 +44,8 @@ type crowd struct {
 // pickedCrowd is of how many streams one is checked against the document, event by event.
 const pickedCrowd = 50
 
-// TestCrowd opens thousands of streams on one server, prints what each costs in memory, and how
-// long an event takes from its commit to those who watch.
+// TestCrowd opens thousands of streams on one server, prints the memory of each, and the time of an
+// event from its commit to its watchers.
 func TestCrowd(t *testing.T) {
 	c := &crowd{alone: 4000, together: 1000, run: rand.Uint64(), delays: map[bool][]time.Duration{}}
 	if testing.Short() {
@@ -135,7 +135,7 @@ func each(t *testing.T, workers, count int, do func(int) error) {
 	}
 }
 
-// warm lets the server do everything once, so that what it needs anyway is not counted.
+// warm makes the server do everything once, so that its fixed costs are not counted.
 func (c *crowd) warm(t *testing.T) {
 	t.Helper()
 	token := c.site.token(t)

@@ -130,8 +130,8 @@ type cuts struct {
 	contract *apitest.Contract
 }
 
-// pickedCuts is of how many who watch one has every event checked against the document. All of them
-// would take more of the machine than the servers.
+// pickedCuts is the number of watchers per one whose events are all checked with the document.
+// Checking all would take more CPU than the servers.
 const pickedCuts = 4
 
 func (c *cuts) conversation(i int) string { return fmt.Sprintf("s%x-%d", c.seed, i) }
@@ -221,7 +221,7 @@ func (c *cuts) lacks() string {
 	return ""
 }
 
-// large is the size of what is written to the conversation of the slow.
+// large is the size of the messages in the slow readers' conversation.
 const large = 150_000
 
 // talk writes to a conversation. Rows for the first are large.
@@ -308,7 +308,7 @@ func (c *cuts) settle(t *testing.T) {
 	all.Wait()
 }
 
-// judge compares what everybody saw with the journal.
+// judge compares all views with the journal.
 func (c *cuts) judge(t *testing.T) {
 	t.Helper()
 	var events, gaps, twice int
@@ -358,7 +358,7 @@ func (c *cuts) entries(t *testing.T, conversation string) (out []int64) {
 	}
 }
 
-// compare counts what is missing and what came again or too late.
+// compare counts the events that are missing, repeated or too late.
 func compare(want, got []int64) (gaps, twice int) {
 	seen, last := map[int64]bool{}, int64(0)
 	for _, seq := range got {

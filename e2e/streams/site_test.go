@@ -226,7 +226,7 @@ func (s *site) write(ctx context.Context, conversation string, rows ...journal.R
 	}
 }
 
-// logs keeps what programs have to say, to be shown if a test fails.
+// logs keeps the logs of programs, to be shown if a test fails.
 type logs struct {
 	mu  sync.Mutex
 	all bytes.Buffer

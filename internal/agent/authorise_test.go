@@ -42,7 +42,7 @@ func editedByThePerson() Facts {
 	return f
 }
 
-// TestAuthorise changes one thing about a call that may run, and sees what is said then.
+// TestAuthorise changes one thing about a call that may run, and checks the verdict.
 func TestAuthorise(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -10,8 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 )
 
-// TestListsForgetTheOldest fills each list that a state keeps beyond its bound and compares what is
-// left of it.
+// TestListsForgetTheOldest fills each list of a state beyond its bound and compares the rest.
 func TestListsForgetTheOldest(t *testing.T) {
 	t.Run("tasks", func(t *testing.T) {
 		r := played(t, "begin orchestrator per_call=99 agents=99", "said 1", "replied 1\n  spawn "+numbered(69, "reader=t%d "))
@@ -42,7 +41,7 @@ func TestListsForgetTheOldest(t *testing.T) {
 	})
 }
 
-// TestListsTakeNoMore fills the lists that refuse what is beyond their bound.
+// TestListsTakeNoMore fills the lists that refuse entries beyond their bound.
 func TestListsTakeNoMore(t *testing.T) {
 	t.Run("approvals", func(t *testing.T) {
 		r := played(t, "begin orchestrator calls=99", "said 1", "replied 1\n"+numbered(18, "  shell hash=a%[1]d pattern=p%[1]d\n"))
@@ -73,8 +72,8 @@ func TestListsTakeNoMore(t *testing.T) {
 	})
 }
 
-// TestPeoplesAnswersAreForgottenLast shows which answer makes room: the oldest that nobody said,
-// because a person's words may still come back.
+// TestPeoplesAnswersAreForgottenLast shows which answer is dropped first: the oldest that no person
+// said, because a person's words may still come back.
 //
 // Covers: E-86.
 func TestPeoplesAnswersAreForgottenLast(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 const minute = 60_000
 
-// delegation is a spawn of one child and what must become of it.
+// delegation is a spawn of one child with the required outcome.
 type delegation struct {
 	parent agent.Brief
 	role   agent.RoleSpec
@@ -21,8 +21,7 @@ type delegation struct {
 	child  agent.Child
 }
 
-// plainDelegation has a role in which everything is set, and set to something else than its
-// parent's.
+// plainDelegation has a role that sets every field, each different from its parent's.
 func plainDelegation() delegation {
 	d := delegation{item: agent.Item{Role: "coder", Hash: "h", Tokens: 50}}
 	d.role = agent.RoleSpec{
@@ -159,8 +158,8 @@ func TestLimitsOfAnOrchestrator(t *testing.T) {
 	}
 }
 
-// TestToolsAreNamedWhole shows that a name stands for itself alone, and for what begins with it
-// only if it ends in a star.
+// TestToolsAreNamedWhole shows that a name means only itself, and names that begin with it only if
+// it ends in a star.
 //
 // Covers: P24.
 func TestToolsAreNamedWhole(t *testing.T) {
@@ -238,7 +237,7 @@ func begins(t *testing.T, b agent.Brief) bool {
 	return err == nil
 }
 
-// TestPriceIsRoundedUp compares what is held for a first call. Prices are for a million tokens.
+// TestPriceIsRoundedUp compares the reservation for a first call. Prices are for a million tokens.
 //
 // Covers: P10.
 func TestPriceIsRoundedUp(t *testing.T) {

@@ -99,7 +99,7 @@ func setAll(v reflect.Value, n *int) {
 	}
 }
 
-// TestBrokenEventsAreErrors reads what nobody has written.
+// TestBrokenEventsAreErrors reads malformed events.
 func TestBrokenEventsAreErrors(t *testing.T) {
 	cases := []struct{ name, data, want string }{
 		{"nothing", ``, "unmarshal event"},

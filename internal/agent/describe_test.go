@@ -66,8 +66,7 @@ func describe(s agent.State) string {
 	return strings.Join(out, " | ")
 }
 
-// describePending prints what lies before an orchestrator: messages, notices, questions, side
-// turns.
+// describePending prints an orchestrator's pending items: messages, notices, questions, side turns.
 func describePending(s agent.State, add func(string, ...any)) {
 	for _, l := range s.Inbox.Queue {
 		add("unread %d %s", l.Seq, l.State)

@@ -84,8 +84,8 @@ func TestAssignments(t *testing.T) {
 	}
 }
 
-// TestItems shows what the core is told of a task: whether it has words, and an identity that all
-// of its words make up, but not whether and how it is waited for.
+// TestItems shows the core's description of a task: whether it has words, and an identity made of
+// all its words, but not whether and how an agent waits for it.
 //
 // Covers: E-09 R-095 R-100 R-102.
 func TestItems(t *testing.T) {
@@ -181,8 +181,7 @@ func TestDigestRole(t *testing.T) {
 	}
 }
 
-// TestDigestCalls lists what is wrong, or not, with the arguments of the calls that the core
-// answers.
+// TestDigestCalls lists the faults, if any, of the arguments of calls that the core answers.
 //
 // Covers: E-01 E-22 E-25 E-27 E-83 R-067 R-100 R-109 R-110 R-114 R-115.
 func TestDigestCalls(t *testing.T) {

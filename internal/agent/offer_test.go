@@ -109,7 +109,7 @@ func replyWith(turn int, calls ...agent.Call) agent.Replied {
 	}
 }
 
-// carriedOut makes the call and reports whether anything but a refusal came of it.
+// carriedOut makes the call and reports whether it was not refused.
 func carriedOut(t *rapid.T, s agent.State, call agent.Call) bool {
 	_, effects, err := agent.Step(s, replyWith(s.Model.Turn, call))
 	if err != nil {
@@ -128,7 +128,7 @@ func carriedOut(t *rapid.T, s agent.State, call agent.Call) bool {
 // oracle is a set of permissions, kept the slow and obvious way: every tool there is, by its name.
 type oracle map[string]bool
 
-// universe is every tool there is, entries what a list of tools may name.
+// universe is every tool, entries all names that a list of tools may have.
 var (
 	universe = append([]string{
 		agent.ToolTranscript, "g*odd", "mcp__a__read", "mcp__a__write", "mcp__ab__read", "mcp__b__read", "reader",
@@ -306,7 +306,7 @@ func (g graph) hold(t *testing.T, parent agent.Brief, spec agent.RoleSpec, child
 	}
 }
 
-// patterns reports whether a list has an entry that stands for more than is named.
+// patterns reports whether a list has an entry that means more than one name.
 func patterns(list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return strings.HasSuffix(entry, "*") })
 }

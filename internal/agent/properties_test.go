@@ -277,7 +277,7 @@ func (p *player) folds() {
 	}
 }
 
-// comesToAnEnd: with nobody answering at all, ticks alone lead out of every state, except that an
+// comesToAnEnd: without any answers, ticks alone lead out of every state, except that an
 // orchestrator rests when it is idle and a parent waits for children that have deadlines of their
 // own.
 func (p *player) comesToAnEnd() {

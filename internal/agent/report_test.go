@@ -162,7 +162,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// TestReportsCarryReceipts shows that a receipt stands beside the child's words, that those cannot
+// TestReportsCarryReceipts shows that a receipt is beside the child's words, that those cannot
 // forge one, and that a long one is cut.
 //
 // Covers: R-175 R-178.
@@ -217,7 +217,7 @@ func TestReportsOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestReportsOfAnEarlierTask shows what the second call for the same task is told: the first one's
+// TestReportsOfAnEarlierTask shows that the second call for the same task gets the first one's
 // result.
 //
 // Covers: E-09 E-51.
@@ -232,7 +232,7 @@ func TestReportsOfAnEarlierTask(t *testing.T) {
 }
 
 // TestReportsAreCut shows that a text that is too long ends at a whole character and says where the
-// rest is, and that the share of each child follows from what the parent has left.
+// rest is, and that the share of each child depends on the parent's remaining lease.
 //
 // Covers: E-29 E-46 E-51 R-175 R-263.
 func TestReportsAreCut(t *testing.T) {

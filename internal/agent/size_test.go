@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// stateBytes is what a state may take while no child is open, and childBytes what each open
-	// child may add.
+	// stateBytes is the largest size of a state while no child is open, and childBytes the largest
+	// addition of each open child.
 	stateBytes = 16 << 10
 	childBytes = 320
 	// longName is the most that a provider allows for the name of a tool.
@@ -238,8 +238,8 @@ func (h *heavy) fillUp() {
 	h.state.Taint = h.state.Taint.With(read) // as it would be if one of those calls had been let through and read all that
 }
 
-// TestChildrenAddLittle measures what each open child adds to a state, at its largest: running,
-// waiting and told to stop. It prints what an open question adds to that, and how long a step takes
+// TestChildrenAddLittle measures the largest addition of each open child to a state: running,
+// waiting and told to stop. It prints the addition of an open question, and the time of a step
 // while 1,000 children are open.
 //
 // Covers: P10.

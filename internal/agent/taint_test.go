@@ -11,9 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 )
 
-// TestTaintOnlyGrows adds random sources to each other: nothing that is listed is ever lost,
-// nothing is listed twice, the order is fixed, the size is bounded, and that there was more is
-// never forgotten.
+// TestTaintOnlyGrows adds random sources to each other: no listed source is ever lost or listed
+// twice, the order is fixed, the size is bounded, and the note about further sources stays.
 //
 // Covers: P25.
 func TestTaintOnlyGrows(t *testing.T) {

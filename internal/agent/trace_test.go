@@ -20,8 +20,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// TestTrace compares what the scripts and tests say they show with the list of what the core must
-// do.
+// TestTrace compares the ids that scripts and tests claim to show with the core's list of
+// requirements.
 func TestTrace(t *testing.T) {
 	text, err := os.ReadFile("testdata/core.list")
 	if err != nil {
@@ -51,7 +51,7 @@ const notCore = "# not the core's"
 
 var idPattern = regexp.MustCompile(`^([RE]-\d{2,3}|P\d{1,2})$`)
 
-// readList reads the list and says what is wrong with it.
+// readList reads the list and returns its faults.
 func readList(text string) (requirements, []string) {
 	list := requirements{core: map[string]string{}, elsewhere: map[string]string{}}
 	part := list.core
@@ -199,8 +199,8 @@ func namedInTests(internal fs.FS, file string, note func(where, ids string)) err
 	return nil
 }
 
-// TestTraceNotices shows that the trace itself reports what is missing, unknown, doubled or claimed
-// wrongly.
+// TestTraceNotices shows that the trace itself reports ids that are missing, unknown, doubled or
+// claimed wrongly.
 func TestTraceNotices(t *testing.T) {
 	internal := fstest.MapFS{
 		"agent/testdata/spawn.txt": {Data: []byte("# Spawns.\n# covers: R-001 E-47 E-99\n\nbegin\n----\n# covers nothing\n")},

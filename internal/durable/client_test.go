@@ -45,7 +45,7 @@ func TestOtherArguments(t *testing.T) {
 	}
 }
 
-// TestTwoCancelsWithOneID has somebody stop two things under one id: the first is what is stopped.
+// TestTwoCancelsWithOneID has a person stop two tasks under one id: only the first is stopped.
 func TestTwoCancelsWithOneID(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `

@@ -19,8 +19,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/leg"
 )
 
-// slowEngine does not answer for a while, and then says for a while that the activity is paused.
-// Then it says what it says.
+// slowEngine does not answer for a while, then reports for a while that the activity is paused, and
+// then gives its real answer.
 type slowEngine struct {
 	client.Client
 	silent, paused int64
@@ -55,8 +55,8 @@ func inActivity(t *testing.T, do func(activityCtx context.Context)) {
 }
 
 // TestAnEngineMayBeSlow has an activity meet an engine that is slow, and an operator who pauses it,
-// and then gives it up or calls it back. While the engine is slow, and when the activity is paused,
-// nothing is said to it.
+// and then gives it up or calls it back. While the engine is slow or the activity is paused, the
+// activity is told nothing.
 func TestAnEngineMayBeSlow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -85,8 +85,8 @@ func TestAnEngineMayBeSlow(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatIsNotHeard has an activity meet an engine that does not answer any more. It must
-// not run on beside a successor for ever.
+// TestAnEngineThatIsNotHeard has an activity whose engine stops answering. The activity must not
+// run beside a successor for ever.
 func TestAnEngineThatIsNotHeard(t *testing.T) {
 	t.Parallel()
 	engine := &slowEngine{silent: 1 << 40}
@@ -100,8 +100,8 @@ func TestAnEngineThatIsNotHeard(t *testing.T) {
 	})
 }
 
-// TestAWorkerThatStoodStill has a worker sleep, or somebody pause it. A leg that ran before is
-// given up, whatever the engine says. One that begins after is not.
+// TestAWorkerThatStoodStill has a worker sleep or be paused. A leg that ran before is given up,
+// even if the engine keeps it. One that begins afterwards is not.
 func TestAWorkerThatStoodStill(t *testing.T) {
 	t.Parallel()
 	a := &activities{engine: &slowEngine{}}

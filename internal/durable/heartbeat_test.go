@@ -2,9 +2,9 @@ package durable
 
 import "testing"
 
-// TestHeartbeatsAreFew counts what the legs of a worker send to the engine in a second: little more
-// however many run. Each is heard of four times before the engine gives it up, and a leg that hears
-// nothing ends before that.
+// TestHeartbeatsAreFew counts the heartbeats of a worker's legs in a second: with many legs they
+// are hardly more. Each leg sends four before the engine gives it up, and a leg without an answer
+// ends before that.
 func TestHeartbeatsAreFew(t *testing.T) {
 	t.Parallel()
 	for running, most := range map[int64]float64{1: 2, 12: 25, 50: 40, 375: 26, 1000: 67} {

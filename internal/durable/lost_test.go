@@ -26,7 +26,7 @@ rules:
 
 // TestACancelledLegMayHaveBegun has a worker die when it has taken a message in, and the engine
 // cancel the leg before it tries again. Another worker has the cache of the leg before. It must not
-// take that for all that happened: the message is answered.
+// treat that as complete: the message is answered.
 func TestACancelledLegMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)
@@ -123,8 +123,8 @@ func TestTheLegOfALostWorker(t *testing.T) {
 	}
 }
 
-// TestALookDuringALeg has somebody say that there is mail while a leg runs that has looked for the
-// last time. Another leg looks again.
+// TestALookDuringALeg announces mail while a leg runs that has looked for the last time. Another
+// leg looks again.
 func TestALookDuringALeg(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)

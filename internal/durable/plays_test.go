@@ -31,7 +31,7 @@ rules:
     reply: {calls: [{tool: submit_result, args: {summary: 'I read ${what}.md'}}]}
 `
 
-// one is a lead who sends one helper, and says what came of it. The rules of the helper are to be
+// one is a lead who sends one helper, and reports its result. The rules of the helper are to be
 // added.
 const one = `
 name: one
@@ -45,7 +45,7 @@ rules:
 type errLost struct{}
 
 // TestADelegation has a lead delegate to two helpers. A leg is lost once, at each point that legs
-// come to and each time that they come to it. The outcome is the same, and each task ends once.
+// reach, each time they reach it. The outcome is the same, and each task ends once.
 func TestADelegation(t *testing.T) {
 	t.Parallel()
 	for _, point := range []host.Point{host.PointLegBegin, host.PointLegFolded, host.PointLegAppend, host.PointLegAppended, host.PointLegEnd} {

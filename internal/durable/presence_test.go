@@ -69,7 +69,7 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// presenceEngine answers heartbeats of a worker, and counts what it is told.
+// presenceEngine answers heartbeats of a worker, and counts them.
 type presenceEngine struct {
 	client.Client
 	alive, deaf int
@@ -101,9 +101,9 @@ func (e *presenceEngine) SignalWithStartWorkflow(
 	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// TestAWorkerThatWasThoughtLost has the engine take a worker for lost that is not. It says that it
-// is alive until the engine hears it, and has its legs ask at once whether they are still theirs:
-// when it finds out, and when it is present again.
+// TestAWorkerThatWasThoughtLost has the engine take a living worker for lost. The worker reports
+// until the engine hears it. Its legs check at once whether they are still theirs: when it learns
+// of the loss, and when it is present again.
 func TestAWorkerThatWasThoughtLost(t *testing.T) {
 	t.Parallel()
 	engine := &presenceEngine{alive: 2, deaf: 2}

@@ -175,7 +175,7 @@ func TestASweepReleasesTheLegOfALostWorker(t *testing.T) {
 
 func (*legEngine) RecordActivityHeartbeat(context.Context, []byte, ...any) error { return nil }
 
-// TestReleaseIsToldOfALostWorker has a worker release the legs of another that is lost.
+// TestReleaseIsToldOfALostWorker has a worker release the legs of a lost one.
 func TestReleaseIsToldOfALostWorker(t *testing.T) {
 	t.Parallel()
 	log := journaltest.NewMemory()

@@ -30,8 +30,8 @@ func (e failingEngine) TerminateWorkflow(context.Context, string, string, string
 	return e.err
 }
 
-// TestErrorsOfRuns has the engine answer with errors. A leg is told which mean that there is no
-// run, and which that there cannot be one.
+// TestErrorsOfRuns has the engine answer with errors. A leg is told which errors mean that no run
+// exists, and which that none is possible.
 func TestErrorsOfRuns(t *testing.T) {
 	t.Parallel()
 	away, missing, invalid := errors.New("away"), serviceerror.NewNotFound("it has ended"), serviceerror.NewInvalidArgument("the id is too long")

@@ -162,7 +162,7 @@ func (s *stage) open() {
 // director is the workflow that starts the others, which is how the suite runs several.
 const director = "director"
 
-// order is what the director is told: to start an agent, or to bring a signal to one.
+// order is an order for the director: to start an agent, or to signal one.
 type order struct {
 	Begin  *leg.Begin
 	ID     string
@@ -379,7 +379,7 @@ func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 	return tool.Result{Text: "rung", End: tool.EndOK}, nil
 }
 
-// oneShelf has the same tools for everybody.
+// oneShelf has the same tools for all agents.
 type oneShelf struct{ set *tool.Set }
 
 func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.set, nil }

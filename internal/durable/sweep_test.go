@@ -89,7 +89,7 @@ func (legless) SignalWorkflow(context.Context, string, string, string, any) erro
 	return serviceerror.NewNotFound("it does not run")
 }
 
-// countingEngine counts how often an orchestrator is told, and nobody reads.
+// countingEngine counts how often an orchestrator is told, and no agent reads.
 type countingEngine struct {
 	legless
 	told int
@@ -106,9 +106,9 @@ func (e *countingEngine) SignalWithStartWorkflow(
 	return nil, nil //nolint:nilnil // nobody looks at it
 }
 
-// TestASweepSlowsDown has an agent not read its mail for an hour. It is told less and less often,
-// and somebody is told of it. While the engine cannot be told, each sweep tries. Mail that comes
-// meanwhile is told of at once.
+// TestASweepSlowsDown has an agent that does not read its mail for an hour. The sweep tells it less
+// and less often, and logs it. While the engine cannot be reached, each sweep tries. New mail is
+// announced at once.
 func TestASweepSlowsDown(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(10_000_000)

@@ -45,7 +45,7 @@ func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, er
 	return found, nil
 }
 
-// secretServer is what nobody may reach: a server on this machine.
+// secretServer is a server on this machine, which must not be reached.
 func secretServer(t *testing.T) (server *httptest.Server, address netip.AddrPort, hits func() int) {
 	t.Helper()
 	var mu sync.Mutex

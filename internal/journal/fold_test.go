@@ -13,8 +13,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestChanges compares what rows mean for the tables with testdata/changes.txt. All stores follow
-// Changes, so nothing but this and the suite's own expectations tells when it is wrong.
+// TestChanges compares the changes of rows with testdata/changes.txt. All stores follow Changes, so
+// only this test and the suite's own expectations notice when it is wrong.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	in := journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}

@@ -42,8 +42,8 @@ func outcome(p Plan) (written []string, inserted []string) {
 	return written, inserted
 }
 
-// TestPlans plans appends after some list, and compares what is new and what the writers are
-// answered.
+// TestPlans plans appends after some list, and compares the new rows and the answers to the
+// writers.
 func TestPlans(t *testing.T) {
 	opened, assigned := Opened{By: "ann"}, TaskAssigned{In: root, Role: "lead"}
 	said := func(id string) Row { return MessageReceived{ID: id, By: "ann"} }

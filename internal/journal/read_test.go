@@ -12,7 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// TestCallState is the status of a call by what is known of it.
+// TestCallState compares the status of a call by its known facts.
 func TestCallState(t *testing.T) {
 	for want, c := range map[CallStatus]struct {
 		result                   CallStatus
@@ -45,7 +45,7 @@ func TestMessageOf(t *testing.T) {
 	}
 }
 
-// TestCursors reads the place of a line back, and refuses what is no place.
+// TestCursors reads the place of a line back, and refuses malformed ones.
 func TestCursors(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_000).UTC()
 	c := Conversation{ID: "a/b", UpdatedAt: at}
@@ -75,7 +75,7 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-// TestPagesAndSpans is what is meant when nothing is said, and the most that can be asked for.
+// TestPagesAndSpans compares the defaults and the limits of pages and spans.
 func TestPagesAndSpans(t *testing.T) {
 	for limit, want := range map[int]int{-1: PageLimit, 0: PageLimit, 1: 1, PageMaxLimit + 1: PageMaxLimit} {
 		if got := (Page{Limit: limit}).Size(); got != want {
@@ -128,7 +128,7 @@ func TestUnsettled(t *testing.T) {
 	}
 }
 
-// TestSums adds up what agents used and what is held beyond that.
+// TestSums adds up the usage of agents and their reservations beyond that.
 func TestSums(t *testing.T) {
 	agents := []Agent{
 		{ID: "main", Own: chat.Usage{Input: 1, Cost: 10}},
@@ -174,8 +174,7 @@ func TestRowsOfALaterBuild(t *testing.T) {
 	}
 }
 
-// TestErasure is what is left of an erased conversation, and what becomes of the command that began
-// it.
+// TestErasure checks the rest of an erased conversation, and the fate of the command that began it.
 func TestErasure(t *testing.T) {
 	if got := CommandOf([]string{`no`, `{"id":"erase:","command":""}`, `{"id":"erase:","command":"x"}`}); got != "x" {
 		t.Errorf("it was erased by %q", got)

@@ -14,7 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// register is an engine that notes what it is to run.
+// register is an engine that notes its orders.
 type register struct {
 	refuse error
 
@@ -42,9 +42,9 @@ func (s *stage) lead(engine Engine) *leg {
 	return s.orchestrator(New(options))
 }
 
-// TestARunIsOrderedOnce has a leg die when it is on record that a sub-agent has a run of its own,
-// and before the engine has heard of it. The next leg orders the run, and does not carry the
-// sub-agent, although it could.
+// TestARunIsOrderedOnce has a leg die after it recorded that a sub-agent has a run of its own, and
+// before it told the engine. The next leg orders the run, and does not run the sub-agent itself,
+// although it could.
 func TestARunIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, fruit, nil)
@@ -98,8 +98,8 @@ func TestARunThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestChildrenApart has somebody say that children may be lost. The leg has the engine run those
-// that have runs of their own and have not ended, and nobody else.
+// TestChildrenApart tells a leg that children may be lost. The leg has the engine run only the
+// unfinished ones with runs of their own.
 func TestChildrenApart(t *testing.T) {
 	t.Parallel()
 	engine := &register{}

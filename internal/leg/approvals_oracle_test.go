@@ -11,9 +11,9 @@ type asked struct {
 	class                           chat.EffectClass
 	// edited are the arguments that the person gave it, if they did.
 	edited string
-	// shown is what it would have done when the person was asked, or gave it other arguments.
+	// shown is its effect at the time when the person was asked, or gave it other arguments.
 	shown string
-	// pattern is what a wider yes was said to cover, and scope how far the yes went, if there was one.
+	// pattern is the shown scope of a wider yes, and scope the scope of the actual yes, if any.
 	pattern string
 	scope   agent.Scope
 	// open means that a decision still counts, until a time. Covered means that the person has said yes
@@ -26,7 +26,7 @@ type asked struct {
 	ended bool
 }
 
-// oracle says which calls may run, from what the person was shown and said, and nothing else.
+// oracle decides which calls may run, only from the calls that the person saw and their decisions.
 type oracle struct {
 	calls map[string]*asked
 	// tainted are agents that have read what a stranger wrote, by the beginning of their calls' names.
@@ -69,8 +69,8 @@ func (a *asked) like(tool, pattern string) bool {
 	return a.tool == tool && a.pattern == pattern && pattern != ""
 }
 
-// may reports whether a call may begin now, given what it would do, what it is like, and whether
-// the person who runs the machine denies it.
+// may reports whether a call may begin now, given its effect, its pattern, and the denials of the
+// machine's owner.
 func (o *oracle) may(id, would, pattern string, denied bool) bool {
 	a := o.calls[id]
 	switch {
@@ -81,7 +81,7 @@ func (o *oracle) may(id, would, pattern string, denied bool) bool {
 	case denied:
 		return false
 	case o.tainted[a.whose()]:
-		return a.scope != "" && !a.ended && would == a.shown // only what was said of this very call counts
+		return a.scope != "" && !a.ended && would == a.shown // only a decision on this very call counts
 	case a.free || a.scope == agent.ScopeOnce && !a.ended && would == a.shown:
 		return true
 	}

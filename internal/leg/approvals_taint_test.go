@@ -6,8 +6,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// taint has an agent read what a stranger wrote, as the journal has it. Its core learns of it with
-// the model's next reply, or never, if somebody changed what the engine says.
+// taint records that an agent has read a stranger's text. Its core learns of it with the model's
+// next reply, or never, if an intruder changed the engine's messages.
 func (tr *trial) taint(to *tour) {
 	_, err := tr.h.Log.Append(tr.Context(), to.in.Ref, tr.h.Now(),
 		host.Tainted(to.in.In(), "", agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}})...)
@@ -16,7 +16,7 @@ func (tr *trial) taint(to *tour) {
 	tr.counts["tainted"]++
 }
 
-// forget has somebody who reaches the engine make an agent's core forget what it has read.
+// forget has an intruder in the engine make an agent's core forget its taint.
 func (tr *trial) forget(to *tour) {
 	if len(to.position.State.Taint) > 0 {
 		to.position.State.Taint = nil

@@ -28,9 +28,9 @@ var (
 	seed      = flag.Uint64("seed", 0, "play the sequence of this seed, or as many from it on as -sequences says")
 )
 
-// TestApprovals plays random sequences of what agents ask, people decide and others change
-// meanwhile, through the core, the records and the check that activities use, on real files. An
-// oracle that knows only what the person was shown and said judges each call that runs.
+// TestApprovals plays random sequences of agents' calls, people's decisions and changes by others,
+// through the core, the records and the check that activities use, on real files. An oracle that
+// knows only the calls that the person saw and their decisions judges each call that runs.
 func TestApprovals(t *testing.T) {
 	first, count := measure.Seed(t, *seed), *sequences
 	if *seed != 0 && !flagged("sequences") {
@@ -302,11 +302,11 @@ func (tr *trial) decide(to *tour) {
 		right, e.Hash = other == e.Hash, other
 		tr.counts["decided for another"]++
 	}
-	if tr.chance.IntN(6) == 0 { // somebody who reaches the engine, and only that, says so in the person's name
+	if tr.chance.IntN(6) == 0 { // an intruder who reaches only the engine says so in the person's name
 		e.Allow, right = true, false
 		tr.counts["forged"]++
 	} else if !tr.record(to, e) {
-		return // it was decided before, and that is what the engine is told
+		return // it was decided before, and the engine is told so
 	}
 	for range 1 + tr.chance.IntN(2) { // the double click
 		if right && e.Hash != "" {
@@ -373,7 +373,7 @@ func (tr *trial) edit(to *tour, id, call string) {
 	}
 }
 
-// shown is what the person was asked to decide on.
+// shown is the call that the person was asked about.
 func (tr *trial) shown(to *tour, call string) string {
 	entries, err := tr.h.Log.Find(tr.Context(), to.in.Ref, journal.ApprovalRequested{In: to.in.In(), Call: call}.Key())
 	tr.must(err)
@@ -422,7 +422,7 @@ func (tr *trial) denies(name, args, pattern string) bool {
 	return name == "write_file" && (pattern == "plan.md" || strings.Contains(args, `"plan.md"`))
 }
 
-// cancel stops an agent: nothing of it runs any more, whatever is decided later.
+// cancel stops an agent: no call of it runs any more, even after a later decision.
 func (tr *trial) cancel(to *tour) {
 	tr.counts["cancelled"]++
 	tr.take(to, completion{event: agent.CancelRequested{At: tr.h.At(), ID: fmt.Sprint(tr.clock), Reason: agent.CancelUser}})

@@ -30,9 +30,9 @@ func TestAWideYesCoversWhatWaitsBesideIt(t *testing.T) {
 	}
 }
 
-// TestADecisionComesBeforeItsSignal has somebody who reaches the engine close an approval before
-// the person has decided. That the person says yes later does not make it good: the run may have
-// been cancelled since.
+// TestADecisionComesBeforeItsSignal has an intruder in the engine close an approval before the
+// person has decided. The person's later yes does not make it valid: the run may have been
+// cancelled since.
 func TestADecisionComesBeforeItsSignal(t *testing.T) {
 	wall, ran := measure.NewWall(t, "1.3"), false
 	tr := newTrial(t, newGrounds(t), 1)

@@ -90,7 +90,7 @@ func (g *grounds) link(t *testing.T, name, to string) {
 // Tools implements Toolbox.
 func (g *grounds) Tools(host.Workspace, string) (*tool.Set, error) { return g.set, nil }
 
-// see is what a call would do now, as plainly as it can be said, and what a wider yes would cover.
+// see is the effect that a call would have now, in the plainest form, and the scope of a wider yes.
 func (g *grounds) see(name, args string) (would, pattern string) {
 	var a struct{ Path, Command string }
 	if err := json.Unmarshal([]byte(args), &a); err != nil {
@@ -122,7 +122,7 @@ func (g *grounds) find(name string) (where, text string) {
 	return "", ""
 }
 
-// rules is the catalogue, of which only the verdict is asked for.
+// rules is the catalogue; only its verdict is used.
 type rules struct {
 	host.Catalog
 	on *grounds

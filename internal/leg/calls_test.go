@@ -20,8 +20,8 @@ var ringing = strings.ReplaceAll(one, "MORE", "") + `
 `
 
 // TestACallThatMustNotRunTwiceWithoutAnEngine has a person allow a call, as it is or with other
-// arguments. The worker is lost at each point of the call. It runs once at most, and what the model
-// is told says whether it ran.
+// arguments. The worker is lost at each point of the call. It runs once at most, and the text for
+// the model says whether it ran.
 func TestACallThatMustNotRunTwiceWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestAPlainMessageAnswersWithoutAnEngine(t *testing.T) {
 	s.says("It says: yellow")
 }
 
-// asking has a helper ask for a colour. How the lead deals with that comes first.
+// asking has a helper ask for a colour. The lead's rules come first.
 func asking(lead string) string {
 	return "name: asking\nrules:\n  - " + lead + strings.TrimPrefix(strings.ReplaceAll(one, "MORE", ""), "\nname: one\nrules:") + `
   - {name: ask, when: {tools: [submit_result], turn: 0}, reply: {calls: [{tool: ask_user, args: {question: 'Which colour?'}}]}}

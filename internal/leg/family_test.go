@@ -84,7 +84,7 @@ func TestALateCompletionIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestFamilyCounts has children join and come back in every order. The family leaves when nobody
+// TestFamilyCounts has children join and return in every order. The family leaves when no agent
 // works, and not before.
 func TestFamilyCounts(t *testing.T) {
 	t.Parallel()

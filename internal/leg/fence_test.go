@@ -103,9 +103,9 @@ func TestAStepThatMayBeWritten(t *testing.T) {
 	}
 }
 
-// TestACallThatMayBeMade has a leg in doubt come to a model call that another leg left to it. If
-// that leg has recorded the request, the call gets another name. If it has not, nobody made the
-// call. If it records the request at the same moment, one of the two leaves.
+// TestACallThatMayBeMade has a leg in doubt reach a model call that another leg left to it. If that
+// leg has recorded the request, the call gets another name. If it has not, the call was never made.
+// If it records the request at the same moment, one of the two leaves.
 func TestACallThatMayBeMade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -160,9 +160,9 @@ func TestACallThatMayBeMade(t *testing.T) {
 	}
 }
 
-// TestASavedStateHasWhatIsLeftToDo has a leg save its state when a model call is left to do, and
-// another take it up. A child that is known to run is in the state itself, and is not ordered
-// again.
+// TestASavedStateHasWhatIsLeftToDo has a leg save its state while a model call remains to be made,
+// and another leg take it over. A child that is known to run is in the state itself, and is not
+// ordered again.
 func TestASavedStateHasWhatIsLeftToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, short, nil)

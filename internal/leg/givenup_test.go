@@ -30,8 +30,8 @@ func (c *countingMail) Mail(context.Context, journal.Ref, string) ([]journal.Ent
 }
 
 // TestALegThatIsGivenUp has the engine give a leg up, or call it back, while it has a call under
-// way. When it is given up, it ends although the call is under way, and the call is told why. When
-// it is called back, it looks at its mail.
+// way. A leg that is given up ends although the call is under way, and the call is told why. A leg
+// that is called back looks at its mail.
 func TestALegThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ import (
 )
 
 // TestAContradictedClaimComesBack has a helper claim a file that it has not changed. The helper is
-// told, and hands in again.
+// told, and submits again.
 func TestAContradictedClaimComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.ReplaceAll(one, "MORE", "")+`
@@ -34,8 +34,8 @@ func TestAContradictedClaimComesBack(t *testing.T) {
 	s.says("It says: read only")
 }
 
-// TestResultsFitTheSchemaOfTheRole has a helper hand in what does not fit the schema of its role,
-// and then what does.
+// TestResultsFitTheSchemaOfTheRole has a helper submit a result that does not fit its role's
+// schema, and then one that does.
 func TestResultsFitTheSchemaOfTheRole(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.Replace(strings.ReplaceAll(one, "MORE", ""), `'"result":"(?P<what>[^"]+)"'`, `'n\\":(?P<what>\d+)'`, 1)+`
@@ -51,8 +51,8 @@ func TestResultsFitTheSchemaOfTheRole(t *testing.T) {
 	s.says("It says: 7")
 }
 
-// TestAPatchIsMerged has a helper write in a worktree of its own, and the lead merge what it wrote.
-// The lead's files change with the merge and not before, and no worktree is left.
+// TestAPatchIsMerged has a helper write in a worktree of its own, and the lead merge its patch. The
+// lead's files change with the merge and not before, and no worktree is left.
 func TestAPatchIsMerged(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, `

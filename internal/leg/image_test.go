@@ -87,8 +87,8 @@ func TestImagesAreKeptByHashAndShown(t *testing.T) {
 	}
 }
 
-// TestOldImagesGiveWay has more images than a request takes: the newest are shown, of the others
-// the model is told.
+// TestOldImagesGiveWay has more images than a request takes: the model sees the newest, and a note
+// for each of the others.
 func TestOldImagesGiveWay(t *testing.T) {
 	const each = shownImageBytes / 3
 	var images [][]byte

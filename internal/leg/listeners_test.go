@@ -6,7 +6,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestTheBellOfTheLegThatIsThere has legs come and go while somebody rings.
+// TestTheBellOfTheLegThatIsThere has legs come and go while others notify them.
 func TestTheBellOfTheLegThatIsThere(t *testing.T) {
 	t.Parallel()
 	var d listeners

@@ -108,8 +108,8 @@ func TestWhatIsUnderWayEndsBeforeANewerBuildTakesOver(t *testing.T) {
 	}
 }
 
-// TestMailThatHasToWait has a person say more than an agent takes in while it waits for a helper.
-// Messages that it does not take yet wait, and are read when it has read the rest.
+// TestMailThatHasToWait has a person send more messages than an agent accepts while it waits for a
+// helper. The others wait until it has read the first ones.
 func TestMailThatHasToWait(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `

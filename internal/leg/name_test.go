@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// TestNamesStand has the core told of commands of somebody whose address has all the marks that ids
-// are made with.
+// TestNamesStand sends the core commands of a person whose address has all the marks that ids are
+// made with.
 func TestNamesStand(t *testing.T) {
 	t.Parallel()
 	const name, id, child = "a|b:c/d~e#f@example.org", "x:1|2#3", "main/1.0.0"

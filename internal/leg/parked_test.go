@@ -104,9 +104,8 @@ rules:
   - {name: first, reply: {text: 'First.'}}
 `
 
-// TestACacheMayBeBehind has a leg that the engine has given up take a message in before it learns
-// of that. The next leg takes up the cache of the one before, finds no mail, and answers the
-// message all the same.
+// TestACacheMayBeBehind has a leg that the engine has given up handle a message before it learns of
+// that. The next leg uses the earlier cache, finds no mail, and still answers the message.
 func TestACacheMayBeBehind(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, two, nil)

@@ -32,7 +32,7 @@ rules:
     reply: {calls: [{tool: submit_result, args: {summary: 'I read ${what}.md'}}]}
 `
 
-// one is a lead who sends one helper, and says what came of it. The rules of the helper are to be
+// one is a lead who sends one helper, and reports its result. The rules of the helper are to be
 // added.
 const one = `
 name: one
@@ -43,8 +43,7 @@ rules:
 `
 
 // TestDelegationWithoutAnEngine has a lead delegate to two helpers. A leg is lost once, at each
-// point that legs come to and each time that they come to it. The outcome is the same, and each
-// task ends once.
+// point that legs reach, each time they reach it. The outcome is the same, and each task ends once.
 func TestDelegationWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	for _, point := range []host.Point{host.PointLegBegin, host.PointLegFolded, host.PointLegAppend, host.PointLegAppended, host.PointLegEnd} {
@@ -190,9 +189,8 @@ func TestAMessageMeetsALegWithoutAnEngine(t *testing.T) {
 	}
 }
 
-// TestALostLegAndAnApproval has a leg be lost each time that a step is recorded, while a helper
-// comes to ask for a write that a person allows a minute later. By then nobody has anything under
-// way.
+// TestALostLegAndAnApproval loses a leg each time that a step is recorded, while a helper asks for
+// a write that a person allows a minute later. By then no agent has anything under way.
 func TestALostLegAndAnApproval(t *testing.T) {
 	t.Parallel()
 	script := strings.ReplaceAll(one, "MORE", "") + `

@@ -19,7 +19,7 @@ type runs struct {
 	skipped time.Duration
 	all     []*run
 	later   []event
-	// news is sent to when a leg has ended or somebody was told something.
+	// news gets a value when a leg has ended or an agent was told something.
 	news chan struct{}
 }
 
@@ -167,7 +167,7 @@ func (s *stage) carry() error {
 	}
 }
 
-// startLegs starts what is due, and reports whether anybody is at work.
+// startLegs starts the legs that are due, and reports whether any agent works.
 func (s *stage) startLegs() (working bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *stage) leg(ctx context.Context, in Input, watch Watch) (out Result, err
 	return s.carrier.Leg(ctx, in, watch)
 }
 
-// legDone takes in what a leg says. A leg that was lost is run again; the stage is locked.
+// legDone handles the result of a leg. A lost leg is run again; the stage is locked.
 func (s *stage) legDone(one *run, in Input, out Result, err error) {
 	switch {
 	case one.over:

@@ -150,7 +150,7 @@ func (s *stage) record(rows ...journal.Row) {
 	s.must(err)
 }
 
-// post records mail with what it brings, and tells the leg that carries the agent.
+// post records mail with its content, and notifies the agent's leg.
 func (s *stage) post(p journal.MailPosted, rows ...journal.Row) {
 	s.Helper()
 	s.record(append(rows, p)...)
@@ -173,7 +173,7 @@ func (s *stage) cancel(task string) {
 	s.post(stop)
 }
 
-// decide has the person decide about a call, with other arguments if there are any.
+// decide has the person decide about a call, with other arguments if given.
 func (s *stage) decide(w journal.ApprovalRequested, allow bool, args string) {
 	s.Helper()
 	d := journal.ApprovalDecided{In: w.In, Call: w.Call, Hash: w.Hash, Allow: allow, Scope: string(agent.ScopeOnce), By: "ann", Args: args}
@@ -201,7 +201,7 @@ func (s *stage) review(w journal.ApprovalRequested, args string) Verdict {
 	return verdict
 }
 
-// allow has the person allow all that is asked about, with other arguments if there are any.
+// allow has the person allow all calls that wait, with other arguments if given.
 func (s *stage) allow(args string) {
 	s.Helper()
 	for _, w := range rowsOf[journal.ApprovalRequested](s) {
@@ -270,7 +270,7 @@ func (b bell) Run(_ context.Context, call tool.Call) (tool.Result, error) {
 	return tool.Result{Text: "rung", End: tool.EndOK}, nil
 }
 
-// oneShelf has the same tools for everybody.
+// oneShelf has the same tools for all agents.
 type oneShelf struct{ set *tool.Set }
 
 func (o oneShelf) Tools(host.Workspace, string) (*tool.Set, error) { return o.set, nil }

@@ -42,8 +42,8 @@ var (
 	read = agent.Taint{{Kind: agent.SourceWeb, Name: "example.com"}}
 )
 
-// TestTaintIsOnRecordWithTheText has each way that a text comes into a transcript write down what
-// it brings, in the same rows: a task, a report, a notice and an answer.
+// TestTaintIsOnRecordWithTheText checks that each way of a text into a transcript records the taint
+// that it brings, in the same rows: a task, a report, a notice and an answer.
 func TestTaintIsOnRecordWithTheText(t *testing.T) {
 	ctx := t.Context()
 	l := reader(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/measure"
 )
 
-// pretended is a test that only writes down what is done to it.
+// pretended is a test that only records the calls to it.
 type pretended struct {
 	testing.TB
 	did []string

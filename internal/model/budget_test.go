@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// coins is a budget that remembers what was taken and given back.
+// coins is a budget that remembers the amounts taken and returned.
 type coins struct{ has, most int64 }
 
 func (c *coins) Take(_ context.Context, most int64) *model.Error {
@@ -24,7 +24,7 @@ func (c *coins) Take(_ context.Context, most int64) *model.Error {
 
 func (c *coins) Return(rest int64) { c.has += rest }
 
-// broken is a provider that counts what it is sent, and then breaks off.
+// broken is a provider that counts its input, and then breaks off.
 type broken struct{}
 
 func (broken) Generate(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {

@@ -49,8 +49,8 @@ func fuzzStream(f *testing.F, w wire) {
 	f.Fuzz(func(t *testing.T, stream string) { _ = swallow(t, w, stream) })
 }
 
-// swallow takes any bytes as a response: there is one clear end, in time, and a reply can be used.
-// It reports whether there was one.
+// swallow takes any bytes as a response: it has one clear end, in time, and a reply can be used. It
+// reports whether a reply came.
 func swallow(t *testing.T, w wire, stream string) bool {
 	t.Helper()
 	client := w.through(t, &http.Client{Transport: bodies(stream)})
@@ -75,8 +75,8 @@ var (
 	seed    = flag.Uint64("seed", 1, "seed of the garbled streams")
 )
 
-// TestGarbled reads fixtures in which bytes and frames were changed by chance. It is what the fuzz
-// targets look for, at a price that every run can pay: they need the SDKs compiled anew.
+// TestGarbled reads fixtures in which bytes and frames were changed by chance. It does the work of
+// the fuzz targets at a price that every run can pay: those need the SDKs compiled anew.
 func TestGarbled(t *testing.T) {
 	for _, w := range wires {
 		t.Run(w.name, func(t *testing.T) {

@@ -142,7 +142,7 @@ func scenarios() map[string]model.Request {
 	return out
 }
 
-// capture keeps what was sent and answers with a whole reply.
+// capture keeps the request and answers with a whole reply.
 type capture struct {
 	header http.Header
 	path   string

@@ -26,13 +26,13 @@ type provider struct {
 
 	mu       sync.Mutex
 	arrivals []arrival
-	// answer says how a request ends: a status, and what is in Retry-After.
+	// answer says how a request ends: a status, and the value of Retry-After.
 	answer func(arrival) (status int, retryAfter string)
 	// takes is how long an answer takes.
 	takes func(arrival) time.Duration
-	// body is what an answer of 200 says, one thing a line: "tell" and a delta, "model" or "cost"
-	// and what the provider says of these, and then "end" or the kind of error it breaks off with.
-	// Nil means only "end".
+	// body is the content of an answer of 200, one item a line: "tell" and a delta, "model" or
+	// "cost" and the provider's value, and then "end" or the kind of error with which it breaks
+	// off. Nil means only "end".
 	body func(arrival) string
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestQuirks takes what servers send that is not in the book.
+// TestQuirks reads answers of servers that no specification allows.
 func TestQuirks(t *testing.T) {
 	start := messageStart(`{"input_tokens":12,"output_tokens":1}`)
 	tools, end := messageStop("tool_use", `,"usage":{"output_tokens":5}`), messageStop("end_turn", `,"usage":{"output_tokens":5}`)

@@ -89,7 +89,7 @@ func TestOldSuccessChangesNothing(t *testing.T) {
 }
 
 // A rate that was halved is back after a minute in which requests waited for it, never above what
-// was configured, and does not grow while nobody waits.
+// was configured, and does not grow while no request waits.
 func TestRateRecovers(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -17,7 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model"
 )
 
-// order lets callers come one by one, at the times given, to a key that serves one request in ten
+// order sends callers one by one, at the times given, to a key that serves one request in ten
 // seconds, and returns the order in which they were served. A name is conversation/agent; one that
 // begins with a small b is in the background.
 func order(t *testing.T, come map[time.Duration][]string) string {
@@ -163,7 +163,7 @@ func TestCancelledInTheQueue(t *testing.T) {
 	}
 }
 
-// The queue says who waits, since when, for what and until when.
+// The queue lists its waiting requests, with start, reason and end of the wait.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(t, ok)

@@ -13,7 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/secret"
 )
 
-// parrot is a client that says what it is told to.
+// parrot is a client that repeats its script.
 type parrot struct {
 	deltas []model.Delta
 	reply  model.Reply
@@ -71,7 +71,7 @@ func TestRedactedError(t *testing.T) {
 }
 
 // TestRedactedDeltas has a value come in pieces, between those of another part and across a
-// beginning that counts for nothing.
+// beginning that is replaced.
 func TestRedactedDeltas(t *testing.T) {
 	text := func(part int, text string) model.Delta {
 		return model.Delta{Part: part, Kind: chat.PartText, Text: text}

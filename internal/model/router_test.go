@@ -256,7 +256,7 @@ func TestChainWaits(t *testing.T) {
 	}
 }
 
-// Nobody is asked on behalf of a caller that has gone, and the caller is told that it went.
+// No model is asked for a caller that has gone, and the caller is told that it went.
 func TestRouterStopsWithItsCaller(t *testing.T) {
 	for _, first := range []string{"", "503"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ var (
 // second is a moment of the story, a second after the one before.
 func second(n int) time.Time { return start.Add(time.Duration(n) * time.Second) }
 
-// tell applies rows, a second apart, and returns the events that came of them.
+// tell applies rows, a second apart, and returns their events.
 func tell(t *progress.Tree, from int, rows ...journal.Row) []progress.Event {
 	var told []progress.Event
 	for i, row := range rows {

@@ -339,7 +339,7 @@ func allow(p *plan, name string) {
 	}
 }
 
-// dropFiles takes away what cannot be put into a folder that is read-only.
+// dropFiles removes files that cannot be put into a read-only folder.
 func dropFiles(p *plan) {
 	var kept []string
 	for i := 0; i < len(p.system); i++ {

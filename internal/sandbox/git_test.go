@@ -17,9 +17,9 @@ import (
 // uses git.
 type tomorrow struct {
 	name string
-	// before is what the person set up, attack what the program does in the sandbox, and after what the
-	// person does the next day. All run in the workspace, W; O is a folder outside, and $EVIL in the
-	// attack a command line that leaves a mark there.
+	// before is the person's setup, attack the program's actions in the sandbox, and after the
+	// person's actions on the next day. All run in the workspace, W; O is a folder outside, and
+	// $EVIL in the attack a command line that leaves a mark there.
 	before, attack, after string
 }
 

@@ -86,9 +86,9 @@ func isSandbox(pid int) bool {
 	return err == nil && bytes.Contains(line, []byte("\x00"+InitCommand+"\x00"))
 }
 
-// isOurs reports whether this test is above a sandbox, or the process that takes care of what this
-// test's children leave behind: the first process, or another above this one. One that has another
-// program above it is that program's, and one that has ended meanwhile is nobody's.
+// isOurs reports whether a sandbox is below this test, or below the process that adopts the orphans
+// of this test: the first process, or another above this one. A sandbox below another program
+// belongs to that, and one that has ended meanwhile to none.
 func isOurs(pid int) bool {
 	above := pid
 	for isSandbox(above) {

@@ -51,7 +51,7 @@ var linkAttacks = []string{
 
 // TestNoLinkLeadsOut has programs in the sandbox write files of the workspace that have another
 // name outside, as those of pnpm's node_modules have in its store. Without the sandbox, each of
-// them changes what is outside.
+// them changes the file outside.
 func TestNoLinkLeadsOut(t *testing.T) {
 	wall := measure.NewWall(t, "1.13")
 	for _, line := range linkAttacks {
@@ -63,7 +63,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 	}
 }
 
-// attackLink tries one of them, and names what it changed outside.
+// attackLink tries one of them, and names the files that it changed outside.
 func attackLink(t *testing.T, tier Tier, line string) (changed, said string) {
 	t.Helper()
 	base := tempDir(t)

@@ -254,7 +254,7 @@ func TestPlaceholdersStayWhileSomebodyNeedsThem(t *testing.T) {
 	}
 }
 
-// TestAFileSavedAnewOutsideIsReported has somebody outside take a mount away without knowing.
+// TestAFileSavedAnewOutsideIsReported has a program outside remove a mount without knowing.
 func TestAFileSavedAnewOutsideIsReported(t *testing.T) {
 	b, work := openBox(t, TierBubblewrap), tempDir(t)
 	must(t, os.WriteFile(work+"/.mcp.json", []byte("old"), 0o600))

@@ -17,7 +17,7 @@ import (
 )
 
 // TestWhatNothingCanHoldIsSetAside has a program make files that agents and people's programs obey,
-// where a placeholder would be in everybody's way.
+// where a placeholder would be in the way.
 func TestWhatNothingCanHoldIsSetAside(t *testing.T) {
 	b, work := openBox(t, TierBubblewrap), tempDir(t)
 	must(t, os.WriteFile(work+"/CLAUDE.md", []byte("mine"), 0o644))

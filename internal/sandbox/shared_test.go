@@ -42,8 +42,7 @@ func TestCachesOfOthersStayTheirs(t *testing.T) {
 	}
 }
 
-// poison tries one of them with caches of its own, and says whether one of somebody else was
-// changed.
+// poison tries one of them with caches of its own, and reports whether it changed another's cache.
 func poison(t *testing.T, b *Box, line string) (bool, string) {
 	t.Helper()
 	base := tempDir(t)
@@ -74,9 +73,8 @@ func poison(t *testing.T, b *Box, line string) (bool, string) {
 	return false, o.Stdout.String() + o.Stderr.String()
 }
 
-// TestOnlyItsOwnIsWritable reads what the kernel says of the mounts in a sandbox: of all that lies
-// on a disk, the workspace and its own cache are writable and nothing else, so no cache of anybody
-// else can be.
+// TestOnlyItsOwnIsWritable reads the kernel's list of mounts in a sandbox: of all folders on a
+// disk, only the workspace and its own cache are writable, so no other cache can be.
 func TestOnlyItsOwnIsWritable(t *testing.T) {
 	base := tempDir(t)
 	work, cache, seen := filepath.Join(base, "work"), filepath.Join(base, "cache"), filepath.Join(base, "seen")

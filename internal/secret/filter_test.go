@@ -26,7 +26,7 @@ func everyByte(text string) string {
 	return out.String()
 }
 
-// encodings are the ways in which a value is found in what leaves.
+// encodings are the encodings in which a value is found in outgoing texts.
 func encodings(value string) map[string]string {
 	quoted, _ := json.Marshal(value)
 	wrapped := base64.StdEncoding.EncodeToString([]byte("head " + value + " tail"))

@@ -54,7 +54,7 @@ func TestRedactsEveryEncoding(t *testing.T) {
 	}
 }
 
-// TestRedactsWithinBase64 has a value in the middle of something that is encoded as a whole.
+// TestRedactsWithinBase64 has a value in the middle of a text that is encoded as a whole.
 func TestRedactsWithinBase64(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[!-~]{8,60}`).Draw(t, "value")

@@ -20,8 +20,8 @@ const root = "../.."
 
 var built = flag.String("built", "", "the folder of built programs with their bills of materials, to be compared with each other")
 
-// TestABillNamesWhatIsInside makes the bill of a program of our own, and compares it with what the
-// go command says of it.
+// TestABillNamesWhatIsInside makes the bill of a program of our own, and compares it with the
+// output of the go command.
 func TestABillNamesWhatIsInside(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "run")
 	run(t, "go", "build", "-o", binary, "./run")

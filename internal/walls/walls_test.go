@@ -56,8 +56,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestTheTable holds .ci/walls against the tests that there are and against docs/walls.md, which
-// names each of them.
+// TestTheTable compares .ci/walls with the existing tests and with docs/walls.md, which names each
+// of them.
 func TestTheTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, ".ci", "walls"))

@@ -87,7 +87,8 @@ func (r onRecord) Entries(_ context.Context, _ journal.Ref, after int64, _ int) 
 }
 
 // TestAnEventOfANewerBuildIsLeftToIt has an event to send that a newer build has put on the list.
-// It is tried again, until somebody has it who knows it; the conversation is not taken for deleted.
+// It is tried again, until a build that knows it has it; the conversation does not count as
+// deleted.
 func TestAnEventOfANewerBuildIsLeftToIt(t *testing.T) {
 	s := NewSender(SenderOptions{
 		Client: http.DefaultClient, Log: onRecord{row: journal.Newer{Of: "hailed", Body: []byte(`{}`)}},

@@ -79,7 +79,7 @@ func survive(t *testing.T, o Options) {
 	}
 }
 
-// TestAnEngineCanBeStoppedAndStartedAgain is what a program does that has the engine inside.
+// TestAnEngineCanBeStoppedAndStartedAgain restarts an engine inside one program.
 func TestAnEngineCanBeStoppedAndStartedAgain(t *testing.T) {
 	o := knownTo(t, Options{SQLite: t.TempDir() + "/engine.db", Listen: keptAddress(t)})
 	for i := range 2 {

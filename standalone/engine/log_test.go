@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/server/common/log/tag"
 )
 
-// TestWhatTheServerSaysIsWeighed checks what a reader of the log sees at its usual level, and what
-// only one who asked for more sees.
+// TestWhatTheServerSaysIsWeighed checks the entries of the log at its usual level, and those that
+// only a lower level shows.
 func TestWhatTheServerSaysIsWeighed(t *testing.T) {
 	for _, c := range []struct {
 		name          string

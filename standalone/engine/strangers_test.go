@@ -29,11 +29,11 @@ import (
 	"github.com/retinue-dev/retinue/internal/mtls"
 )
 
-// asStranger holds what somebody is told who tries to get into an engine, if this binary is to be
-// that instead of a test.
+// asStranger holds the orders for a program that attacks an engine, if this binary runs as one
+// instead of a test.
 const asStranger = "TEST_RETINUE_STRANGER"
 
-// stranger is somebody who can reach the engine's ports.
+// stranger is a program that can reach the engine's ports.
 type stranger struct {
 	// Frontend is the port for clients, Inner are the ports of the components behind it.
 	Frontend string
@@ -45,7 +45,7 @@ type stranger struct {
 	Workflow, Queue string
 }
 
-// attempt is one try, and what came of it.
+// attempt is one try with its result.
 type attempt struct {
 	What string
 	Err  string
@@ -85,7 +85,7 @@ func (s stranger) shows(file string) credentials.TransportCredentials {
 	return credentials.NewTLS(&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{pair}})
 }
 
-// calls does what somebody would do who got in.
+// calls makes the calls of a successful intruder.
 func (s stranger) calls(how string, with credentials.TransportCredentials) (all []attempt) {
 	try := func(what, address string, call func(context.Context, *grpc.ClientConn) error) {
 		ctx, cancel := context.WithTimeout(context.Background(), attemptTime)
@@ -217,7 +217,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	}
 }
 
-// tried runs somebody, and returns what they tried.
+// tried runs a stranger, and returns its attempts.
 func tried(t *testing.T, cmd *exec.Cmd, s stranger) (all []attempt) {
 	t.Helper()
 	told, err := json.Marshal(s)

@@ -300,7 +300,7 @@ func TestNoClaimOfTests(t *testing.T) {
 	}
 }
 
-// TestTestCommands shows which command lines are taken for tests.
+// TestTestCommands shows which command lines count as tests.
 func TestTestCommands(t *testing.T) {
 	for line, want := range map[string]receipt.Verdict{
 		"go test ./...": receipt.Unverified, "cd web && pnpm test": receipt.Unverified, "python -m pytest -q": receipt.Unverified,
@@ -354,7 +354,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// check compares the overall verdict and all findings with what is wanted.
+// check compares the overall verdict and all findings with the wanted ones.
 func check(t *testing.T, got receipt.Receipt, verdict receipt.Verdict, want []string) {
 	t.Helper()
 	if got.Verdict != verdict {

@@ -31,9 +31,9 @@ type stored struct {
 	State   json.RawMessage   `json:"state"`
 }
 
-// TestStoredHistories replays what agents did when these histories were stored. A release that
-// answers otherwise breaks every run that is under way: such a change raises agent.Rules, keeps
-// answering the old way to states that have the old number, and stores a second file.
+// TestStoredHistories replays agents' work from the time when these histories were stored. A
+// release that answers differently breaks every run under way: such a change raises agent.Rules,
+// keeps the old answers for states with the old number, and stores a second file.
 //
 // Covers: R-017, E-67.
 func TestStoredHistories(t *testing.T) {

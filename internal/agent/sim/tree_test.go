@@ -14,7 +14,7 @@ import (
 )
 
 // tree is a conversation in which every agent reads a file, asks for so many children as its depth
-// has, and ends. Nothing fails; only the order in which things arrive is drawn.
+// has, and ends. Nothing fails; only the order of arrival is random.
 func tree(widths []int, legs int, seed uint64) *world {
 	w := newWorld(newChance(seed))
 	w.calm, w.legs = true, legs

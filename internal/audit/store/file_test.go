@@ -77,7 +77,7 @@ func TestTrailsInAFile(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNoTrail does not open a file of somebody else's, and says what it wanted with it.
+// TestFilesThatAreNoTrail does not open another program's file, and says which file it expected.
 func TestFilesThatAreNoTrail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.db")
 	body := strings.Repeat("not a database ", 1000)

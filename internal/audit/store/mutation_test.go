@@ -79,8 +79,8 @@ var columnsOf = []struct{ name, kind string }{
 	{"hash", "bytes"},
 }
 
-// mutator breaks a chain in one way. It returns what it did; tail means that only a kept head can
-// tell.
+// mutator breaks a chain in one way. It describes the break; tail means that only a kept head shows
+// it.
 type mutator struct {
 	*rand.Rand
 	t    *testing.T
@@ -229,8 +229,8 @@ func (m mutator) rehash(from, to int64) {
 	}
 }
 
-// mutate breaks chains in random ways, each in a transaction that is rolled back, and counts what
-// Verify finds. Disarm turns off what would refuse the changes.
+// mutate breaks chains in random ways, each in a transaction that is rolled back, and counts the
+// findings of Verify. Disarm turns off the triggers that would refuse the changes.
 func mutate(t *testing.T, db *sql.DB, heads map[string]audit.Head, disarm ...string) {
 	seed := measure.Seed(t, *seedFlag)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -274,7 +274,7 @@ func mutate(t *testing.T, db *sql.DB, heads map[string]audit.Head, disarm ...str
 	}
 }
 
-// alone says what an entry costs who waits for it.
+// alone returns the time of an entry for its writer.
 func alone(t *testing.T, trail *audit.Trail, tenant string) {
 	t.Helper()
 	var took []time.Duration

@@ -89,7 +89,8 @@ func TestOnlyAdding(t *testing.T) {
 	}
 }
 
-// TestWhoHasATrail is told to everybody, and nothing else of it is.
+// TestWhoHasATrail shows that every caller can list the tenants with a trail, and can read nothing
+// else of it.
 func TestWhoHasATrail(t *testing.T) {
 	_, s, _ := prepared(t)
 	for _, tenant := range []string{"zeta", "acme"} {

@@ -71,8 +71,8 @@ func TestWhatIsStoredStays(t *testing.T) {
 	}
 }
 
-// TestHalfAConversationIsRefused shows what becomes of one whose storing was broken off: its first
-// run, with which it counts as stored, is missing.
+// TestHalfAConversationIsRefused shows that a history whose storing was cut off is refused: its
+// first run, with which it counts as stored, is missing.
 func TestHalfAConversationIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	if err := run("b", 2).Store(filepath.Join(folder, "talk.1.json.gz")); err != nil {

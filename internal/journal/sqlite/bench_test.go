@@ -18,7 +18,7 @@ var (
 	start = time.UnixMilli(1_700_000_000_000).UTC()
 )
 
-// reply is an append of four rows: a model call that ends, what it said and what comes of it.
+// reply is an append of four rows: a model call that ends, its text and its effects.
 func reply(n int) []journal.Row {
 	return []journal.Row{
 		journal.ModelCalled{In: root, Call: fmt.Sprint(n), Type: journal.RequestPrompt, Turn: n, HoldTokens: 100},

@@ -34,7 +34,7 @@ func TestFigures(t *testing.T) {
 	journaltest.Figures(t, log, b.turn, count.N.Load)
 }
 
-// bare writes rows as somebody would who knows that they are new: plain inserts and updates with
+// bare writes rows like a writer who knows that they are new: plain inserts and updates with
 // statements that are prepared once, on one connection that is set up as the journal's is.
 type bare struct {
 	statements map[string]*sql.Stmt

@@ -193,8 +193,8 @@ func TestWriterRecovers(t *testing.T) {
 	}
 }
 
-// TestCloseWaits closes a journal while somebody writes. The write is in the file, and nothing
-// beside it is left.
+// TestCloseWaits closes a journal while somebody writes. The write is in the file, and no other
+// file is left.
 func TestCloseWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	log, err := Open(t.Context(), Options{Path: path})

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child is a process that writes to a journal and says on its output what was acknowledged.
+// child is a process that writes to a journal and prints the acknowledged rows.
 type child struct {
 	Path string
 	Run  int
@@ -99,7 +99,7 @@ func (c child) run() error {
 	return errors.Join(append(failures[:], log.Close())...)
 }
 
-// telling is a journal that says on the output what it acknowledged, before its caller hears of it.
+// telling is a journal that prints each acknowledged row before its caller is told.
 type telling struct {
 	journal.Log
 	name string

@@ -12,7 +12,7 @@ import (
 )
 
 // TestARowOfANewerBuildIsRead has a row in the middle of a list whose kind this build does not
-// know. All else is read as ever, the row is handed on as it is, and nobody can write it.
+// know. The rest is read as usual, the row is handed on as it is, and it cannot be written.
 func TestARowOfANewerBuildIsRead(t *testing.T) {
 	path, ref := filepath.Join(t.TempDir(), "journal.db"), journal.Ref{Tenant: "acme", Conversation: "c"}
 	log, now := open(t, path), time.UnixMilli(1).UTC()

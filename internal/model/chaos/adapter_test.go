@@ -118,7 +118,7 @@ func request(text string) model.Request {
 	}
 }
 
-// end is the one end of a call, and what was heard on the way.
+// end is the one end of a call, and the deltas before it.
 type end struct {
 	reply  model.Reply
 	err    *model.Error
@@ -155,7 +155,7 @@ func call(t *testing.T, client model.Client, req model.Request) end {
 	return e
 }
 
-// said is what a model says, whichever wire it came over.
+// said is a model's reply, over either wire.
 type said struct {
 	text  string
 	calls []asked

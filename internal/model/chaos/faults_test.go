@@ -23,7 +23,7 @@ const (
 	failure
 )
 
-// row is one fault of the plan and what must come of it.
+// row is one fault of the plan with its required outcome.
 type row struct {
 	id string
 	// vary is the trouble of one run; frames is how many a reply without trouble has.
@@ -293,12 +293,12 @@ func play(t *testing.T, r row, a adapter) {
 	}
 }
 
-// ofContent reports whether a fault is in what the model says, so that it is to be delivered.
+// ofContent reports whether a fault is in the model's reply, so that it must be delivered.
 func ofContent(id string) bool {
 	return strings.HasPrefix(id, "L2") && id > "L20" || strings.HasPrefix(id, "L3") && id != "L3" || id == "L40"
 }
 
-// judge holds an end to what the row says of it.
+// judge compares an end with its row.
 func (r row) judge(t *testing.T, run int, e end) {
 	t.Helper()
 	if (r.ends == reply && e.err != nil) || (r.ends == failure && e.err == nil) {

@@ -11,7 +11,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
-// mostHeap is how many MB a bomb may cost while it goes off, server and client together. The reply
+// mostHeap is how many MB a bomb may cost while it unpacks, server and client together. The reply
 // itself may be 8 MB, its largest line here 4 MB, and each is held a few times over.
 const mostHeap = 128
 

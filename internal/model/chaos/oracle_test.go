@@ -39,8 +39,8 @@ func (l *ledger) hold(t *testing.T, m scripted.Meter) {
 	}
 }
 
-// faithful compares a reply with what the model said: everything, once, in order, and nothing that
-// was not said. A call can be run only if its arguments came as a whole object.
+// faithful compares a reply with the model's script: everything, once, in order, and nothing else.
+// A call can be run only if its arguments came as a whole object.
 func faithful(t *testing.T, r row, e end, want said) {
 	t.Helper()
 	var text string
@@ -115,7 +115,7 @@ func heard(t *testing.T, e end) {
 				continue
 			}
 		}
-		// Parts may come in another order than they are told in.
+		// Parts may arrive in another order than their deltas.
 		found := false
 		for _, text := range parts {
 			found = found || text.String() == want

@@ -13,9 +13,9 @@ import (
 	"github.com/retinue-dev/retinue/internal/model/scripted"
 )
 
-// TestStorm plays L20: every key is told 429 for a while, sixteen callers want something. All get
-// through in the end, and on the way nobody hammers: the requests of a key keep apart, and the keys
-// do not march in step.
+// TestStorm plays L20: every key gets 429 for a while, and sixteen callers send requests. All
+// succeed in the end, and none hammers: the requests of a key keep their distance, and the keys do
+// not move in step.
 func TestStorm(t *testing.T) {
 	const keys, callers, storm = 4, 16, 3 * time.Second
 	for _, a := range adapters {
@@ -44,7 +44,7 @@ func TestStorm(t *testing.T) {
 			if m.Answered != callers {
 				t.Errorf("%d answers for %d callers", m.Answered, callers)
 			}
-			// A key that is told to be quiet tries less and less often: a handful of times in all.
+			// A key that is told to wait tries less and less often: a handful of times in all.
 			if most := keys * 10; m.Limited > most {
 				t.Errorf("%d requests into the storm, want at most %d", m.Limited, most)
 			}
@@ -87,7 +87,7 @@ func spread(m scripted.Meter, storm time.Duration) (gaps []time.Duration, crowde
 }
 
 // TestFiftyCallersShareAKey sends fifty callers against five requests per second, as the rate
-// limiter is told: none fails, and next to nobody is turned away.
+// limiter is told: none fails, and hardly any is refused.
 func TestFiftyCallersShareAKey(t *testing.T) {
 	const callers, each = 50, 2
 	for _, a := range adapters {

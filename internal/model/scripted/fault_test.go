@@ -48,8 +48,8 @@ var plain = Reply{
 	},
 }
 
-// spoilt sends one request, as a stream, to a server with a fault, and returns what came and what
-// would have come without it.
+// spoilt sends one request, as a stream, to a server with a fault, and returns the response with
+// and without the fault.
 func spoilt(t *testing.T, p Provider, trouble Trouble, change ...func(*http.Request)) (bad, good got, s *Server) {
 	t.Helper()
 	reply := plain
@@ -101,7 +101,7 @@ func TestCutAtEveryFrame(t *testing.T) {
 		for k := range frames {
 			r, _, s := spoilt(t, p, Trouble{Name: "cut", At: k})
 			want := strings.Join(frames[:k], "")
-			// A torn connection may take with it what was not read yet.
+			// A torn connection may lose bytes that were not read yet.
 			if r.err == nil || !strings.HasPrefix(want, r.body) {
 				t.Errorf("cut at %d: got %q, %v; want at most %q and an error", k, r.body, r.err, want)
 			}
@@ -206,7 +206,7 @@ func left(t *testing.T, p Provider, trouble Trouble) got {
 	return r
 }
 
-// TestBombs counts what comes over the wire and what it grows to.
+// TestBombs counts the bytes on the wire and the unpacked bytes.
 func TestBombs(t *testing.T) {
 	eachWire(t, "bomb", func(t *testing.T, p Provider) {
 		r, _, _ := spoilt(t, p, Trouble{Name: "flood", Size: 3 << 20})

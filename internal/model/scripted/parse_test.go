@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAMistakeIsReportedWhereItIs wants line, column and what is allowed there.
+// TestAMistakeIsReportedWhereItIs wants line, column and the allowed values.
 func TestAMistakeIsReportedWhereItIs(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown field": {

@@ -4,5 +4,5 @@ package store
 
 import "testing"
 
-// openServer is nil where there are no services.
+// openServer is nil without services.
 var openServer func(t *testing.T) *Store

@@ -32,7 +32,7 @@ func wire(conversation string, e journal.Entry) (webhook.Event, bool) {
 	return webhook.Event{Type: "turn.completed", Seq: e.Seq, At: e.At, Body: body}, err == nil
 }
 
-// receiver is somebody who is told. It checks every signature, and answers as it is told to.
+// receiver receives deliveries. It checks every signature, and answers as ordered.
 type receiver struct {
 	*httptest.Server
 	t      *testing.T
@@ -209,7 +209,7 @@ func stores(t *testing.T, test func(t *testing.T, s *Store)) {
 	}
 }
 
-// TestBadReceiver is told by one that fails, then takes too long, then takes it.
+// TestBadReceiver sends to a receiver that fails, then takes too long, then accepts.
 func TestBadReceiver(t *testing.T) {
 	stores(t, func(t *testing.T, s *Store) {
 		r := newReceiver(t, func(_ string, n int, w http.ResponseWriter, q *http.Request) {
@@ -315,8 +315,8 @@ func TestArchivedAndDeleted(t *testing.T) {
 }
 
 // TestGivingUpAndReplay has a receiver that is down for more than a day.
-// TestPrivateConversationsAreNobodysEvents has hooks hear nothing of a private conversation, until
-// it is shared.
+// TestPrivateConversationsAreNobodysEvents sends hooks no event of a private conversation until it
+// is shared.
 func TestPrivateConversationsAreNobodysEvents(t *testing.T) {
 	stores(t, func(t *testing.T, s *Store) {
 		r := newReceiver(t, func(string, int, http.ResponseWriter, *http.Request) {})
@@ -365,8 +365,8 @@ func TestGivingUpAndReplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The test waits for a delivery that is due: else a slow machine would have the day over after few
-			// attempts.
+			// The test waits for a delivery that is due: else on a slow machine the day would be
+			// over after few attempts.
 			if len(list) == 1 && list[0].Status == webhook.Pending && list[0].Next.After(c.now()) {
 				c.advance(20 * time.Minute)
 			}

@@ -43,8 +43,7 @@ func connect(t *testing.T, dsn string) *Store {
 	return s
 }
 
-// TestNodesShareTheWork has three nodes and two tenants; where nothing goes wrong nothing comes
-// twice.
+// TestNodesShareTheWork has three nodes and two tenants; without faults no delivery comes twice.
 func TestNodesShareTheWork(t *testing.T) {
 	dsn := server(t)
 	log, c, r := journaltest.NewMemory(), &clock{}, newReceiver(t, nil)

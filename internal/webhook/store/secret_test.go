@@ -59,7 +59,7 @@ func add(t *testing.T, s *Store, tenant, id string) webhook.Hook {
 	return h
 }
 
-// reads compares what a store reads of a tenant with what was added.
+// reads compares a store's hooks of a tenant with the added ones.
 func reads(t *testing.T, s *Store, want ...webhook.Hook) {
 	t.Helper()
 	got, err := s.Receivers(t.Context(), want[0].Tenant)
@@ -99,7 +99,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	})
 }
 
-// put writes what is kept of a secret.
+// put writes the stored form of a secret.
 func put(t *testing.T, s *Store, tenant, hook, text string) {
 	t.Helper()
 	err := s.db.In(t.Context(), tenant, func(tx *sql.Tx) error {
@@ -129,7 +129,7 @@ func TestNothingIsSealedWithoutAKey(t *testing.T) {
 	})
 }
 
-// TestTheKeyOfTheInstallationChanges wraps keys anew, and leaves what they seal as it is.
+// TestTheKeyOfTheInstallationChanges wraps keys anew, and leaves their sealed secrets as they are.
 func TestTheKeyOfTheInstallationChanges(t *testing.T) {
 	stores(t, func(t *testing.T, s *Store) {
 		h := add(t, s, "acme", "w1")
