@@ -25,12 +25,12 @@ func (c *Client) RevokeKey(ctx context.Context, key string) error {
 	return c.call(ctx, request{method: http.MethodDelete, path: at("keys", key)}, nil)
 }
 
-// Policy says what the tenant demands.
+// Policy returns the tenant's policy.
 func (c *Client) Policy(ctx context.Context) (wire.Policy, error) {
 	return read[wire.Policy](ctx, c, nil, "policy")
 }
 
-// SetPolicy changes what the tenant demands.
+// SetPolicy changes the tenant's policy.
 func (c *Client) SetPolicy(ctx context.Context, p wire.Policy) (out wire.Policy, err error) {
 	err = c.call(ctx, request{method: http.MethodPut, path: at("policy"), body: p}, &out)
 	return out, err
@@ -58,7 +58,7 @@ func (c *Client) AddMember(ctx context.Context, email, role string) (out wire.Me
 	return out, err
 }
 
-// ChangeRole changes what a member may do, at once.
+// ChangeRole changes a member's role, at once.
 func (c *Client) ChangeRole(ctx context.Context, member, role string) (out wire.Member, err error) {
 	body := map[string]string{"role": role}
 	err = c.call(ctx, request{method: http.MethodPut, path: at("members", member, "role"), body: body}, &out)

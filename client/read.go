@@ -108,7 +108,7 @@ func (c *Client) AgentMessages(ctx context.Context, conversation, agent string, 
 	return read[wire.Page[wire.Message]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "messages")
 }
 
-// ToolCalls are what an agent used tools for.
+// ToolCalls are the tool calls of an agent.
 func (c *Client) ToolCalls(ctx context.Context, conversation, agent string, o PageOptions) (wire.Page[wire.ToolCall], error) {
 	return read[wire.Page[wire.ToolCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "tool-calls")
 }
@@ -118,7 +118,7 @@ func (c *Client) ToolCall(ctx context.Context, conversation, agent, call string)
 	return read[wire.ToolCallView](ctx, c, nil, "conversations", conversation, "agents", inAddress(agent), "tool-calls", call)
 }
 
-// ModelCalls are what an agent asked models.
+// ModelCalls are the model calls of an agent.
 func (c *Client) ModelCalls(ctx context.Context, conversation, agent string, o PageOptions) (wire.Page[wire.ModelCall], error) {
 	return read[wire.Page[wire.ModelCall]](ctx, c, o.query(), "conversations", conversation, "agents", inAddress(agent), "model-calls")
 }
@@ -199,7 +199,7 @@ func (c *Client) Roles(ctx context.Context, workspace string) ([]wire.Role, erro
 	return items[wire.Role](ctx, c, q, "roles")
 }
 
-// ConversationUsage is what a conversation used, by agent, role, model or turn.
+// ConversationUsage is the usage of a conversation, by agent, role, model or turn.
 func (c *Client) ConversationUsage(ctx context.Context, conversation, by string) (wire.UsageSums, error) {
 	q := url.Values{}
 	text(q, "by", by)
@@ -213,7 +213,7 @@ type UsageOptions struct {
 	Since, Until time.Time
 }
 
-// Usage is what all conversations used.
+// Usage is the usage of all conversations.
 func (c *Client) Usage(ctx context.Context, o UsageOptions) (wire.UsageSums, error) {
 	q := url.Values{}
 	text(q, "by", o.By)

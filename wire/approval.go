@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Decision is what a person says to an approval.
+// Decision is a person's decision on an approval.
 type Decision struct {
 	Allow bool   `json:"allow"`
 	Hash  string `json:"hash" minLength:"1" maxLength:"128" doc:"The approval's hash: what was shown is what is decided."`

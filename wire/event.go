@@ -147,7 +147,7 @@ type Finished struct {
 	Receipt    json.RawMessage `json:"receipt,omitempty"`
 }
 
-// Patched is what a task changed in a tree of its own.
+// Patched is the patch of a task with a tree of its own.
 type Patched struct {
 	Text    string      `json:"text,omitempty" doc:"The hash under which the patch is kept."`
 	Files   []PatchFile `json:"files"`

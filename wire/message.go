@@ -35,7 +35,7 @@ type Message struct {
 	State   string    `json:"state,omitempty" enum:"received,delivered,read" doc:"How far a posted message has come: recorded, known to the orchestrator, part of what its model is sent. Listings have it; in events message.delivered and reads of message.completed say it."`
 }
 
-// Text is what the message says, without thinking and calls.
+// Text is the text of the message, without thinking and calls.
 func (m Message) Text() string {
 	text := ""
 	for _, p := range m.Parts {

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// Question is what an agent wants to know.
+// Question is an agent's question.
 type Question struct {
 	ID      string     `json:"id" doc:"Names it in its conversation. A message that answers it has it as in_reply_to."`
 	Seq     int64      `json:"seq"`

@@ -23,7 +23,7 @@ type AtOnceQuota struct {
 	Streams  int `json:"streams,omitempty" doc:"Streams of events that are open at one server. More are refused."`
 }
 
-// MonthQuota is what a tenant may spend on models in a calendar month.
+// MonthQuota is a tenant's budget for models in a calendar month.
 type MonthQuota struct {
 	Name   string    `json:"name" doc:"The month, in UTC." example:"2026-11"`
 	Ends   time.Time `json:"ends" doc:"When the next month begins."`

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// APIKey is what a program shows, without the secret.
+// APIKey is a program's credential, without the secret.
 type APIKey struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
@@ -27,7 +27,7 @@ type NewAPIKey struct {
 	Days   int      `json:"days,omitempty" minimum:"1" maximum:"366" doc:"How long it lasts; 90 when nothing is said."`
 }
 
-// Me is who asks.
+// Me is the caller.
 type Me struct {
 	Tenant string   `json:"tenant"`
 	User   string   `json:"user"`
@@ -47,7 +47,7 @@ type Member struct {
 	JoinedAt *time.Time `json:"joined_at,omitempty" doc:"When they first logged in; absent if they have not."`
 }
 
-// Policy is what a tenant demands of its members.
+// Policy holds a tenant's demands on its members.
 type Policy struct {
 	SecondPair bool `json:"second_pair" doc:"Whether an approval needs a second pair of eyes: nobody who has said something in a conversation allows a call there."`
 	// RetentionDays is left as it is when it is absent.

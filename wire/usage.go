@@ -1,6 +1,6 @@
 package wire
 
-// UsageLine is what the model calls of one group used.
+// UsageLine is the usage of one group's model calls.
 type UsageLine struct {
 	Name  string `json:"name" doc:"The agent, role, model or conversation. A turn is named AGENT#TURN."`
 	Calls int64  `json:"calls" doc:"How many model calls there were."`
@@ -15,7 +15,7 @@ type UsageSums struct {
 	Total Usage       `json:"total" doc:"The sum of own of all items."`
 }
 
-// Usage is what model calls used.
+// Usage is the usage of model calls.
 type Usage struct {
 	Input      int64 `json:"input" doc:"Tokens sent, those from a cache included."`
 	Output     int64 `json:"output"`

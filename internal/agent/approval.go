@@ -167,7 +167,7 @@ func (c *OpenCall) shown() string {
 	return c.Hash
 }
 
-// patternKey is what a state keeps of a pattern.
+// patternKey is the form in which a state keeps a pattern.
 func patternKey(tool, pattern string) string {
 	if pattern == "" {
 		return ""
@@ -183,8 +183,8 @@ func (m *machine) deny(open *OpenCall, reason DenialReason) {
 	}
 }
 
-// toolDenied takes in that a call was stopped just before it ran. A call that has changed may be
-// asked about again; a rule's no is one like any other.
+// toolDenied handles a call that was stopped just before it ran. A person may be asked again about
+// a call that has changed; a rule's no is one like any other.
 func (m *machine) toolDenied(c *OpenCall, reason DenialReason) {
 	if reason == DeniedByPolicy && m.s.Phase == Working {
 		m.deny(c, reason)

@@ -94,8 +94,8 @@ func (f Facts) objection() DenialReason {
 }
 
 // unapproved returns the fault of a call's approval, or nothing. An approval for one call is for
-// exactly what the person was shown, or for the arguments that they gave it instead. A wider one is
-// for every call that fits the pattern they were shown. For a barred call no approval is wide.
+// exactly the call that the person saw, or for the arguments that they gave it instead. A wider one
+// is for every call that fits the pattern they were shown. For a barred call no approval is wide.
 func (f Facts) unapproved() DenialReason {
 	a, run := f.Approval, f.Run
 	wide := !f.Barred && (a.Scope == ScopeTask || a.Scope == ScopeChat)

@@ -20,7 +20,7 @@ type Brief struct {
 	Parent string `json:"parent,omitempty"`
 	Depth  int    `json:"depth,omitempty"`
 	Role   string `json:"role"`
-	// RoleHash names the snapshot of the role that this run uses, whatever happens to the role's
+	// RoleHash names the snapshot of the role that this run uses, even after a change of the role's
 	// file.
 	RoleHash string `json:"role_hash,omitempty"`
 	// Headless means that the run has no person: approvals are denied and questions declined at
@@ -51,7 +51,7 @@ type Brief struct {
 	Tools     []string  `json:"tools,omitempty"`
 	Limits    Limits    `json:"limits"`
 	Model     Model     `json:"model"`
-	// Taint is what the agent begins with: its parent's and, if it is resumed, its own.
+	// Taint is the agent's first taint: its parent's and, if it is resumed, its own.
 	Taint Taint `json:"taint,omitempty"`
 }
 
@@ -61,7 +61,7 @@ func (b Brief) Isolated() bool { return b.Tree != "" && b.Tree == b.Task }
 // Isolation is whether an agent works where its parent does or in a tree of its own.
 type Isolation string
 
-// The isolations. Nothing said means what the role says, and there the same as shared.
+// The isolations. Empty means the role's, and in a role it means shared.
 const (
 	IsolationShared   Isolation = "shared"
 	IsolationWorktree Isolation = "worktree"
@@ -90,7 +90,7 @@ func (a Authority) Covers(b Authority) bool {
 	return (a.Write || !b.Write) && (a.Network || !b.Network)
 }
 
-// Meet is what both hold.
+// Meet is the authority that both hold.
 func (a Authority) Meet(b Authority) Authority {
 	return Authority{Tools: meet(a.Tools, b.Tools), Write: a.Write && b.Write, Network: a.Network && b.Network}
 }
@@ -189,7 +189,7 @@ func first[T int | int64](v, fallback T) T {
 	return fallback
 }
 
-// Model is what the core must know of the model that an agent talks to.
+// Model holds the core's data of the model that an agent talks to.
 type Model struct {
 	Name string `json:"name,omitempty"`
 	// Window is the context window in tokens; zero means unknown, and then nothing is compacted.
@@ -251,8 +251,8 @@ func (b Brief) check() *chat.Error {
 	return nil
 }
 
-// bytes is an upper estimate of what a brief takes as JSON: its texts, and the names and numbers
-// around them.
+// bytes is an upper estimate of a brief's size as JSON: its texts, and the names and numbers around
+// them.
 func (b Brief) bytes() int {
 	n := 800
 	for _, text := range []string{b.Conversation, b.Agent, b.Task, b.Parent, b.Role, b.RoleHash, b.Tree, b.From, b.Model.Name} {

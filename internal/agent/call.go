@@ -84,10 +84,10 @@ type Item struct {
 	Iterations int   `json:"iterations,omitempty"`
 	// Agent is the finished agent that a resume call names.
 	Agent string `json:"agent,omitempty"`
-	// Isolation is what the call says of it; empty leaves it to the role.
+	// Isolation is the call's choice; empty leaves it to the role.
 	Isolation Isolation `json:"isolation,omitempty"`
-	// Problem is what the host found wrong: a missing file, a directory outside the workspace, an
-	// unknown model, an agent that cannot be resumed.
+	// Problem is the fault that the host found: a missing file, a directory outside the workspace,
+	// an unknown model, an agent that cannot be resumed.
 	Problem string `json:"problem,omitempty"`
 	// Taint is that of a resumed agent, which still knows the texts that it has read.
 	Taint Taint `json:"taint,omitempty"`
@@ -159,7 +159,7 @@ type OpenCall struct {
 	Sink    bool `json:"sk,omitempty"`
 	// Pattern is the key of the pattern that a wider approval would cover.
 	Pattern string `json:"p,omitempty"`
-	// Bound is what the person decides on; a call without one is decided on by its Hash.
+	// A person's decision is bound to Bound, or to Hash for a call without one.
 	Bound string `json:"b,omitempty"`
 	// Approved means that a person said yes, to this call or, if By names another, to all like that
 	// one.
@@ -167,8 +167,8 @@ type OpenCall struct {
 	By       string `json:"by,omitempty"`
 	// Cover is set if the approval was given for another call.
 	Cover Cover `json:"co,omitempty"`
-	// Shown is what the person was shown of a call whose arguments they then changed: Hash and Bound
-	// are of the new ones.
+	// Shown is the call as the person saw it before they changed its arguments: Hash and Bound are
+	// of the new ones.
 	Shown string `json:"sh,omitempty"`
 	// Until is when the approval or the question expires.
 	Until int64 `json:"u,omitempty"`

@@ -247,8 +247,8 @@ func (m *machine) childEnded(e ChildEnded) error {
 	return nil
 }
 
-// settlement is what a child is charged with when it ends: agents, tokens and cost; and the size of
-// its report.
+// settlement is the charge for a child when it ends: agents, tokens and cost; and the size of its
+// report.
 type settlement struct {
 	agents, tokens, cost, report int64
 }

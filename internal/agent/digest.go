@@ -41,7 +41,7 @@ func DigestRole(tool, role, args string) Call {
 	return c
 }
 
-// identify hashes a call, whatever it asks for.
+// identify hashes a call of any kind.
 func identify(tool string, kind CallKind, args string) Call {
 	canonical, ok := canonicalObject(args)
 	if !ok {
@@ -149,7 +149,7 @@ func (c *Call) requireText(args string, fields ...string) {
 	c.Problem = fields[0] + " must be a text that is not empty"
 }
 
-// digestAsk identifies a question by its words, whatever their case, spacing and punctuation.
+// digestAsk identifies a question by its words, without case, spacing and punctuation.
 func (c *Call) digestAsk(args string) {
 	var call struct {
 		Question  string   `json:"question"`

@@ -8,7 +8,7 @@
 //
 // # What the host owes the core
 //
-// A host is whatever calls Step: a workflow, a leg of one, a simulator.
+// A host is the code that calls Step: a leg, a simulator.
 //
 //  1. One step at a time. The host keeps one State per agent and hands it one Event after another.
 //     The order in which events arrived is their order for ever. A refused event is not delivered

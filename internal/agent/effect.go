@@ -136,7 +136,7 @@ type (
 		record
 		Serial int      `json:"serial"`
 		Kind   NoteKind `json:"kind"`
-		// Question or Seq name what the line is about.
+		// Question or Seq names the subject of the line.
 		Question string `json:"question,omitempty"`
 		Seq      int64  `json:"seq,omitempty"`
 	}
@@ -315,7 +315,7 @@ type (
 	}
 )
 
-// TurnKind is what a model call is for.
+// TurnKind is the purpose of a model call.
 type TurnKind string
 
 // The kinds of model calls in an agent's own transcript.
@@ -328,7 +328,7 @@ const (
 	TurnCompact TurnKind = "compact"
 )
 
-// SideKind is what a side turn is for.
+// SideKind is the purpose of a side turn.
 type SideKind string
 
 // The kinds of side turns.
@@ -348,7 +348,7 @@ const (
 	ApprovalCancelled ApprovalStatus = "cancelled"
 )
 
-// NoteKind is what a line for people says.
+// NoteKind is the meaning of a line for people.
 type NoteKind string
 
 // The notes.

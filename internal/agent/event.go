@@ -66,7 +66,7 @@ type (
 		Text  bool       `json:"text,omitempty"`
 		Calls []Call     `json:"calls,omitempty"`
 		Roles []RoleSpec `json:"roles,omitempty"`
-		// Taint is what the journal has of the agent, in case the core was not told.
+		// Taint is the agent's taint in the journal, in case the core does not know it.
 		Taint Taint `json:"taint,omitempty"`
 	}
 
@@ -98,7 +98,7 @@ type (
 		Result ToolResult `json:"result"`
 		Waited int64      `json:"waited,omitempty"`
 		Tokens int64      `json:"tokens,omitempty"`
-		// Facts counts what the call is known to have done.
+		// Facts counts the known effects of the call.
 		Facts int `json:"facts,omitempty"`
 		// Reason goes with ToolDenied.
 		Reason DenialReason `json:"reason,omitempty"`
@@ -168,8 +168,8 @@ type (
 		Usage      chat.Usage `json:"usage"`
 	}
 
-	// Routed ends a side turn that decided what a person's message is about. The host shows that
-	// turn every message since the oldest open question, those found unclear included.
+	// Routed ends a side turn that classified a person's message. The host shows that turn every
+	// message since the oldest open question, those found unclear included.
 	Routed struct {
 		At
 		Side      int        `json:"side"`
@@ -289,10 +289,10 @@ const (
 	ScopeChat Scope = "chat"
 )
 
-// Route is what a person's message turned out to be while questions were open.
+// Route is the class of a person's message that came while questions were open.
 type Route string
 
-// The routes. RouteRequest is also what a failed routing turn means.
+// The routes. A failed routing turn gives RouteRequest too.
 const (
 	RouteRequest Route = "request"
 	RouteAnswer  Route = "answer"

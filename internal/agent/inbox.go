@@ -7,7 +7,7 @@ const inboxSize = 32
 
 // Inbox holds the messages that the model has not been shown yet, by number.
 type Inbox struct {
-	// Heard is the number of the last message taken in.
+	// Heard is the number of the last message handled.
 	Heard int64    `json:"heard,omitempty"`
 	Queue []Unread `json:"queue,omitempty"`
 	// Shown are messages that are in the transcript but have not been sent to a model yet.

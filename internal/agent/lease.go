@@ -11,7 +11,7 @@ type Lease struct {
 	Spent int64 `json:"spent,omitempty"`
 }
 
-// Left is what may still be held.
+// Left is the amount that may still be reserved.
 func (l Lease) Left() int64 { return max(0, l.Grant-l.Held-l.Spent) }
 
 // affords reports whether n more may be held, when a grant of zero means unbounded.
@@ -25,7 +25,7 @@ func (l *Lease) settle(held, used int64) {
 	l.Spent += used
 }
 
-// shares is what each child of a spawn call is granted.
+// shares is the grant of each child of a spawn call.
 type shares struct {
 	agents, tokens, cost []int64
 }
@@ -83,7 +83,7 @@ func (m *machine) allotment(role *RoleSpec, n int64) int64 {
 	return min(limit, (m.s.Agents.Left()-n)/(2*n))
 }
 
-// holdFor reserves what the next model call may use at most, if the leases allow it.
+// holdFor reserves the most that the next model call may use, if the leases allow it.
 func (m *machine) holdFor(output int64) (tokens, cost int64, ok bool) {
 	s := m.s
 	tokens = s.Context + output

@@ -19,7 +19,7 @@ const (
 	ToolMerge = "merge_patch"
 )
 
-// KindOf is what a tool name asks for. The names of roles that are offered as tools of their own,
+// KindOf is the kind of call that a tool name means. Names of roles that are offered as tools,
 // which only the host knows, are spawn calls too.
 func KindOf(tool string) CallKind {
 	switch tool {

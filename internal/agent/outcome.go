@@ -36,7 +36,7 @@ type Outcome struct {
 	// of calls whose usage is unknown.
 	Tokens int64 `json:"tokens,omitempty"`
 	Cost   int64 `json:"cost,omitempty"`
-	// Taint is what the run has read. Typed means that its result holds only data that fits its role's
+	// Taint is the run's taint. Typed means that its result holds only data that fits its role's
 	// closed schema, no free text: such a report does not taint its reader.
 	Taint Taint `json:"taint,omitempty"`
 	Typed bool  `json:"typed,omitempty"`
@@ -54,7 +54,7 @@ const (
 // Failed reports whether the run did not reach its goal.
 func (o Outcome) Failed() bool { return o.Status != chat.StatusCompleted }
 
-// totals fills in what the core counted.
+// totals fills in the core's counts.
 func (m *machine) totals(o Outcome) Outcome {
 	s := m.s
 	o.Iterations = s.Progress.Iterations

@@ -29,7 +29,7 @@ type Report struct {
 	Data json.RawMessage
 	// Receipt compares the child's claims with its effects; nil if they were not compared.
 	Receipt *receipt.Receipt
-	// Patch is what a child changed in a tree of its own, nil if it had none.
+	// Patch is the changes of a child in a tree of its own, nil if it had none.
 	Patch *PatchReport
 }
 
@@ -96,7 +96,7 @@ type wireReport struct {
 	Completion Completion  `json:"completion,omitempty"`
 	Duration   int64       `json:"duration_ms,omitempty"`
 	Usage      *wireUsage  `json:"usage,omitempty"`
-	// Receipt stands beside what the child wrote, which is one escaped text and cannot reach it.
+	// Receipt is beside the child's text, which is one escaped string and cannot forge it.
 	Receipt *wireReceipt `json:"receipt,omitempty"`
 	Outcome any          `json:"outcome,omitempty"`
 	// Patch comes from the engine as well.

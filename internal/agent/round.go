@@ -87,7 +87,7 @@ func (m *machine) admit(open *OpenCall, c Call, roles []RoleSpec) {
 	}
 }
 
-// objection is why a call is not carried out, or nothing. It holds whatever the model was offered.
+// objection is why a call is not carried out, or nothing. It does not depend on the offered tools.
 func (m *machine) objection(c Call) string {
 	b := &m.s.Brief
 	switch {
@@ -180,7 +180,7 @@ func (m *machine) start(c *OpenCall) {
 	})
 }
 
-// toolDone takes in the end of a call.
+// toolDone handles the end of a call.
 func (m *machine) toolDone(e ToolDone) error {
 	s := m.s
 	c := s.Round.find(e.Call)

@@ -200,7 +200,8 @@ func (m *machine) enlist(open *OpenCall, item int, it Item, spec *RoleSpec, shar
 	return short
 }
 
-// delegate is the brief of a child: its role's, narrowed to what the parent holds and has left.
+// delegate is the brief of a child: its role's, narrowed to the parent's authority and remaining
+// lease.
 func (b Brief) delegate(task string, it Item, spec *RoleSpec) Brief {
 	limits := spec.Limits.or(DefaultLimits())
 	limits.Depth = min(b.Limits.Depth, limits.Depth)

@@ -11,7 +11,7 @@ import (
 // has the old one.
 const Rules = 1
 
-// Phase is what an agent is doing. Its open calls say what it waits for, not the phase.
+// Phase is an agent's phase. Its reason to wait is in its open calls, not in the phase.
 type Phase string
 
 // The phases.
@@ -60,7 +60,7 @@ type State struct {
 	InTurn bool `json:"in_turn,omitempty"`
 	// Muted is set when the person has stopped everything: only their next message starts a turn.
 	Muted bool `json:"muted,omitempty"`
-	// ToldWaiting is what the parent was last told this agent waits for.
+	// ToldWaiting is the reason to wait that the parent was told last.
 	ToldWaiting chat.WaitReason `json:"told_waiting,omitempty"`
 	// Cancelled are the last cancel requests that were handled.
 	Cancelled []string `json:"cancelled,omitempty"`
@@ -80,11 +80,11 @@ type State struct {
 	Repeats  []Tally       `json:"repeats,omitempty"`
 	Failures []Tally       `json:"failures,omitempty"`
 
-	// Taint is what the agent has read that a stranger may have written. It only grows.
+	// Taint lists the strangers' sources that the agent has read. It only grows.
 	Taint Taint `json:"taint,omitempty"`
 
 	Progress Progress `json:"progress"`
-	// Context is an upper estimate, in tokens, of what the next model call will send.
+	// Context is an upper estimate, in tokens, of the next model call's input.
 	Context int64      `json:"context,omitempty"`
 	Tokens  Lease      `json:"tokens"`
 	Cost    Lease      `json:"cost"`
@@ -101,7 +101,7 @@ type State struct {
 	Outcome *Outcome `json:"outcome,omitempty"`
 }
 
-// Progress counts what a run, or an orchestrator's user turn, has done so far.
+// Progress counts the work of a run, or of an orchestrator's user turn, so far.
 type Progress struct {
 	Iterations int `json:"iterations,omitempty"`
 	ToolCalls  int `json:"tool_calls,omitempty"`

@@ -158,7 +158,7 @@ func (m *machine) afterwards(e Event) error {
 	}
 }
 
-// Refusal is what Step returns for an event that does not fit. The state is unchanged.
+// Step returns a Refusal for an event that does not fit. The state is unchanged.
 type Refusal struct {
 	Kind  RefusalKind
 	Phase Phase
@@ -172,7 +172,7 @@ type RefusalKind string
 // Counted refusals are normal where events are delivered more than once: the host counts them and
 // continues.
 const (
-	// Duplicate has been taken in before.
+	// Duplicate was handled before.
 	Duplicate RefusalKind = "duplicate"
 	// Unknown names something that never was.
 	Unknown RefusalKind = "unknown"

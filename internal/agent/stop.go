@@ -169,7 +169,7 @@ func (m *machine) quiet() bool {
 	return true
 }
 
-// force closes the books on whatever has not let go.
+// force closes the books on work that has not stopped.
 func (m *machine) force() {
 	s := m.s
 	if c := s.Model; c != nil {

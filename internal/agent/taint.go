@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Taint is where an agent has read something that a stranger may have written: sorted, each source
-// once, and SourceMore last. It only grows. Compaction, a new message and a new task on the same
-// agent leave it as it is; a child begins with its parent's, and what a tainted agent says in its
-// own words taints its reader.
+// Taint lists the sources of strangers' texts that an agent has read: sorted, each source once, and
+// SourceMore last. It only grows. Compaction, a new message and a new task on the same agent leave
+// it as it is. A child begins with its parent's, and a tainted agent's own words taint their
+// reader.
 //
 // A tainted agent's calls that write or reach the network are decided by a person each time: no
 // rule, no earlier approval and no permission of its role allows them. A call that a rule denies
@@ -26,7 +26,7 @@ type Source struct {
 	Name string `json:"name,omitempty"`
 }
 
-// SourceKind says what a source is.
+// SourceKind is the kind of a source.
 type SourceKind string
 
 // The kinds of sources. SourceMore stands for all that are not listed any more.
@@ -82,7 +82,7 @@ func short(name string) string {
 	return strings.ToValidUTF8(name[:half], "") + "…" + strings.ToValidUTF8(name[len(name)-half:], "")
 }
 
-// taint takes on what an event brought.
+// taint adds an event's sources to the agent's.
 func (m *machine) taint(t Taint) {
 	if len(t) > 0 {
 		m.s.Taint = m.s.Taint.With(t)
@@ -106,8 +106,8 @@ const (
 	CoverBeside Cover = "beside"
 )
 
-// Reported is what a child's report brings with it. Data that fits a closed schema has no room for
-// words.
+// Reported is the taint that a child's report brings. Data that fits a closed schema has no room
+// for words.
 func (o Outcome) Reported() Taint {
 	if o.Typed {
 		return nil

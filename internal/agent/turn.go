@@ -141,7 +141,7 @@ func (m *machine) spend(used chat.Usage) {
 	m.s.Subtree = m.s.Subtree.Plus(used)
 }
 
-// replied takes in a reply: it ends the turn, or the run, or opens a round.
+// replied handles a reply: it ends the turn, or the run, or opens a round.
 func (m *machine) replied(e Replied) error {
 	s := m.s
 	c, err := m.inFlight(e.Turn, e.Attempt)

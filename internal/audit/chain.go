@@ -19,7 +19,7 @@ import (
 // version is part of every hash: another layout of the bytes gets another.
 const version = "retinue.audit.v1"
 
-// Origin is what the first entry of a tenant's chain follows.
+// Origin is the hash before the first entry of a tenant's chain.
 func Origin(tenant string) [32]byte { return sha256.Sum256([]byte(version + "\x00" + tenant)) }
 
 // Sum is the hash of an entry that follows one with the hash prev: SHA-256 over prev and over every

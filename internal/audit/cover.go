@@ -10,7 +10,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Cover is what a trail says of a tenant's conversations, to be compared with the journal.
+// Cover holds a trail's entries on a tenant's conversations, for comparison with the journal.
 type Cover struct {
 	decided map[string]bool
 	effects map[string]bool

@@ -59,7 +59,7 @@ func (l *Log) Append(ctx context.Context, ref journal.Ref, at time.Time, rows ..
 }
 
 // Witnessed reports whether the trail has the decision as the journal has it: on the same call,
-// about what was shown and with the same arguments, yes or no, and as far.
+// shown in the same form and with the same arguments, the same answer and the same scope.
 func (l *Log) Witnessed(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) (bool, error) {
 	if d.Audit == "" {
 		return false, nil

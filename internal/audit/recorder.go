@@ -38,8 +38,8 @@ const (
 	denialWindow = time.Minute
 	// denialMost is how many refusals of a tenant get an entry of their own in a window.
 	denialMost = 10
-	// denialTenants bounds what is remembered; there are no more tenants of valid callers than this
-	// being refused at once.
+	// denialTenants bounds the memory; no more tenants of valid callers than this are refused at
+	// once.
 	denialTenants = 1000
 )
 

@@ -31,7 +31,7 @@ type Trail struct {
 	lanes map[string]*lane
 }
 
-// lane is what waits for one tenant's chain.
+// lane holds the records that wait for one tenant's chain.
 type lane struct {
 	busy    bool
 	waiting []*waiting

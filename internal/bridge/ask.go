@@ -30,7 +30,7 @@ const (
 	AskApproval = "approval"
 )
 
-// Asks are what a user turn waits for.
+// Asks are the questions and approvals that a user turn waits for.
 func (x *UserTurn) Asks(pending []progress.Pending) []Ask {
 	out := make([]Ask, 0, len(pending))
 	for _, p := range pending {

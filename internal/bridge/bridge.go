@@ -64,7 +64,7 @@ func New(o Options) *Service {
 	return &Service{Options: o, commander: o.Server.Commander()}
 }
 
-// Message is what a person says over another wire.
+// Message is a person's message over another wire.
 type Message struct {
 	// Key is the client's: the same key is the same message.
 	Key  string

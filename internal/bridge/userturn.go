@@ -55,8 +55,8 @@ const (
 	StateCancelled State = "cancelled"
 )
 
-// News is something that happened in a user turn: text of the orchestrator, an event of those below
-// it, or nothing but that time has passed.
+// News is an event in a user turn: text of the orchestrator, an event of an agent below it, or only
+// the passing of time.
 type News struct {
 	// Message is the id of the orchestrator's message that Text continues.
 	Message string
@@ -74,7 +74,7 @@ type News struct {
 // Result is the result of a user turn.
 type Result struct {
 	State State
-	// Texts are what the orchestrator said, in order.
+	// Texts are the orchestrator's messages, in order.
 	Texts   []Text
 	Pending []progress.Pending
 	// Agents are those that were given work, with the orchestrator.
@@ -205,7 +205,7 @@ func (x *UserTurn) over() (Result, bool) {
 	return Result{}, false
 }
 
-// pending is what waits for a person who has not dealt with it yet.
+// pending are the questions and approvals that still wait for a person.
 func (x *UserTurn) pending() []progress.Pending {
 	return slices.DeleteFunc(x.tree.Pending(), func(p progress.Pending) bool {
 		return x.settled[p.Question] || x.settled[events.ApprovalID(p.Agent, p.Call)]

@@ -8,7 +8,7 @@ package chat
 // EffectClass says whether a tool call may be repeated when nobody knows if it happened.
 type EffectClass string
 
-// The effect classes. A tool of which nothing is known is ClassOnce.
+// The effect classes. An unknown tool is ClassOnce.
 const (
 	// ClassPure only reads: it may be run again at will.
 	ClassPure EffectClass = "pure"
@@ -36,7 +36,7 @@ type Usage struct {
 	Unpriced int64 `json:"unpriced,omitempty"`
 }
 
-// Tokens is what a token budget is charged with.
+// Tokens is the charge on a token budget.
 func (u Usage) Tokens() int64 { return u.Input + u.Output }
 
 // Plus adds two usages field by field.

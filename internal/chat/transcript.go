@@ -54,7 +54,7 @@ type Message struct {
 	Parts   []Part  `json:"parts"`
 }
 
-// Transcript is what a model is sent: messages in order.
+// Transcript is the input of a model: messages in order.
 type Transcript []Message
 
 // Join makes a transcript out of recorded messages: neighbours from the user become one message,

@@ -17,8 +17,8 @@ type Entry struct {
 	Origin document.Origin `json:"origin"`
 }
 
-// Entries lists what is set, in order of key, a zero that somebody set on purpose as well. Secrets
-// are shown by reference.
+// Entries lists the values that are set, in order of key, also zeros that were set on purpose.
+// Secrets are shown by reference.
 func (l Loaded) Entries() []Entry {
 	entries := l.flatten(reflect.ValueOf(l.Settings), "")
 	for i := range entries {

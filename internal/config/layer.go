@@ -87,7 +87,7 @@ func (l *layer) put(n document.Node, to reflect.Value, path string) {
 	}
 }
 
-// set writes one value, whatever its type.
+// set writes one value of any type.
 func (l *layer) set(n document.Node, to reflect.Value, path string) {
 	switch {
 	case to.Type() == reflect.TypeFor[Secret]():

@@ -26,7 +26,7 @@ type Inputs struct {
 	Project string
 	// Environ holds variables as NAME=value; those that begin with RETINUE_ are settings.
 	Environ []string
-	// Flags are what the command line says.
+	// Flags are the settings of the command line.
 	Flags []Flag
 
 	trusted bool

@@ -41,7 +41,7 @@ type Server struct {
 	Disabled bool
 }
 
-// Servers is what the files say of MCP servers.
+// Servers are the MCP servers of the files.
 type Servers struct {
 	List     []Server
 	Warnings []document.Warning
@@ -113,7 +113,7 @@ type serverFile struct {
 	home  string
 }
 
-// read adds what a file says; of two servers with one name the later counts.
+// read adds the servers of a file; of two servers with one name the later counts.
 func (s *Servers) read(f serverFile, data []byte, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
@@ -163,8 +163,8 @@ func (s *Servers) warn(f serverFile, at document.Node, err error, skipped bool) 
 	s.Warnings = append(s.Warnings, w)
 }
 
-// serverName is what servers may be called. Two underscores separate the name from a tool's, so
-// they are neither in it nor at its ends.
+// serverName matches the names of servers. Two underscores separate the name from a tool's, so they
+// are neither in it nor at its ends.
 var serverName = regexp.MustCompile(`^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*$`)
 
 // longestServerName leaves room for the names of tools: models know names of 64 letters at most.

@@ -45,7 +45,7 @@ type Provider struct {
 	Kind    ProviderKind `json:"kind,omitempty" jsonschema:"the protocol it speaks"`
 	BaseURL string       `json:"base_url,omitempty" jsonschema:"where it listens, if not at the usual address"`
 	Key     Secret       `json:"key,omitzero" jsonschema:"where its key is: {env:NAME} or {file:path}"`
-	// Concurrency and the rate are for this process; zero leaves them to what the provider says.
+	// Concurrency and the rate are for this process; zero leaves them to the provider.
 	Concurrency       int `json:"concurrency,omitempty" jsonschema:"calls at the same time"`
 	RequestsPerMinute int `json:"requests_per_minute,omitempty" jsonschema:"calls begun in a minute"`
 }
@@ -106,17 +106,17 @@ type Serve struct {
 	Proxies []string `json:"proxies,omitempty" jsonschema:"networks of load balancers in front of the server, such as 10.0.0.0/8"`
 	Profile bool     `json:"profile,omitempty" jsonschema:"whether the port for health also serves profiles of the program (pprof)"`
 	TLS     TLS      `json:"tls,omitzero" jsonschema:"certificate and key; without them something in front must speak TLS"`
-	// Limits bound what a server takes on.
+	// Limits bound the load of a server.
 	Limits ServeLimits `json:"limits,omitzero" jsonschema:"what the server takes on before it refuses; 0 is no bound"`
 }
 
-// TLS is what a server shows to be the one it says.
+// TLS is the certificate of a server.
 type TLS struct {
 	Cert string `json:"cert,omitempty" jsonschema:"file with the certificate and those above it, as PEM"`
 	Key  string `json:"key,omitempty" jsonschema:"file with the key of the certificate, as PEM"`
 }
 
-// ServeLimits bound what a server takes on. Zero is no bound.
+// ServeLimits bound the load of a server. Zero is no bound.
 type ServeLimits struct {
 	Commands      int             `json:"commands,omitempty" jsonschema:"commands carried out at a time by one server"`
 	Latency       document.Millis `json:"latency,omitempty" jsonschema:"how long a command may take before fewer are carried out at a time"`
@@ -139,7 +139,7 @@ type ServeLimits struct {
 	Delay   document.Millis `json:"delay,omitempty" jsonschema:"how long the journal may take to write before commands are refused"`
 }
 
-// Worker is what one worker takes on.
+// Worker bounds the load of one worker.
 type Worker struct {
 	Slots       int `json:"slots,omitempty" jsonschema:"orchestrators and background tasks that work at the same time, each with its sub-agents, for each workspace and for those without one"`
 	TenantSlots int `json:"tenant_slots,omitempty" jsonschema:"orchestrators and background tasks of one tenant that work at the same time, on an installation where people log in"`
@@ -147,7 +147,7 @@ type Worker struct {
 	CachedRuns  int `json:"cached_runs,omitempty" jsonschema:"workflows that the worker keeps in memory between two messages; others are read from the engine again"`
 }
 
-// usualWorker is what it is when nothing is said.
+// usualWorker is its default.
 var usualWorker = Worker{Slots: 1000, TenantSlots: 50, Family: 2000, CachedRuns: 2000}
 
 // Quotas are how much each tenant may use. Tenants has those of some of them, by id, instead.
@@ -163,7 +163,7 @@ type Quota struct {
 	StorageMB int   `json:"storage_mb,omitempty" jsonschema:"megabytes that this tenant's conversations may hold"`
 }
 
-// Month is what a tenant may spend in a month, in millionths of a US dollar; zero means any amount.
+// Month is a tenant's budget for a month, in millionths of a US dollar; zero means any amount.
 func (q Quotas) Month(tenant string) int64 {
 	if own := q.Tenants[tenant]; own.MonthUSD > 0 {
 		return int64(own.MonthUSD)
@@ -180,7 +180,7 @@ func (q Quotas) Storage(tenant string) int64 {
 	return int64(q.StorageMB) * megabyte
 }
 
-// Telemetry is what the program exports about its work, and where.
+// Telemetry selects the data that the program exports about its work, and the receiver.
 type Telemetry struct {
 	Content bool `json:"content,omitempty" jsonschema:"whether traces hold what was said to models and tools"`
 }
@@ -236,7 +236,7 @@ type Sandbox struct {
 	HostBytes int         `json:"host_bytes,omitempty" jsonschema:"how many bytes one command, or one MCP server while it runs, may exchange with a host; 1 GiB if not said"`
 }
 
-// SandboxTier says what a sandbox is made of.
+// SandboxTier names the technique of a sandbox.
 type SandboxTier string
 
 // The tiers.
@@ -258,7 +258,7 @@ type Canaries struct {
 // levels of folders.
 var usualCanaries = Canaries{Files: []string{".env", ".env.*", "*/.env", "*/.env.*", "*/*/.env", "*/*/.env.*"}}
 
-// Web is what web_fetch and web_search may reach.
+// Web bounds the addresses of web_fetch and web_search.
 type Web struct {
 	// Hosts are allowed if they are public, on ports 80 and 443 or the one that is named.
 	Hosts []string `json:"hosts,omitempty" jsonschema:"public hosts that pages may be read from: a name, *.name, * for all, each with :port if it is not the usual one"`

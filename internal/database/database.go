@@ -37,8 +37,8 @@ const (
 const Everybody = "*"
 
 const (
-	// connections is the most that one part of a process holds: several parts and the journal share
-	// what the server gives.
+	// connections is the most that one component of a process holds: several components and the
+	// journal share the server's connections.
 	connections = 3
 	lockTimeout = "15s"
 	// folder is where packages that keep tables in both databases have the steps of each.

@@ -1,5 +1,5 @@
 // Package doctor checks an installation: its settings, roles, keys, servers, folders and programs.
-// It changes nothing, and sends nothing but the opening of a connection.
+// It changes nothing, and only opens connections.
 //
 // Package app hands in as Parts the components that only a server or a worker can open, so that
 // doctor opens them as they do. The package imports chat, config and what lies below config, and
@@ -29,7 +29,7 @@ const (
 	Fail Level = "fail"
 )
 
-// Finding is what one check found.
+// Finding is the result of one check.
 type Finding struct {
 	Level  Level  `json:"level"`
 	Check  string `json:"check"`

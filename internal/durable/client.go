@@ -73,7 +73,7 @@ func (c *Client) Open(ctx context.Context, ref journal.Ref, n New) error {
 	return err
 }
 
-// Message is what a person says. ID is the client's own: the same one is the same message.
+// Message is a person's message. ID is the client's own: the same one is the same message.
 type Message struct {
 	ID        string
 	By        string
@@ -332,7 +332,7 @@ func (c *Client) tell(ctx context.Context, ref journal.Ref, to string) error {
 	return err
 }
 
-// beginning is what the orchestrator's run is started with.
+// beginning is the input of the orchestrator's run.
 func (c *Client) beginning(ctx context.Context, ref journal.Ref) (client.StartWorkflowOptions, leg.Begin, error) {
 	opened, queue, err := c.home(ctx, ref)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// failures turns errors into what the engine keeps of them, redacted. Everything that fails goes
+// failures turns errors into the form that the engine keeps, redacted. Everything that fails goes
 // through here: activities, workflows and their panics.
 type failures struct {
 	converter.FailureConverter

@@ -47,7 +47,7 @@ type retry struct {
 	next  time.Time
 }
 
-// Mended is what a pass did.
+// Mended counts the repairs of a pass.
 type Mended struct {
 	// Restarted counts the orchestrators that were started again, Reported the sub-agents whose parents
 	// were told.

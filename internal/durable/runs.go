@@ -41,7 +41,7 @@ func (r Runs) End(ctx context.Context, ref journal.Ref, task string) error {
 	return noRun(r.Engine.TerminateWorkflow(ctx, host.RunID(ref, task), "", "did not stop in time"))
 }
 
-// noRun is what the engine says in the words of legs.
+// noRun translates the engine's error into one of package leg.
 func noRun(err error) error {
 	if notFound(err) {
 		return fmt.Errorf("%w: %w", leg.ErrNoRun, err)

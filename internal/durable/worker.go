@@ -78,8 +78,8 @@ type WorkerOptions struct {
 	LegsOnly, Local bool
 	// Legs is how many legs run at the same time; zero means 1,000.
 	Legs int
-	// CachedRuns is how many workflows this process keeps in memory, for all its workers; zero leaves
-	// what the SDK does.
+	// CachedRuns is how many workflows this process keeps in memory, for all its workers; zero
+	// means the SDK's default.
 	CachedRuns int
 	// Name tells this worker from all others that there are or were; empty means a random one.
 	Name string

@@ -30,7 +30,7 @@ const (
 )
 
 // run is one agent's workflow. It supervises: it waits for a look, a timer or the end of a leg, and
-// starts legs. It knows ids and numbers, and nothing of what the agent does.
+// starts legs. It knows ids and numbers, and nothing of the agent's work.
 type run struct {
 	in   leg.Begin
 	last leg.Result
@@ -184,7 +184,7 @@ func (r *run) rollsOver(ctx workflow.Context) bool {
 	return info.GetCurrentHistoryLength() > rollOverAt || info.GetContinueAsNewSuggested() || info.GetTargetWorkerDeploymentVersionChanged()
 }
 
-// next is what the new history begins with. Its first leg looks at the mail.
+// next is the input of the new history. Its first leg looks at the mail.
 func (r *run) next() leg.Begin {
 	in := r.in
 	in.Last = &r.last

@@ -56,7 +56,7 @@ func (g *Gate) connect(ctx context.Context, host string, port uint16) (net.Conn,
 	return nil, &chat.Error{Code: chat.CodeUnavailable, Message: fmt.Sprintf("connect to %s: %v", host, errors.Join(failures...))}
 }
 
-// resolve refuses a name of which any address is not allowed: an honest one has none.
+// resolve refuses a name if any of its addresses is forbidden: an honest name has none of those.
 func (g *Gate) resolve(ctx context.Context, host string, port uint16) ([]netip.Addr, error) {
 	addresses := []netip.Addr{}
 	if a, err := netip.ParseAddr(host); err == nil {

@@ -87,7 +87,7 @@ const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 30 * time.Second
 	maxRedirects  = 5
-	// maxHeaderBytes is what the headers of an answer may take.
+	// maxHeaderBytes is the largest size of an answer's headers.
 	maxHeaderBytes = 1 << 20
 )
 
@@ -133,7 +133,7 @@ func newGate(policy Policy, reach Reach, leaks Leaks) *Gate {
 	return g
 }
 
-// Traffic is what went through the gate so far, in the order of its targets.
+// Traffic is the traffic through the gate so far, in the order of its targets.
 func (g *Gate) Traffic() []Traffic {
 	g.mu.Lock()
 	defer g.mu.Unlock()

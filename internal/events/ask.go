@@ -17,7 +17,7 @@ func Approval(a journal.Approval) wire.Approval {
 	}
 }
 
-// LearnWaiting takes what an entry says of something that waits.
+// LearnWaiting applies an entry to a waiting item.
 func LearnWaiting(i *wire.Waiting, w journal.Waiting, e journal.Entry) {
 	switch r := e.Row.(type) {
 	case journal.QuestionAsked:
@@ -36,7 +36,7 @@ func LearnWaiting(i *wire.Waiting, w journal.Waiting, e journal.Entry) {
 	}
 }
 
-// Sources are what an agent has read, as the API says it.
+// Sources are an agent's taint, as the API returns it.
 func Sources(list []journal.Source) []wire.Source {
 	if len(list) == 0 {
 		return nil

@@ -17,7 +17,7 @@ func ModelCall(c journal.ModelCall) wire.ModelCall {
 	}
 }
 
-// LearnModelCall takes what a row says of the call.
+// LearnModelCall applies a row to the call.
 func LearnModelCall(v *wire.ModelCallView, e journal.Entry) {
 	switch r := e.Row.(type) {
 	case journal.ModelCalled:

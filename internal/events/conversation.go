@@ -35,7 +35,7 @@ func Conversation(c journal.Conversation) wire.Conversation {
 	}
 }
 
-// Usage is what model calls used, as the API says it.
+// Usage is the usage of model calls, as the API returns it.
 func Usage(u chat.Usage) wire.Usage {
 	return wire.Usage{
 		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Reasoning: u.Reasoning,

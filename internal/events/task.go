@@ -24,7 +24,7 @@ func Task(t journal.Task) wire.Task {
 	}
 }
 
-// LearnTask takes what a row says of the task.
+// LearnTask applies a row to the task.
 func LearnTask(t *wire.Task, row journal.Row) {
 	switch r := row.(type) {
 	case journal.TaskAssigned:
@@ -37,10 +37,10 @@ func LearnTask(t *wire.Task, row journal.Row) {
 	}
 }
 
-// verdictNone is what a receipt without claims says.
+// verdictNone is the verdict of a receipt without claims.
 const verdictNone = "none"
 
-// verdict is what a receipt says of all claims together.
+// verdict is a receipt's verdict on all claims together.
 func verdict(text json.RawMessage) string {
 	var r struct {
 		Verdict string `json:"verdict"`
@@ -71,7 +71,7 @@ func start(text string, most int) string {
 	return string(line)
 }
 
-// LearnTaskView takes what a row says of the task, whole.
+// LearnTaskView applies a row to the whole view of the task.
 func LearnTaskView(t *wire.TaskView, row journal.Row) {
 	LearnTask(&t.Task, row)
 	switch r := row.(type) {

@@ -172,8 +172,7 @@ func (h *Host) granted(ctx context.Context, ref journal.Ref, tool, pattern strin
 	return h.allows(ctx, ref, decided, wanted.Hash)
 }
 
-// Bound identifies what a call would do as things are. That a tool would refuse it is a part of
-// that.
+// Bound identifies the effect that a call would have now. A refusal by the tool is such an effect.
 func (h *Host) Bound(ctx context.Context, brief agent.Brief, set *tool.Set, name string, call tool.Call) (string, error) {
 	binding, err := set.Binding(ctx, call)
 	var refusal *chat.Error

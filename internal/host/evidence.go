@@ -131,7 +131,7 @@ func started(in journal.In, call string) string {
 	return journal.ToolStarted{In: in, Call: call, Attempt: 1}.Key()
 }
 
-// evidence adds up what the rows say.
+// evidence adds up the facts of the rows.
 func (d taskEvidence) evidence(run RunRef, found map[string]journal.Entry) (receipt.Evidence, error) {
 	var sum receipt.Evidence
 	for _, c := range d.calls {
@@ -184,7 +184,7 @@ func (c callEvidence) unclear(status journal.CallStatus, facts tool.Facts) bool 
 	return true
 }
 
-// factual is what a tool told, in the words of receipts.
+// factual turns a tool's facts into those of receipts.
 func factual(f tool.Facts, at int64) receipt.Evidence {
 	e := receipt.Evidence{Partial: f.Partial}
 	for _, w := range f.Wrote {

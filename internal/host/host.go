@@ -53,7 +53,7 @@ type Host struct {
 	texts map[string]string
 }
 
-// rememberedTexts bounds what a host remembers of kept texts.
+// rememberedTexts bounds a host's cache of kept texts.
 const rememberedTexts = 4096
 
 // New makes a host.
@@ -73,7 +73,7 @@ func New(o Options) *Host {
 	return &Host{Options: o, kept: map[string]bool{}, texts: map[string]string{}}
 }
 
-// Catalog is what the host must know of roles and prompts.
+// Catalog gives the host roles and prompts.
 type Catalog interface {
 	// ResolveRole finds a role by a name that somebody gave, as it is now.
 	ResolveRole(at Workspace, name string) (ResolvedRole, error)
@@ -102,7 +102,7 @@ type ResolvedRole struct {
 	Exposed *model.Tool
 }
 
-// Output is what the results of a role must fit.
+// Output is the shape of a role's results.
 type Output struct {
 	// Schema describes it to the model.
 	Schema json.RawMessage
@@ -112,7 +112,7 @@ type Output struct {
 	Check func(result, task string) error
 }
 
-// PromptInput is what a script is written for.
+// PromptInput is the input of a prompt.
 type PromptInput struct {
 	Workspace Workspace
 	// Tree is the tree that the agent works in, empty for the workspace itself.
@@ -214,7 +214,7 @@ func Refused(err error) bool {
 	return false
 }
 
-// Tokens estimates, on the large side, what a text takes of a context window.
+// Tokens estimates, on the large side, the size of a text in a context window.
 func Tokens(text string) int64 { return TokensOf(len(text)) }
 
 // TokensOf is Tokens for a text of so many bytes.

@@ -55,7 +55,7 @@ func Said(err error) string {
 	return err.Error()
 }
 
-// Edited is what a decision says of the call with other arguments, nil if it gives none.
+// Edited is a decision's description of the call with other arguments, nil if it gives none.
 func Edited(d journal.ApprovalDecided) (*agent.Call, error) {
 	if d.Args == "" {
 		return nil, nil //nolint:nilnil // most decisions give none

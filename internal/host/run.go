@@ -148,7 +148,7 @@ func (h *Host) ToolCall(ctx context.Context, run RunRef, part chat.Part) tool.Ca
 	}
 }
 
-// readTranscript lets an agent read what an agent below it did.
+// readTranscript shows an agent the transcript of an agent below it.
 func (h *Host) readTranscript(ctx context.Context, run RunRef, args string) (tool.Result, agent.Taint, error) {
 	var in struct {
 		Agent  string `json:"agent_id"`

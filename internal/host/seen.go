@@ -76,7 +76,7 @@ func (h *Host) lastSeen(ctx context.Context, ref journal.Ref, keys, paths []stri
 	return "", nil
 }
 
-// factAbout is what a call knew of a file in the end.
+// factAbout is a call's last fact about a file.
 func factAbout(facts tool.Facts, paths []string) string {
 	for _, f := range slices.Backward(facts.Wrote) {
 		if slices.Contains(paths, f.Path) {

@@ -33,7 +33,7 @@ func SourcesOf(t agent.Taint) (out []journal.Source) {
 	return out
 }
 
-// TaintOf is what rows say, as the core has it.
+// TaintOf is the taint of rows, in the core's form.
 func TaintOf(sources []journal.Source) (out agent.Taint) {
 	for _, s := range sources {
 		out = append(out, agent.Source{Kind: agent.SourceKind(s.Kind), Name: s.Name})
@@ -41,7 +41,7 @@ func TaintOf(sources []journal.Source) (out agent.Taint) {
 	return out
 }
 
-// Taint is what the journal has of agents, all together.
+// Taint is the taint of several agents together, from the journal.
 func (h *Host) Taint(ctx context.Context, ref journal.Ref, agents ...string) (agent.Taint, error) {
 	var keys []string
 	for _, id := range agents {
@@ -72,8 +72,8 @@ func (h *Host) below(ctx context.Context, run RunRef, other string) (agent.Taint
 	return t, err
 }
 
-// barred reports whether only a person's decision on this very call lets it run. The journal says
-// so, whatever the engine's history does.
+// barred reports whether only a person's decision on this very call lets it run. The journal
+// decides this, not the engine's history.
 func (h *Host) barred(ctx context.Context, p Permit, d tool.Definition, about tool.About) (bool, error) {
 	if !d.Writes && !d.Network || h.Catalog.Sink(d.Name, about.Matters) {
 		return false, nil

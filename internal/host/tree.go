@@ -104,7 +104,7 @@ func (h *Host) PatchRows(ctx context.Context, run RunRef, brief agent.Brief, fai
 	return []journal.Row{row}, nil
 }
 
-// LatePatches is what a task changed whose run did not get to say so.
+// LatePatches are the patches of tasks whose runs ended before they reported them.
 func (h *Host) LatePatches(ctx context.Context, run RunRef) []journal.Row {
 	entries, err := h.Log.Find(ctx, run.Ref, journal.TaskAssigned{In: run.In()}.Key())
 	if err != nil || len(entries) == 0 {
@@ -173,7 +173,7 @@ func (h *Host) patch(ctx context.Context, run RunRef, task string) (tool.Patch, 
 	return h.patchText(ctx, run, task, *patched)
 }
 
-// takeLate records what a task changed that has ended elsewhere.
+// takeLate records the patch of a task that has ended elsewhere.
 func (h *Host) takeLate(ctx context.Context, run RunRef, in journal.In, brief agent.Brief) (*journal.PatchKept, error) {
 	run.Agent, run.Task = in.Agent, in.Task
 	rows, err := h.PatchRows(ctx, run, brief, true)

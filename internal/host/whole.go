@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// keepWhole keeps what a call gave before it was cut, and returns its hash.
+// keepWhole keeps the whole output of a call before it is cut, and returns its hash.
 func (h *Host) keepWhole(ctx context.Context, ref journal.Ref, text string) (string, error) {
 	if text == "" {
 		return "", nil

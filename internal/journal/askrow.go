@@ -31,7 +31,7 @@ type (
 		By       string `json:"by,omitempty"`
 		Text     string `json:"text,omitempty"`
 		Number   int64  `json:"number,omitempty"`
-		// Sources is what the agent has read in whose words the answer is.
+		// Sources are the taint of the agent that worded the answer.
 		Sources []Source `json:"sources,omitempty"`
 	}
 

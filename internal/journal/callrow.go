@@ -97,7 +97,7 @@ type (
 		Whole string `json:"whole,omitempty"`
 		// Reason is why a call was not carried out that could have been: one of the core's.
 		Reason string `json:"reason,omitempty"`
-		// Facts is what the tool is known to have done.
+		// Facts are the known effects of the tool.
 		Facts    json.RawMessage `json:"facts,omitempty"`
 		Duration int64           `json:"duration,omitempty"`
 	}

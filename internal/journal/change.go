@@ -80,7 +80,7 @@ type (
 		Task                 string
 	}
 
-	// UsageAdded adds to what an agent has used.
+	// UsageAdded adds to an agent's usage.
 	UsageAdded struct {
 		Input, Output, CacheRead, CacheWrite, Reasoning, Cost, Unpriced int64
 		Tenant, Conversation, Agent                                     string
@@ -166,7 +166,7 @@ type (
 	}
 )
 
-// The changes of what is reserved.
+// The changes of reservations.
 type (
 	// LeaseHeld takes a lease. If the lease exists, its holder changes.
 	LeaseHeld struct {
@@ -180,7 +180,7 @@ type (
 	// LeaseSettled settles a lease, if there is one.
 	LeaseSettled struct{ Tenant, Conversation, Key string }
 
-	// MonthSettled changes what a tenant has spent in a month.
+	// MonthSettled changes a tenant's spending in a month.
 	MonthSettled struct {
 		Change        int64
 		Tenant, Month string

@@ -139,7 +139,7 @@ func decodeAs[R Row](body []byte) (Row, error) {
 }
 
 // Decode reads what Encode wrote. A kind that this build does not know is an error: Read is for
-// what is recorded.
+// recorded rows.
 func Decode(kind Kind, body []byte) (Row, error) {
 	decode, ok := decoders[kind]
 	if !ok {

@@ -8,7 +8,7 @@ func Mail(topic, about, to string) MailPosted {
 	return MailPosted{ID: topic + ":" + about, Topic: topic, To: to}
 }
 
-// About is what the mail is about, of those on its topic.
+// About is the subject of the mail within its topic.
 func (r MailPosted) About() string { return strings.TrimPrefix(r.ID, r.Topic+":") }
 
 // topicStop is the topic of commands to stop.

@@ -67,7 +67,7 @@ type (
 		By string `json:"by"`
 	}
 
-	// MessageReceived is what a person said to the orchestrator. The journal numbers it. ID is the
+	// MessageReceived is a person's message to the orchestrator. The journal numbers it. ID is the
 	// client's.
 	MessageReceived struct {
 		nowhere
@@ -88,8 +88,8 @@ type (
 		Topic string `json:"topic"`
 		// To is the agent that is to read it. A command for the server itself has none.
 		To string `json:"to,omitempty"`
-		// Event is what another agent of the conversation tells. Messages and decisions of people are in
-		// rows of their own.
+		// Event is an event from another agent of the conversation. Messages and decisions of
+		// people are in rows of their own.
 		Event json.RawMessage `json:"event,omitempty"`
 		// Number is the person's message that the event brings. It goes back to the orchestrator if nobody
 		// reads it.
@@ -160,13 +160,14 @@ type (
 		Result     json.RawMessage `json:"result,omitempty"`
 		Files      []string        `json:"files,omitempty"`
 		Iterations int             `json:"iterations,omitempty"`
-		// Outcome is what the core decided.
+		// Outcome is the core's outcome.
 		Outcome json.RawMessage `json:"outcome,omitempty"`
 		// Receipt compares the claims in Result with the known effects.
 		Receipt json.RawMessage `json:"receipt,omitempty"`
 	}
 
-	// PatchKept is what a task changed in a tree of its own. It may be taken after the task has ended.
+	// PatchKept is the patch of a task with a tree of its own. It may be taken after the task has
+	// ended.
 	PatchKept struct {
 		In
 		// Text is the hash of the kept patch, empty if nothing was changed or it could not be kept.
@@ -198,8 +199,8 @@ type (
 		In
 		N     int             `json:"n"`
 		Event json.RawMessage `json:"event"`
-		// State is the state that this and all earlier events led to. Few steps have it: who folds the task
-		// begins with the last.
+		// State is the state after this and all earlier events. Few steps have it: a fold of the
+		// task begins with the last.
 		State json.RawMessage `json:"state,omitempty"`
 	}
 

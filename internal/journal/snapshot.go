@@ -33,7 +33,7 @@ type Line struct {
 }
 
 // Snapshot is the state of a conversation after entry Conversation.Seq. Lists are in the order of
-// creation. Messages and calls, of which there is no end, are read by page.
+// creation. Messages and calls, whose number has no limit, are read by page.
 type Snapshot struct {
 	Conversation Conversation
 	Agents       []Agent
@@ -122,7 +122,7 @@ const (
 	QuestionStatusClosed  QuestionStatus = "closed"
 )
 
-// Question is what an agent wants to know.
+// Question is an agent's question.
 type Question struct {
 	Seq    int64
 	ID     string

@@ -54,7 +54,7 @@ func (l *leg) abandon(ctx context.Context, why error) error {
 	return fmt.Errorf("this leg is given up: %w", why)
 }
 
-// abort lets go of what the core no longer waits for. An effect that has not begun ends at once.
+// abort ends effects that the core no longer waits for. An effect that has not begun ends at once.
 func (l *leg) abort() {
 	for _, e := range slices.Clone(l.todo) {
 		var target string

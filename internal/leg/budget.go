@@ -135,8 +135,7 @@ func (p *callBudget) charge(end completion) completion {
 	return end
 }
 
-// budget is what the leg's tenant may spend in a month, in millionths of a US dollar; zero means
-// any amount.
+// budget is the tenant's budget for a month, in millionths of a US dollar; zero means any amount.
 func (l *leg) budget() int64 {
 	if l.Budget == nil {
 		return 0
@@ -161,7 +160,7 @@ func (l *leg) payLost(ctx context.Context, e agent.CallModel, row journal.ModelC
 	return nil
 }
 
-// counted is what a provider counted of the agent's last call, nil if this worker does not know.
+// counted is the provider's count of the agent's last call, nil if this worker does not know it.
 func (l *leg) counted() *model.Counted {
 	l.mu.Lock()
 	defer l.mu.Unlock()

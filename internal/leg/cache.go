@@ -13,7 +13,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// cache is what a leg remembers of the agent's rows. It need not read its own writes again.
+// cache is a leg's copy of the agent's rows. It need not read its own writes again.
 type cache struct {
 	leg *leg
 	// messages is the transcript since it was last shortened, once it is read; fresh are those that
@@ -74,7 +74,7 @@ func (d *cache) learn(rows []journal.Row) {
 	}
 }
 
-// transcript is what the model is sent.
+// transcript is the model's input.
 func (d *cache) transcript(ctx context.Context) ([]chat.Message, error) {
 	if !d.read {
 		if err := d.load(ctx); err != nil {
@@ -85,7 +85,7 @@ func (d *cache) transcript(ctx context.Context) ([]chat.Message, error) {
 	return d.messages, nil
 }
 
-// join adds to the transcript what the leg has added since.
+// join adds the leg's later messages to the transcript.
 func (d *cache) join() {
 	for _, m := range d.fresh {
 		switch {

@@ -20,7 +20,7 @@ type Options struct {
 	// Family is how many sub-agents one leg carries; zero means 2,000, and less than zero none. Others
 	// get runs of their own.
 	Family int
-	// Budget is what a tenant may spend on models in a month, in millionths of a US dollar; zero, like
+	// Budget is a tenant's budget for models in a month, in millionths of a US dollar; zero, like
 	// no function, means any amount.
 	Budget func(tenant string) int64
 }
@@ -46,7 +46,7 @@ type Carrier struct {
 // ordersAtOnce is how many runs the engine is told to start at the same time by one worker.
 const ordersAtOnce = 16
 
-// rememberedCounts bounds what a carrier remembers of calls.
+// rememberedCounts bounds a carrier's memory of calls.
 const rememberedCounts = 4096
 
 // usualFamily is how many sub-agents one leg carries. Further ones get runs of their own, which any

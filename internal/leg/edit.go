@@ -49,7 +49,7 @@ func (l *leg) permit(ctx context.Context, run agent.RunTool) (host.Permit, error
 	return p, err
 }
 
-// Verdict reads what a review found.
+// Verdict reads the result of a review.
 func (r Reviewed) Verdict(ctx context.Context, log journal.Reader, ref journal.Ref) (out Verdict, err error) {
 	text, err := log.Text(ctx, ref, r.Text)
 	if err != nil {

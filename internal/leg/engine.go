@@ -9,8 +9,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
-// Engine has runs, each of which has one leg after another carry a task. A leg needs it for agents
-// that it does not carry itself.
+// Engine has runs. Each runs a task in one leg after another. A leg needs it for agents that it
+// does not run itself.
 type Engine interface {
 	// Start has a task run, unless it does. Its legs are carried out from a queue. It is ErrInvalidRun
 	// if it never will.
@@ -40,7 +40,7 @@ const (
 	SignalCheck Signal = "check"
 )
 
-// Watch is what the engine says to a leg while it works.
+// Watch brings the engine's messages to a leg while it works.
 type Watch struct {
 	// Called ends when the engine calls the leg back, and whenever Gone does.
 	Called context.Context
@@ -76,7 +76,7 @@ func Tell(ctx context.Context, engine Engine, log journal.Reader, ref journal.Re
 	}
 }
 
-// TaskOf is what an agent does, empty if it has no task that has not ended.
+// TaskOf is the unfinished task of an agent, empty if it has none.
 func TaskOf(ctx context.Context, log journal.Reader, ref journal.Ref, id string) (string, error) {
 	state, err := log.Snapshot(ctx, ref)
 	if err != nil {

@@ -60,7 +60,7 @@ type leg struct {
 	// yet.
 	unread, held bool
 
-	// telling are the calls that have others look at their mail, and flying what the leg has under way.
+	// telling are the calls that make others look at their mail, and flying the effects under way.
 	telling, flying sync.WaitGroup
 
 	cache cache
@@ -129,8 +129,8 @@ func (c *Carrier) Leg(ctx context.Context, in Input, watch Watch) (Result, error
 	return l.result(), nil
 }
 
-// settle cancels what a leg has under way when it ends, and waits until it has ended: the next leg
-// begins the same again.
+// settle cancels the effects under way when a leg ends, and waits for their end: the next leg
+// begins the same effects again.
 func (l *leg) settle(stop func()) {
 	stop()
 	ended := make(chan struct{})

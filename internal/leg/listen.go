@@ -63,8 +63,7 @@ func (l *leg) carryOn(ctx context.Context, bell <-chan struct{}) error {
 	}
 }
 
-// await takes in the next thing that happens. It is over when nothing that the leg does counts any
-// more.
+// await handles the next event. It is over when the leg's work no longer counts.
 func (l *leg) await(ctx context.Context, w *waits) (over bool, err error) {
 	wake, stop := l.wake()
 	defer stop()
@@ -146,7 +145,7 @@ func (l *leg) carries(key string) bool {
 	return child
 }
 
-// complete takes in the end of a local effect.
+// complete handles the end of a local effect.
 func (l *leg) complete(ctx context.Context, end completion, bell <-chan struct{}) error {
 	f, flies := l.running[end.key]
 	switch {

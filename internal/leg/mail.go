@@ -27,7 +27,7 @@ const (
 	TopicCancel  = "cancel"
 	TopicClose   = "close"
 	TopicErase   = "erase"
-	// TopicAgent is what one agent tells another.
+	// TopicAgent is the topic of events from one agent to another.
 	TopicAgent = "agent"
 )
 
@@ -136,7 +136,7 @@ func (l *leg) refuse(post *journal.MailPosted, why error) []journal.Row {
 	return TakenBack(*post, l.At())
 }
 
-// told is what the workflow tells of time.
+// told is the workflow's message about time.
 func (l *leg) told() (out []completion) {
 	if wake, now := l.position.State.Wake, max(l.At().At, l.in.Tick); wake != 0 && wake <= now {
 		out = append(out, completion{event: agent.Ticked{At: agent.At{At: now}}})

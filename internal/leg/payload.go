@@ -4,7 +4,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/host"
 )
 
-// Begin is what a run is started with, and started again with when its history has grown long.
+// Begin is the input of a run, also when it starts again because its history has grown long.
 type Begin struct {
 	host.RunRef
 	// Parent is the agent that this one reports to, empty for the orchestrator.
@@ -35,7 +35,7 @@ const (
 	ModeDetour Mode = "detour"
 )
 
-// Input is what a leg starts from. All else is in the journal.
+// Input is the input of a leg. All else is in the journal.
 type Input struct {
 	host.RunRef
 	Parent     string `json:"parent,omitempty"`
@@ -61,7 +61,7 @@ type Input struct {
 	Effects int `json:"effects,omitempty"`
 }
 
-// Next is what a workflow does after a leg.
+// Next is the workflow's next action after a leg.
 type Next string
 
 // The values of Next.

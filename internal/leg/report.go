@@ -177,7 +177,7 @@ func (c *Carrier) closedWith(ctx context.Context, run host.RunRef, o agent.Outco
 	return append(rows, c.LatePatches(ctx, run)...), nil
 }
 
-// closed fills in what the core decided.
+// closed fills in the core's decisions.
 func closed(row journal.TaskEnded, o agent.Outcome) ([]journal.Row, error) {
 	body, err := json.Marshal(o)
 	if err != nil {

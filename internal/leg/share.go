@@ -95,7 +95,7 @@ func (s *shares) leave(tenant string) {
 	s.tidy(tenant)
 }
 
-// tidy forgets a tenant of which nothing runs or waits. The caller holds the lock.
+// tidy forgets a tenant without running or waiting legs. The caller holds the lock.
 func (s *shares) tidy(tenant string) {
 	if s.running[tenant] == 0 {
 		delete(s.running, tenant)

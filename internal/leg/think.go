@@ -51,8 +51,8 @@ func (l *leg) begin(ctx context.Context) (agent.Begun, error) {
 	return e, nil
 }
 
-// offeredTokens estimates what the descriptions of an agent's tools take of its context. They are
-// sent with every call, and often are most of the first one.
+// offeredTokens estimates the size of an agent's tool descriptions in its context. They are sent
+// with every call, and often are most of the first one.
 func (l *leg) offeredTokens(ctx context.Context, brief agent.Brief) (sum int64) {
 	names := agent.Offer(agent.State{Brief: brief}, agent.TurnNormal)
 	offered, err := l.offer(ctx, brief, names)

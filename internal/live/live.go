@@ -38,14 +38,14 @@ type Bus interface {
 	Close()
 }
 
-// Topic is what readers subscribe to: one conversation of one tenant, or without a conversation the
-// announcements of all conversations of the tenant.
+// Topic is the subject of a subscription: one conversation of one tenant, or without a conversation
+// the announcements of all conversations of the tenant.
 type Topic struct {
 	Tenant       string
 	Conversation string
 }
 
-// Notice is what a reader gets: a Delta, a Poke or a Resync.
+// Notice is a message to a reader: a Delta, a Poke or a Resync.
 //
 //sumtype:decl
 type Notice interface{ notice() }

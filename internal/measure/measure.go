@@ -78,7 +78,7 @@ func Met(t testing.TB, ok bool, what string) {
 	}
 }
 
-// Figure writes down what a suite found, in its last lines.
+// Figure writes the results of a suite, in its last lines.
 func Figure(t testing.TB, format string, args ...any) {
 	t.Helper()
 	t.Logf("proof: "+format, args...)

@@ -14,7 +14,7 @@ type Budget interface {
 	// Take reserves the most that one sending may cost, in millionths of a US dollar, zero if that
 	// is unknown. It returns the end of a call that must not be sent.
 	Take(ctx context.Context, most int64) *Error
-	// Return gives back what a sending did not cost.
+	// Return returns the unused part of a sending's reservation.
 	Return(rest int64)
 }
 
@@ -47,7 +47,7 @@ const (
 
 var sumSeed = maphash.MakeSeed()
 
-// Counted is what the answer to a request says of the requests after it. Estimates say nothing.
+// Counted is the count in an answer, for the requests after it. Estimates do not count.
 func (r Request) Counted(reply Reply) *Counted {
 	if reply.Estimated || reply.Usage.Input <= 0 || reply.Name == "" {
 		return nil

@@ -16,7 +16,7 @@ const statusOverloaded = 529
 // longestWait is the most we let a provider put us off.
 const longestWait = time.Hour
 
-// KindOf is what an HTTP status says when the body says nothing more exact. Being overloaded is the
+// KindOf is the kind of an HTTP status when the body is no more exact. Being overloaded is the
 // provider's trouble and not a limit on our key, so 529 is a server error like 503.
 func KindOf(status int) chat.ErrorKind {
 	switch status {
@@ -88,7 +88,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 // bounded turns n units into a duration between nothing and the longest wait.
 func bounded(n float64, unit time.Duration) time.Duration {
 	most := longestWait.Seconds() / unit.Seconds()
-	if !(n > 0) { // also what is not a number
+	if !(n > 0) { // also values that are not numbers
 		return 0
 	}
 	return time.Duration(min(n, most) * float64(unit))

@@ -63,7 +63,7 @@ func (p *Priced) most(req Request, input int64) int64 {
 	return max(plain, written)
 }
 
-// settle gives a budget what a sending did not cost.
+// settle returns the unused part of a sending to the budget.
 func (p *Priced) settle(req Request, most, cost int64) {
 	if req.Budget != nil {
 		req.Budget.Return(most - cost)

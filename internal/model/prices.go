@@ -121,7 +121,7 @@ func (p *Prices) Cost(provider, model string, u chat.Usage, at time.Time) (micro
 	return (sum + perMillion - 1) / perMillion, true
 }
 
-// Window is how many tokens a model takes in, as far as the table knows.
+// Window is the size of a model's context in tokens, as far as the table knows.
 func (p *Prices) Window(provider, model string) (tokens int64, known bool) {
 	m := p.model(provider, model)
 	if m == nil || m.Window == 0 {

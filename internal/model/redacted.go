@@ -19,7 +19,7 @@ type Redactor interface {
 }
 
 // Redacted is a Client whose replies, deltas and errors are redacted. It sits above all others, so
-// that what the host decides by, records and publishes is the same text.
+// that the host decides by, records and publishes the same text.
 type Redacted struct {
 	client Client
 	by     Redactor

@@ -29,7 +29,7 @@ func (r Role) Rank() int {
 	return 0
 }
 
-// Scope is what a credential may be used for.
+// Scope is a permitted use of a credential.
 type Scope string
 
 // The scopes. ScopeWrite is for commands to conversations and nothing else.
@@ -45,7 +45,7 @@ func AllScopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
 // Scopes are those that a role can give to a key.
 func (r Role) Scopes() []Scope { return AllScopes()[:r.Rank()] }
 
-// CheckScopes refuses a key that could do more than the role of whom it belongs to.
+// CheckScopes refuses a key that could do more than its owner's role.
 func CheckScopes(r Role, scopes []Scope) error {
 	if len(scopes) == 0 {
 		return &chat.Error{Code: chat.CodeInvalid, Message: "a key needs a scope: read, write or admin"}

@@ -86,13 +86,13 @@ type Tenant struct {
 	ID       string
 	Name     string
 	Personal bool
-	// Role is what the person may do there.
+	// Role is the person's role there.
 	Role Role
 	// Deleting means that it is being deleted.
 	Deleting bool
 }
 
-// Policy is what a tenant demands of its members.
+// Policy holds a tenant's demands on its members.
 type Policy struct {
 	// SecondPair means that nobody allows a call in a conversation in which they have said something
 	// themselves.
@@ -133,7 +133,7 @@ type Members interface {
 	RemoveMember(ctx context.Context, tenant, member string) error
 }
 
-// Key is what a program shows.
+// Key is a program's credential.
 type Key struct {
 	ID     string
 	Person string

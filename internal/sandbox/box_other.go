@@ -31,7 +31,7 @@ func Open(context.Context, Options) (*Box, error) { return nil, unavailable() }
 // Close releases what the box holds.
 func (b *Box) Close() error { return nil }
 
-// Warning is what people must be told about the tier.
+// Warning is a warning for people about the tier.
 func (b *Box) Warning() string { return "" }
 
 // Run runs a program to its end.

@@ -20,7 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/chat"
 )
 
-// Tier says by what a program is confined.
+// Tier names the technique that confines a program.
 type Tier string
 
 // The tiers.

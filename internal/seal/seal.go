@@ -31,7 +31,7 @@ var ErrOther = errors.New("seal: it does not open with this key at this place")
 // Keys are those of an installation. They wrap the keys of tenants.
 type Keys struct {
 	current key
-	// former still open what they wrapped.
+	// former still open the keys that they wrapped.
 	former []key
 }
 

@@ -1,4 +1,4 @@
-// Package telemetry tells collectors what a process does: metrics that are fetched (Prometheus),
+// Package telemetry reports a process's work to collectors: metrics that are fetched (Prometheus),
 // and traces and metrics of agents, models and tools that are sent (OpenTelemetry, with the
 // conventions for generative AI that convention.go pins).
 //

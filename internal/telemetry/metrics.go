@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics is what a process counts. It is fetched from Handler.
+// Metrics are the counts of a process. They are fetched from Handler.
 type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -60,7 +60,7 @@ func (m *Metrics) Answered(operation string, status int, took time.Duration) {
 // Refused counts a request that was not taken on.
 func (m *Metrics) Refused(reason string) { m.refusals.WithLabelValues(reason).Inc() }
 
-// Reported counts what a browser says it kept a page from.
+// Reported counts a browser's reports of actions that it denied a page.
 func (m *Metrics) Reported(directive string) { m.reports.WithLabelValues(directive).Inc() }
 
 // Appended counts an append to the journal.

@@ -20,13 +20,14 @@ type About struct {
 	Pattern string
 }
 
-// Accountable is a tool that can say what a call is about. Of others, rules know only the name.
+// Accountable is a tool that can name the subject of a call. For other tools rules know only the
+// name.
 type Accountable interface {
 	About(call Call) About
 }
 
-// About asks a tool what a call is about. A call that does not fit the schema is about something
-// hidden; it is never run.
+// About asks a tool for the subject of a call. A call that does not fit the schema has a hidden
+// subject; it is never run.
 func (s *Set) About(call Call) About {
 	call, e, err := s.admit(call)
 	if err != nil {

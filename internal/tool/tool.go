@@ -74,7 +74,7 @@ type Call struct {
 	Reach func(ctx context.Context, host string, port uint16) error
 }
 
-// Patch is what an agent changed in a tree of its own.
+// Patch is the changes of an agent in a tree of its own.
 type Patch struct {
 	// Tree names the tree, for code that knows its origin.
 	Tree string
@@ -101,7 +101,7 @@ const (
 	EndTimedOut End = "timed_out"
 )
 
-// Result is what a call gave.
+// Result is the result of a call.
 type Result struct {
 	// Text is what the model will read: never empty, valid UTF-8 without NUL, within the cap.
 	Text string
@@ -125,7 +125,7 @@ type Image struct {
 // imageTokens is the largest size of one image: providers scale down larger ones.
 const imageTokens = 1600
 
-// Tokens estimates, on the large side, what the result takes of a context window.
+// Tokens estimates, on the large side, the size of the result in a context window.
 func (r Result) Tokens() int64 {
 	return int64(len(r.Text)+2)/3 + imageTokens*int64(len(r.Images))
 }

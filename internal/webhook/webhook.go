@@ -67,7 +67,7 @@ type Event struct {
 // Events makes an event of an entry; false if no hook is ever told of it.
 type Events func(conversation string, e journal.Entry) (Event, bool)
 
-// Status is what became of a delivery so far.
+// Status is the state of a delivery.
 type Status string
 
 // The statuses. Gone means that the content was deleted before it was sent.
@@ -176,7 +176,7 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
-// Book is what owners see and change.
+// Book holds the webhooks that owners see and change.
 type Book interface {
 	// Add registers a hook and returns it, or the existing one with its id.
 	Add(ctx context.Context, h Hook) (Hook, error)

@@ -14,8 +14,7 @@ import (
 	"strings"
 )
 
-// Merge is what a patch means for a folder as it is: files to write, or conflicts. Nothing is
-// written.
+// Merge is a patch applied to the current folder: files to write, or conflicts. Nothing is written.
 type Merge struct {
 	// Paths are all files of the patch.
 	Paths     []string

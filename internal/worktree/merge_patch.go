@@ -29,7 +29,7 @@ type Site struct {
 	Folder *os.Root
 	// Write puts files in place under the rules for tools that write.
 	Write func(ctx context.Context, files []Merged) ([]tool.Change, error)
-	// Asked reports whether a person decides each time about writing a file, whatever rules say.
+	// Asked reports whether a person decides about each write of a file, despite the rules.
 	Asked func(name string) bool
 }
 
@@ -67,7 +67,7 @@ func (t mergePatch) About(call tool.Call) tool.About {
 	return about
 }
 
-// Binding is what an approval is for beyond the arguments: this very patch.
+// Binding binds an approval to more than the arguments: to this very patch.
 func (mergePatch) Binding(_ context.Context, call tool.Call) (string, error) {
 	p, err := wanted(call)
 	if err != nil {
@@ -94,7 +94,7 @@ func wanted(call tool.Call) (tool.Patch, error) {
 	return call.Patch(args.Agent)
 }
 
-// work finds out what a call means for the files as they are.
+// work finds the effect of a call on the current files.
 func (t mergePatch) work(ctx context.Context, call tool.Call) (Merge, error) {
 	p, err := wanted(call)
 	if err != nil || p.Text == "" {
@@ -159,7 +159,7 @@ func merged(m Merge) tool.Result {
 	return tool.Result{Text: "Everything in the patch is in your files already: nothing was changed.\n"}
 }
 
-// Conflicted is what a model reads of a merge that did not succeed.
+// Conflicted is the text for a model about a failed merge.
 type Conflicted struct {
 	Conflict []Conflict `json:"conflict"`
 	// More counts the files that were left out.

@@ -142,7 +142,7 @@ func (s *Store) Remove(id string) error {
 	return nil
 }
 
-// ref keeps what a tree was copied from.
+// ref keeps the origin of a tree.
 func ref(id string) string { return "refs/retinue/" + name(id) }
 
 // name is an id as a file can be called.

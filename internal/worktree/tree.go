@@ -30,7 +30,7 @@ func (s *Store) Create(ctx context.Context, id, from string) error {
 	return s.checkOut(ctx, id, base)
 }
 
-// base is what a tree was copied from.
+// base is the origin of a tree.
 func (s *Store) base(ctx context.Context, id string) (string, error) {
 	commit, err := s.line(ctx, invocation{args: []string{"rev-parse", "--verify", "--quiet", ref(id) + "^{commit}"}})
 	var exit *exitError

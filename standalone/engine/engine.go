@@ -21,7 +21,8 @@ import (
 const DefaultNamespace = "retinue"
 
 const (
-	// patience is how long a start waits for what a killed engine held: file, port, database.
+	// patience is how long a start waits for the resources of a killed engine: file, port,
+	// database.
 	patience = 3 * time.Second
 	// retryInterval is how often it looks meanwhile.
 	retryInterval = 25 * time.Millisecond

@@ -22,7 +22,8 @@ import (
 
 const (
 	visibilitySuffix = "_visibility"
-	// postgresConns is what the engine was measured with, in each of its two databases.
+	// postgresConns is the number of connections in the measurements, in each of the engine's two
+	// databases.
 	postgresConns = 20
 	connLifetime  = time.Hour
 	// engineLock is an arbitrary number that all engines agree on.

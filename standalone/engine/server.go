@@ -17,8 +17,8 @@ const (
 	// shards cannot be changed once a store is made. At work, four take 210 to 330 MB of memory and 512
 	// take 415 to 530 MB, for a gain that only a wide fan-out on Postgres sees.
 	shards = 4
-	// pollRPS is the budget of a queue for looking into the store. The default, 20, is made for
-	// servers of thousands of shards; here it was what the slowest runs waited for.
+	// pollRPS is the budget of a queue for reads of the store. The default, 20, is made for servers
+	// of thousands of shards; here the slowest runs waited for it.
 	pollRPS = 1000
 	// longPoll is how long a reader of a history waits before it asks again. It belongs to the set that
 	// was measured; alone it was not, and stopping is as quick with the default, 20 seconds.
@@ -30,14 +30,15 @@ const (
 	// hundreds, wait for each other. By default a task that comes too early is postponed for a
 	// second or more: 512 children of one parent took 18 s, half of it waiting, and now take 8.
 	queueContended = true
-	// visibilityRPS is what one namespace may list; the default, 10, is for a server that many share.
+	// visibilityRPS is the list requests of one namespace per second; the default, 10, is for a
+	// server that many share.
 	visibilityRPS = 100
 
 	clusterName = "active"
 	off         = "disabled"
 )
 
-// dynamic is what differs from the server's own settings.
+// dynamic are the settings that differ from the server's own.
 func dynamic(s store) dynamicconfig.StaticClient {
 	return dynamicconfig.StaticClient{
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():                  pollRPS,

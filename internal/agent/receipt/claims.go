@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Claims are what a submit_result says was done.
+// Claims are the claims of a submit_result.
 type Claims struct {
 	Modified []string
 	Created  []string

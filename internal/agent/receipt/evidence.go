@@ -120,7 +120,7 @@ func (e *Evidence) change(c Change) {
 		return
 	}
 	if !c.differs() {
-		return // it was written with what it held
+		return // it was written with its own content
 	}
 	k := &e.Changed[i]
 	if c.First < k.First {

@@ -7,7 +7,7 @@ package receipt
 
 import "slices"
 
-// Verdict is what the facts say of a claim.
+// Verdict is the judgement of the facts on a claim.
 type Verdict string
 
 // The verdicts, from the best to the worst. None means that nothing was claimed.
@@ -30,7 +30,7 @@ func (v Verdict) rank() int {
 	return slices.Index([]Verdict{None, Verified, Unverified, Contradicted}, v)
 }
 
-// Kind is what a claim is about.
+// Kind is the subject of a claim.
 type Kind string
 
 // The kinds of claims.

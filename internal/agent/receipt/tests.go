@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// testLine is what a command that runs tests looks like.
+// testLine matches a command that runs tests.
 var testLine = regexp.MustCompile(`\b(go\s+test|gotestsum|pytest|unittest|tox|nox|jest|vitest|mocha|playwright\s+test|` +
 	`cargo\s+(test|nextest)|ctest|rspec|phpunit|dotnet\s+test|bats|mix\s+test|` +
 	`(mvn|gradlew?|make|just|task)\s+(.*\s)?\S*(test|check|verify)\S*|` +

@@ -31,7 +31,7 @@ func text(id string, who chat.Speaker) chat.Message {
 	return chat.Message{ID: id, Speaker: who, Parts: []chat.Part{{Kind: chat.PartText, Text: "text"}}}
 }
 
-// Write takes in one accepted step.
+// Write writes one accepted step.
 func (s *Scribe) Write(e agent.Event, effects []agent.Effect) error {
 	switch e := e.(type) {
 	case agent.Replied:

@@ -66,7 +66,7 @@ func (w *world) untainted(n *node, e agent.Event, after agent.State, effects []a
 	return nil
 }
 
-// read notes what an event brings into an agent's transcript.
+// read notes the sources that an event brings into an agent's transcript.
 func (w *world) read(n *node, e agent.Event) {
 	switch e := e.(type) {
 	case agent.Begun:

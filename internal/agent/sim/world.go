@@ -57,7 +57,7 @@ type node struct {
 	// shown are the calls that a person saw, and verdicts their decisions.
 	shown    map[string]string
 	verdicts map[string]agent.Decided
-	// calls are those that the model made, and read is what the agent has read of strangers.
+	// calls are those that the model made, and read are the strangers that the agent has read.
 	calls map[string]agent.Call
 	read  reading
 	// killed hosts take nothing in and carry nothing out.

@@ -9,7 +9,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
-// extension is the key of what the protocol has no words for.
+// extension is the key of fields that the protocol lacks.
 const extension = "retinue"
 
 // stateOf is the protocol's name for how far a user turn has come.

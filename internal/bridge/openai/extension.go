@@ -12,12 +12,12 @@ import (
 // restartWait is how long another server may take to start.
 const restartWait = 2 * time.Second
 
-// extension is what OpenAI's API has no words for. Clients that do not know it pass over it.
+// extension holds fields that OpenAI's API lacks. Clients that do not know it ignore it.
 type extension struct {
 	Conversation string       `json:"conversation"`
 	Message      string       `json:"message"`
 	Status       bridge.State `json:"status"`
-	// Pending is what waits for a person.
+	// Pending are the questions and approvals that wait for a person.
 	Pending []bridge.Ask `json:"pending,omitempty"`
 	Agents  []worker     `json:"agents,omitempty"`
 	Cost    int64        `json:"cost_micro_usd,omitempty"`

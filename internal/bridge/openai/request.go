@@ -20,7 +20,7 @@ type talker struct {
 	Content content `json:"content"`
 }
 
-// content is a text, or a list of parts of which all are texts.
+// content is a text, or a list of parts that are all texts.
 type content string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -64,7 +64,7 @@ type shared struct {
 	ToolChoice json.RawMessage   `json:"tool_choice"`
 }
 
-// check refuses what a client would rely on and not get.
+// check refuses options on which a client would rely in vain.
 func (s shared) check() error {
 	var choice string
 	if len(s.ToolChoice) > 0 && !bytes.Equal(s.ToolChoice, []byte("null")) {
@@ -111,7 +111,7 @@ func key(r *http.Request) (string, error) {
 	return k, nil
 }
 
-// post says what a request says.
+// post posts the message of a request.
 func (w routes) post(r *http.Request, s shared, conversation, text string) (*bridge.UserTurn, error) {
 	ctx := r.Context()
 	if err := bridge.Allowed(ctx); err != nil {

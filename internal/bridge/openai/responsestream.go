@@ -73,7 +73,7 @@ func (p *pieces) delta(id, text string, ext *extension) error {
 	return p.send(e)
 }
 
-// end says what a message is, as it is on record.
+// end sends the recorded text of a message.
 func (p *pieces) end(id, text string) error {
 	e := p.about("response.output_text.done", id)
 	e.Text = &text

@@ -126,7 +126,7 @@ func located(err error, first int) error {
 	var placed yaml.Error
 	c := &Complaint{Line: first, Column: 1, Text: strings.SplitN(err.Error(), "\n", 2)[0]}
 	if errors.As(err, &placed) {
-		c.Text, _, _ = strings.Cut(placed.GetMessage(), " at [") // a place that ignores what is above
+		c.Text, _, _ = strings.Cut(placed.GetMessage(), " at [") // a place that ignores the values above it
 		if tk := placed.GetToken(); tk != nil && tk.Position != nil {
 			c.Line, c.Column = first-1+tk.Position.Line, tk.Position.Column
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
-// guidesCap is the most, in bytes, that all instructions of a workspace take in a prompt. The
+// guidesCap is the largest size, in bytes, of all instructions of a workspace in a prompt. The
 // nearest file is served first.
 const guidesCap = 32 << 10
 

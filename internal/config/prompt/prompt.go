@@ -22,7 +22,7 @@ type Stretch struct {
 	Cache bool
 }
 
-// Situation is what a prompt is written for: a role, and the place it works in.
+// Situation is the input of a prompt: a role, and the place in which it works.
 type Situation struct {
 	Role role.Role
 	// Depth is zero for an orchestrator; Parent is the parent's role.
@@ -186,7 +186,7 @@ func (s Situation) data(delegates []delegate) subagentData {
 	return d
 }
 
-// describeCap is the most that one role's description takes in another's prompt.
+// describeCap is the largest size of one role's description in another's prompt.
 const describeCap = 600
 
 // delegates describes the roles that may be delegated to in this situation, if any.

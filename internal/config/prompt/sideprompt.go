@@ -22,7 +22,7 @@ func (p *Set) Resolve(a Asking) (string, error) {
 	})
 }
 
-// Route asks what a person's message is about while questions are open: the side turn of kind
+// Route asks for the class of a person's message while questions are open: the side turn of kind
 // agent.SideRoute. The routes are those of agent.Route.
 func (p *Set) Route(message string, open []OpenQuestion) (string, error) {
 	return p.render("route.md", routeData{Questions: open, Message: message})

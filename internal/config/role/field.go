@@ -36,7 +36,7 @@ var foreign = map[string]bool{
 	"compatibility": false, "$schema": false, "category": false,
 }
 
-// placeholder is what a template variable looks like in other programs' prompts.
+// placeholder matches a template variable in other programs' prompts.
 var placeholder = regexp.MustCompile(`\{\{\s*[A-Z][A-Z_/]*\s*\}\}`)
 
 func findField(key string) *field {

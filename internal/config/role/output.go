@@ -15,7 +15,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config/document"
 )
 
-// Output is what the results of a role must fit.
+// Output is the shape of a role's results.
 type Output struct {
 	Schema json.RawMessage
 	// Open says why a result has room for words, empty if it has none: then the schema is closed.

@@ -73,7 +73,7 @@ func (p Permissions) Rules() ([]Rule, error) {
 // AskWhen is whether a person is asked before a tool is used.
 type AskWhen string
 
-// The answers. Sometimes means that it depends on what a call is about.
+// The answers. Sometimes means that the answer depends on the subject of the call.
 const (
 	AsksNever     AskWhen = "never"
 	AsksSometimes AskWhen = "sometimes"
@@ -167,7 +167,7 @@ var permissionModes = []struct {
 	{AllowAll, []string{"bypass", "bypassPermissions", "never_confirm"}},
 }
 
-// rules are what a mode adds before the rules of the file, which therefore win.
+// rules are the rules that a mode adds before those of the file, which therefore win.
 func (m PermissionMode) rules() []Rule {
 	switch m {
 	case AsUsual, PlanOnly:

@@ -26,7 +26,7 @@ type Sources struct {
 	Rules []Rule
 }
 
-// Defaults are what a role gets that says nothing itself.
+// Defaults are the values of a role that sets none itself.
 type Defaults struct {
 	MaxDepth      int             `json:"max_depth,omitempty" jsonschema:"levels of delegation below the orchestrator"`
 	MaxIterations int             `json:"max_iterations,omitempty" jsonschema:"model replies that one task may take"`
@@ -35,7 +35,7 @@ type Defaults struct {
 	ApprovalTime document.Millis `json:"approval_time,omitempty" jsonschema:"how long a call waits for an approval before it is denied, such as 8h"`
 	// QuestionTime is how long a question waits for an answer; then the agent uses its judgement.
 	QuestionTime document.Millis `json:"question_time,omitempty" jsonschema:"how long a question waits for an answer before the agent goes on without one, such as 8h"`
-	// Models names models for roles, whatever their files say.
+	// Models names models for roles and overrides their files.
 	Models map[string]string `json:"models,omitempty" jsonschema:"a model or tier for a role, whatever its file says"`
 }
 
@@ -47,7 +47,7 @@ type Registry struct {
 	roles []Role
 }
 
-// Load reads all roles. It fails only when what the program itself brings along is broken.
+// Load reads all roles. It fails only when a built-in role is broken.
 func Load(from Sources) (*Registry, error) {
 	r := &Registry{}
 	drafts, err := r.gather(from)

@@ -51,7 +51,7 @@ type Role struct {
 	Context ContextMode     `json:"context"`
 	// Isolation says whether the role works in a tree of its own.
 	Isolation agent.Isolation `json:"isolation,omitempty"`
-	// Criteria is what a task of this role must meet when the caller says nothing.
+	// Criteria are the criteria of a task of this role when the caller gives none.
 	Criteria string `json:"success_criteria,omitempty"`
 
 	// Hash names the snapshot.

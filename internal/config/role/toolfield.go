@@ -131,7 +131,7 @@ func (d *draft) removeTool(w document.Node, from *[]string) error {
 	return nil
 }
 
-// setDisallowed reads the tools that a role must not have, whatever else it says.
+// setDisallowed reads the tools that a role must not have, even if it lists them elsewhere.
 func (d *draft) setDisallowed(n document.Node) error {
 	words, err := n.Words()
 	if err != nil {

@@ -41,7 +41,7 @@ var elsewhere = []string{
 	"SlashCommand", "ToolSearch", "external_directory", "doom_loop", "browser", "browser_use",
 }
 
-// control are the names of what the core offers by itself: asking for them changes nothing.
+// control are the names of the core's own tools: a role that lists them changes nothing.
 var control = []string{
 	agent.ToolSubmit, agent.ToolSubmitError, agent.ToolReply, agent.ToolResume, agent.ToolTranscript,
 	agent.ToolMerge,
@@ -152,7 +152,7 @@ func ToolNames() []string {
 	return names
 }
 
-// readingTools are what a role may use that names no tools.
+// readingTools are the tools of a role that names none.
 func readingTools() []string {
 	var names []string
 	for _, t := range tools {
@@ -163,8 +163,8 @@ func readingTools() []string {
 	return names
 }
 
-// needs is the authority that a set of tools takes. Nobody knows what an MCP tool does, so it
-// takes all.
+// needs is the authority that a set of tools requires. The effects of an MCP tool are unknown, so
+// it requires all.
 func needs(names []string) agent.Authority {
 	a := agent.Authority{Tools: slices.Compact(slices.Sorted(slices.Values(names)))}
 	for _, name := range a.Tools {

@@ -51,7 +51,7 @@ func Verify(ctx context.Context, log journal.Reader, ref journal.Ref) error {
 	return nil
 }
 
-// reaches reports whether the state goes as far as the list, of which so much was read.
+// reaches reports whether the state covers the part of the list that was read.
 func reaches(ctx context.Context, log journal.Reader, ref journal.Ref, seq int64) error {
 	more, err := log.Entries(ctx, ref, seq, 1)
 	if err != nil || len(more) == 0 {

@@ -224,7 +224,7 @@ func (q *queue) QueryRow(context.Context, string, ...any) pgx.Row {
 	panic("postgres: a queued statement has no answer")
 }
 
-// write queues the inserts of a plan and the fold of what they mean.
+// write queues the inserts of a plan and their fold.
 func write(ctx context.Context, q *query.Queries, ref journal.Ref, plan journal.Plan) error {
 	p, bytes, keys := query.InsertEntriesParams{Tenant: ref.Tenant, Conversation: ref.Conversation}, 0, []string(nil)
 	for _, n := range plan.Insert {

@@ -47,7 +47,7 @@ type guess struct {
 	absent []string
 }
 
-// guess plans batches from memory. It cannot when it does not remember what they follow.
+// guess plans batches from memory. It cannot if it does not remember the rows that they follow.
 func (m *memory) guess(ref journal.Ref, batches []*journal.Batch) (guess, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -113,7 +113,7 @@ type (
 		Background                                          bool
 	}
 
-	// RoleRuns is what became of the runs of one role.
+	// RoleRuns counts how the runs of one role ended.
 	RoleRuns struct {
 		Role                                   string
 		Runs, Completed, Cost, Questions, Took int64
@@ -128,7 +128,7 @@ func (w Waiting) Waiting() journal.Waiting {
 	}
 }
 
-// Hits reads what a search found.
+// Hits reads the results of a search.
 func Hits[R ~struct {
 	ConversationID string
 	Seq            int64

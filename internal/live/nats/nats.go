@@ -334,7 +334,7 @@ func conversationOf(subject string) (string, bool) {
 	return string(id), ok && err == nil && len(id) > 0
 }
 
-// wire is what travels: one of the two.
+// wire is the encoded message: one of the two.
 type wire struct {
 	Delta    *live.Delta    `json:"d,omitempty"`
 	Appended *live.Appended `json:"p,omitempty"`
@@ -354,7 +354,7 @@ func encode(n live.Notice) (live.Topic, []byte, error) {
 	return live.Topic{}, nil, fmt.Errorf("encode notice: %T is unknown", n)
 }
 
-// decode reads a notice. Its topic is the one it was subscribed under, whatever the sender says.
+// decode reads a notice. Its topic is that of the subscription, not the sender's.
 func decode(topic live.Topic, data []byte) (live.Notice, error) {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {

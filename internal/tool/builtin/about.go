@@ -7,7 +7,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool"
 )
 
-// about is what a call with a path is about: the path as rules are written, relative to the
+// about is the subject of a call with a path: the path as rules are written, relative to the
 // workspace and without detours, and where links lead it.
 func (w *Workspace) about(call tool.Call) tool.About {
 	var args struct{ Path string }

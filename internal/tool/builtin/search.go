@@ -21,7 +21,7 @@ const (
 // search is a grep on its way.
 type search struct {
 	re *regexp.Regexp
-	// prefix is what every match begins with.
+	// prefix is the common beginning of every match.
 	prefix  string
 	output  string
 	context int
@@ -75,7 +75,7 @@ func (s *search) look(ctx context.Context, data []byte) bool {
 	return len(s.hits) > 0
 }
 
-// add takes what the last look found into the answer.
+// add adds the last results to the answer.
 func (s *search) add(name string, fact tool.File) {
 	if s.long {
 		s.cut++

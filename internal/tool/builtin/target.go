@@ -69,8 +69,8 @@ const (
 // mostLinks is how many links a path may lead through.
 const mostLinks = 40
 
-// follow replaces the links in a path by what they lead to. It trusts nothing: code that opens the
-// result looks again.
+// follow replaces the links in a path by their targets. It guarantees nothing: code that opens the
+// result checks again.
 func (w *Workspace) follow(name string) (string, error) {
 	left := strings.Split(name, "/")
 	var done []string

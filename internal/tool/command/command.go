@@ -185,8 +185,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// About is what a call that runs a line is about. A line that cannot be read is about something
-// hidden.
+// About is the subject of a call that runs a line. A line that cannot be read has a hidden subject.
 func About(line string) tool.About {
 	l := Parse(line)
 	if l.Problem != "" {
@@ -216,9 +215,9 @@ func (c Command) Words() []string { return slices.Clone(c.words) }
 // Launches reports whether it runs what its arguments say, as interpreters do.
 func (c Command) Launches() bool { return c.launches() }
 
-// Pattern is what a person may allow for later calls too: the line itself, or, for a single command
-// that only reads, that command with any arguments that leave it so. It is empty if every such call
-// should be looked at.
+// Pattern is the wider scope that a person may allow for later calls: the line itself, or, for a
+// single command that only reads, that command with any arguments that leave it so. It is empty if
+// every such call should be looked at.
 func (l Line) Pattern() string {
 	if l.Problem != "" || len(l.Commands) == 0 {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// launchers run whatever their arguments say: to allow one is to allow everything.
+// launchers run any command in their arguments: to allow one is to allow everything.
 var launchers = []string{
 	".", "alias", "ash", "awk", "bash", "builtin", "busybox", "bwrap", "chroot", "command", "coproc", "csh", "dash",
 	"deno", "doas", "docker", "ed", "enable", "env", "eval", "ex", "exec", "expect", "fish", "flock", "gawk", "gdb",

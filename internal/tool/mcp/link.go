@@ -32,7 +32,7 @@ const (
 type link struct {
 	entry   Entry
 	options Options
-	// changed is called when what the server offers may have changed.
+	// changed is called when the server's tools may have changed.
 	changed func()
 
 	mu       sync.Mutex
@@ -243,7 +243,7 @@ func (l *link) fresh(ctx context.Context, s *session) error {
 func (l *link) watch(s *session) {
 	ended := make(chan struct{})
 	go func() {
-		_ = s.client.Wait() // that it ended is what matters
+		_ = s.client.Wait() // only its end matters
 		close(ended)
 	}()
 	select {

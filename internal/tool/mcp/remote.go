@@ -34,8 +34,8 @@ func AnyTool(name string) tool.Definition {
 	return tool.Definition{Name: name, Class: chat.ClassOnce, Writes: true, Network: true, Timeout: callTime}
 }
 
-// Binding is what an approval of a call holds for: the server as it was configured and the tool as
-// it was described.
+// Binding is the content that an approval of a call is bound to: the configured server and the
+// described tool.
 func (r *remote) Binding(context.Context, tool.Call) (string, error) {
 	if err := r.link.holds(r.pin); err != nil {
 		return "", err

@@ -33,7 +33,7 @@ type ToolStatus struct {
 	Was Offer
 }
 
-// Report is what a server says of itself.
+// Report is a server's description of itself.
 type Report struct {
 	Entry Entry
 	Took  time.Duration
@@ -120,7 +120,7 @@ func (s *Servers) Approve(r Report) error {
 	return s.options.Pins.Approve(r.Entry, list)
 }
 
-// Diff is what changed since a tool was approved, as a unified diff.
+// Diff is the changes since a tool was approved, as a unified diff.
 func (s ToolStatus) Diff() string {
 	return udiff.Unified("approved", "now", s.Was.text(), s.text())
 }

@@ -19,7 +19,7 @@ type Options struct {
 	Workspace string
 	// Box gives the sandbox that programs run in. It is asked when the first one is started.
 	Box func(context.Context) (*sandbox.Box, error)
-	// Pins is what people have approved.
+	// Pins are people's approvals.
 	Pins *Pins
 	// Version is our version, as sent to servers.
 	Version string

@@ -24,8 +24,8 @@ type mark struct {
 	cut []cutOff
 }
 
-// cutOff is a command of which its caller does not know how it ended. It has no command line: an
-// agent that reads this may belong to another conversation.
+// cutOff is a command whose end its caller does not know. It has no command line: an agent that
+// reads this may belong to another conversation.
 type cutOff struct {
 	Began   time.Time
 	Stopped time.Time `json:",omitzero"` // when its worker killed it; zero when it ended with the worker
@@ -116,7 +116,7 @@ func findCut(dir string) ([]cutOff, error) {
 	return found, nil
 }
 
-// told is what the model and the person read of the commands that were cut off before.
+// told is the text for the model and the person about the commands that were cut off before.
 func (m *mark) told() string {
 	var text strings.Builder
 	for _, c := range m.cut {

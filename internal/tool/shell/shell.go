@@ -31,8 +31,8 @@ var description string
 const (
 	defaultTime = 120 * time.Second
 	longestTime = 600 * time.Second
-	// overhead is what a call may take beyond its command: the sandbox's own start, and looking at
-	// files.
+	// overhead is the time that a call may take beyond its command: for the sandbox's start and the
+	// scan of files.
 	overhead = 30 * time.Second
 	// keptOutput is the size of a command's kept output, a head and a tail. The set caps it further
 	// and keeps this as the whole.

@@ -30,7 +30,7 @@ type Query struct {
 	Include, Exclude []string
 }
 
-// Found is what a search gave.
+// Found is the result of a search.
 type Found struct {
 	Hits []Hit
 	// Page is the request that was answered.
