@@ -34,7 +34,6 @@ var Uncovered = []Exception{
 	{"internal/model/anthropic", owed},
 	{"internal/model/openai", owed},
 	{"internal/model/scripted/request", owed},
-	{"internal/people/oidc", owed},
 	{"internal/people/postgres", adapts},
 	{"internal/progress", owed},
 	{"internal/sandbox", "most of it runs programs in bubblewrap, which make test/mcp and make escape need"},
