@@ -31,8 +31,6 @@ var Uncovered = []Exception{
 	{"internal/journal/postgres", adapts},
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
 	{"internal/live/nats", adapts},
-	{"internal/model/anthropic", owed},
-	{"internal/model/openai", owed},
 	{"internal/model/scripted/request", owed},
 	{"internal/people/postgres", adapts},
 	{"internal/progress", owed},
