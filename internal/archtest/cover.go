@@ -31,7 +31,6 @@ var Uncovered = []Exception{
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
 	{"internal/live/nats", adapts},
 	{"internal/people/postgres", adapts},
-	{"internal/progress", owed},
 	{"internal/sandbox", "most of it runs programs in bubblewrap, which make test/mcp and make escape need"},
 	{"internal/webhook", owed},
 	{"standalone", startsCLI},
