@@ -32,7 +32,6 @@ var Uncovered = []Exception{
 	{"internal/live/nats", adapts},
 	{"internal/people/postgres", adapts},
 	{"internal/sandbox", "most of it runs programs in bubblewrap, which make test/mcp and make escape need"},
-	{"internal/webhook", owed},
 	{"standalone", startsCLI},
 	{"standalone/engine", "a module of its own, which make test/engine tests with the server that it starts"},
 	{"web", "it embeds the built pages, which the tests of internal/app serve"},
