@@ -2,7 +2,11 @@ package events_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,9 +31,36 @@ func TestEveryKindHasAnEvent(t *testing.T) {
 		if ok == unseen[row.Kind()] {
 			t.Errorf("%s is an event: %v", row.Kind(), ok)
 		}
-		if want := e.Type.DataType(); ok && want != reflect.TypeOf(e.Data) {
-			t.Errorf("%s is a %s with %T, which the document describes as %s", row.Kind(), e.Type, e.Data, want)
+		if want := e.Type.DataType(); ok && (want == nil || want != reflect.TypeOf(e.Data)) {
+			t.Errorf("%s is a %q with %T, which the document describes as %v", row.Kind(), e.Type, e.Data, want)
 		}
+	}
+}
+
+// TestThePageListsEveryEvent compares the table of events in docs/api.md with the types of what is
+// recorded. A name that begins with a full stop goes on with the noun before it.
+func TestThePageListsEveryEvent(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| event | data |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var listed []wire.EventType
+	noun := ""
+	for _, row := range strings.Split(table, "\n") {
+		names, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		for _, m := range regexp.MustCompile("`([a-z]*)(\\.[a-z]+)`").FindAllStringSubmatch(names, -1) {
+			if m[1] != "" {
+				noun = m[1]
+			}
+			listed = append(listed, wire.EventType(noun+m[2]))
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(wire.Recorded(), listed); diff != "" {
+		t.Errorf("the types of events that are recorded (-) and those in docs/api.md (+):\n%s", diff)
 	}
 }
 
