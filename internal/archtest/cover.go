@@ -26,7 +26,6 @@ var Uncovered = []Exception{
 	{"internal/bridge", owed},
 	{"internal/bridge/a2a", owed},
 	{"internal/cli", owed},
-	{"internal/events", owed},
 	{"internal/journal/postgres", adapts},
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
 	{"internal/live/nats", adapts},
