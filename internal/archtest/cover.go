@@ -23,8 +23,6 @@ var Uncovered = []Exception{
 	{"internal/api/admin", inPostgres},
 	{"internal/api/identity", inPostgres},
 	{"internal/app", owed},
-	{"internal/bridge", owed},
-	{"internal/bridge/a2a", owed},
 	{"internal/cli", owed},
 	{"internal/journal/postgres", adapts},
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
