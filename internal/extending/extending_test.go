@@ -45,6 +45,10 @@ var examples = []example{
 		heading: "An HTTP route", diff: "route.diff", most: 3, // and a generated one
 		vet: []string{"./wire", "./internal/api", "./client"}, test: "./client",
 	},
+	{
+		heading: "An event kind", diff: "event.diff", most: 8, // and a generated one
+		vet: []string{"./internal/journal", "./internal/audit", "./internal/events", "./internal/api", "./client"}, test: "./client",
+	},
 }
 
 // TestExamples applies each example and has the go command check and run it.
