@@ -71,10 +71,16 @@ func refuses(status int, kind string, headers ...string) http.HandlerFunc {
 const (
 	started   = `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m-1-20260101","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"output_tokens":1}}}`
 	textOpens = `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`
-	hello     = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}`
 	closes    = `{"type":"content_block_stop","index":0}`
 	stopped   = `{"type":"message_stop"}`
 )
+
+// piece is some of the text of the first block.
+func piece(text string) string {
+	return `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`
+}
+
+var hello = piece("Hello")
 
 // stops says why the reply ends, and what it took.
 func stops(reason string) string {
@@ -334,7 +340,7 @@ func TestOnlyAWholeReplyIsOne(t *testing.T) {
 		"content of another kind":     {streams(started, textOpens, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`), chat.KindServerError},
 		"cut after the reason":        {streams(started, textOpens, hello, closes, stops("end_turn")), ""},
 		"more after the end":          {streams(started, textOpens, hello, closes, stops("end_turn"), stopped, textOpens, hello), ""},
-		"a block that is begun twice": {streams(started, textOpens, textOpens, hello, closes, stops("end_turn"), stopped), ""},
+		"a block that is begun twice": {streams(started, textOpens, piece("Hel"), textOpens, piece("lo"), closes, stops("end_turn"), stopped), ""},
 		"a block of an unknown kind": {streams(started, textOpens, hello, closes,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tomorrow"}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"tomorrow_delta"}}`, stops("end_turn"), stopped), ""},
