@@ -76,6 +76,8 @@ func told() []journal.Row {
 func TestResourcesSayWhatTheJournalHas(t *testing.T) {
 	t.Parallel()
 	_, state := story(t, told()...)
+	east(&state.Conversation.OpenedAt, &state.Conversation.UpdatedAt, &state.Tasks[0].AssignedAt, &state.Tasks[1].AssignedAt,
+		&state.Tasks[1].StartedAt, &state.Questions[0].At, &state.Approvals[0].At)
 	var got struct {
 		Conversation wire.Conversation
 		Agents       []wire.Agent
@@ -117,9 +119,26 @@ func TestResourcesSayWhatTheJournalHas(t *testing.T) {
 		ID: events.ApprovalID(child.Agent, "1.0"), Seq: 8, Agent: child.Agent, Task: child.Task, Call: "1.0", Tool: "shell", Hash: "h",
 		Status: "open", At: at(7),
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(asText(t, want), asText(t, got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// east has a journal give times by a clock east of Greenwich.
+func east(times ...*time.Time) {
+	for _, moment := range times {
+		*moment = moment.In(noon.Location())
+	}
+}
+
+// asText is a value as it is sent: two times are the same only if they are written alike.
+func asText(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestWhatWaitsSaysWhatIsAsked completes lines of the inbox with the rows that they came from.
@@ -136,7 +155,7 @@ func TestWhatWaitsSaysWhatIsAsked(t *testing.T) {
 	want := wire.Waiting{Role: "researcher", Question: &wire.Question{
 		ID: "q", Seq: 6, Agent: child.Agent, Task: child.Task, Status: "relayed", Text: "Which?", Options: []string{"this"}, At: at(0), Until: moment(0),
 	}}
-	if diff := cmp.Diff(want, learn(3, 4, 6)); diff != "" {
+	if diff := cmp.Diff(asText(t, want), asText(t, learn(3, 4, 6))); diff != "" {
 		t.Errorf("a question (-want +got):\n%s", diff)
 	}
 	want = wire.Waiting{Role: "researcher", Approval: &wire.Approval{
@@ -144,7 +163,7 @@ func TestWhatWaitsSaysWhatIsAsked(t *testing.T) {
 		Status: "open", Pattern: "ls *", Show: json.RawMessage(`{"command":"ls"}`), Sources: []wire.Source{{Kind: "web", Name: "example.com"}},
 		At: at(0), Until: moment(0),
 	}}
-	if diff := cmp.Diff(want, learn(3, 8)); diff != "" {
+	if diff := cmp.Diff(asText(t, want), asText(t, learn(3, 8))); diff != "" {
 		t.Errorf("an approval (-want +got):\n%s", diff)
 	}
 }
@@ -175,6 +194,13 @@ func TestALineOfATaskIsShort(t *testing.T) {
 	} {
 		if n := len([]rune(c.text)); n != c.runes || !strings.HasPrefix(c.text, c.begins) || !strings.HasSuffix(c.text, "…") {
 			t.Errorf("the %s has %d characters: %s", what, n, c.text)
+		}
+	}
+	for length, want := range map[int]int{199: 199, 200: 200, 201: 200} {
+		var exact wire.Task
+		events.LearnTask(&exact, journal.TaskAssigned{In: child, Instruction: strings.Repeat("ö", length)})
+		if n := len([]rune(exact.Title)); n != want || strings.HasSuffix(exact.Title, "…") != (length > 200) {
+			t.Errorf("a title of %d characters has %d: %s", length, n, exact.Title)
 		}
 	}
 	if len(line.Changed) != 20 || line.ChangedCount != 30 || line.Verdict != "verified" || line.Iterations != 4 {
@@ -220,7 +246,7 @@ func TestACallOfAModelIsLearntFromItsRows(t *testing.T) {
 		Request: wire.ModelRequest{ContextTokens: 9}, Reply: []wire.Part{{Kind: "text", Text: "yes"}}, Stop: "end", Provider: "msg_1",
 		First: 1, Waited: 2, Duration: 3, Tries: []wire.Try{{Model: "fast", Kind: "rate_limit"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(asText(t, want), asText(t, got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

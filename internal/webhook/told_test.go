@@ -210,14 +210,14 @@ func (o *office) send(h webhook.Hook, attempts int, timeout time.Duration) []web
 // patience is how long a receiver that answers is waited for, on a busy machine.
 const patience = 30 * time.Second
 
-// TestAHookHearsWhatItAskedForOnce has hooks for some types and for all, and one that came later. Two
-// feeders look again and again. Each event is queued once, for those who want it.
+// TestAHookHearsWhatItAskedForOnce has hooks for some types and for all, and one that came after the
+// first events and before anybody looked. Two feeders look again and again. Each event is queued once, for
+// those who want it.
 func TestAHookHearsWhatItAskedForOnce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	all, turns := o.hook("wh_all"), o.hook("wh_turns", "turn.completed", "something.else")
 	o.write(append(opened(""), turn(1), journal.NoteAdded{In: main, Serial: 1, Note: "kept"})...)
-	o.look()
 	o.now = o.now.Add(time.Minute)
 	late := o.hook("wh_late")
 	o.write(turn(2))

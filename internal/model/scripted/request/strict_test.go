@@ -223,14 +223,17 @@ func TestBothWiresSayTheSame(t *testing.T) {
 	anthropic := taken(t, request.ReadAnthropic, `{"model":"m","max_tokens":50,"stream":true,"system":[
 		{"type":"text","text":"You plan."},{"type":"text","text":"role: planner"}],
 		"tools":[{"name":"look","input_schema":{"type":"object"}}],"messages":[`+strings.Join([]string{
-		ask0, answ, ask0, strings.Replace(use, `"f"`, `"look"`, 1), `{"role":"user","content":[
+		ask0, strings.Replace(use, `"a"`, `"z"`, 1), strings.NewReplacer(`"a"`, `"z"`, "ok", "zero").Replace(result),
+		strings.Replace(use, `"f"`, `"look"`, 1), `{"role":"user","content":[
 			{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"one"},
 				{"type":"image","source":{"type":"base64","media_type":"image/png","data":"ZG90cw=="}}]},
 			{"type":"text","text":"And this?"}]}`,
 	}, ",")+`]}`)
 	openai := taken(t, request.ReadOpenAI, `{"model":"m","max_completion_tokens":50,"stream":true,"stream_options":{"include_usage":true},
 		"tools":[{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}],"messages":[`+strings.Join([]string{
-		`{"role":"system","content":"You plan."}`, `{"role":"developer","content":"role: planner"}`, ask0, answ, ask0,
+		`{"role":"system","content":"You plan."}`, `{"role":"developer","content":"role: planner"}`, ask0,
+		`{"role":"assistant","tool_calls":[{"id":"z","type":"function","function":{"name":"look","arguments":"{}"}}]}`,
+		`{"role":"tool","tool_call_id":"z","content":"zero"}`,
 		`{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"look","arguments":"{}"}}]}`,
 		`{"role":"tool","tool_call_id":"a","content":"one"}`,
 		`{"role":"user","content":[{"type":"text","text":"And this?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,ZG90cw=="}}]}`,
