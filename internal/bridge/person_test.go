@@ -140,11 +140,22 @@ func TestUserTurnsAreFoundAgain(t *testing.T) {
 	}
 }
 
+// strict carries nothing out for somebody who has gone, as a database would not.
+type strict struct{ apitest.Commands }
+
+// Cancel implements api.Commands.
+func (s strict) Cancel(ctx context.Context, ref journal.Ref, id, by, task string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.Commands.Cancel(ctx, ref, id, by, task)
+}
+
 // TestAClientThatGoesCancelsIfItSaidSo has clients go away in the middle of an answer.
 func TestAClientThatGoesCancelsIfItSaidSo(t *testing.T) {
 	for wish, cancels := range map[string]bool{"cancel": true, "": false, "continue": false} {
 		r := newRoom(t)
-		inside, service := r.counter(apitest.Commands{Log: r.log})
+		inside, service := r.counter(strict{apitest.Commands{Log: r.log}})
 		x, err := service.Post(inside, Message{Key: "key-1", Text: "And?", Conversation: "c"})
 		if err != nil {
 			t.Fatal(err)
@@ -197,15 +208,47 @@ func TestWhatIsStoppedIsNotAskedAbout(t *testing.T) {
 }
 
 // TestAPatientAnswerOutlivesTheServersLimit answers after the time in which the server's answers must
-// be written.
+// be written, over either version of HTTP. The second has a limit for each answer, whoever writes it.
 func TestAPatientAnswerOutlivesTheServersLimit(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	for name, newer := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(slowly(t))
+			server.Config.WriteTimeout = 50 * time.Millisecond
+			server.EnableHTTP2 = newer
+			if newer {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := server.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close() //nolint:errcheck // it is read to its end
+			if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "at last" || answer.Proto != name {
+				t.Errorf("%s: %q, %v", answer.Proto, body, err)
+			}
+		})
+	}
+	if _, err := NewPatient(httptest.NewRecorder()); !errors.Is(err, http.ErrNotSupported) {
+		t.Errorf("an answer whose limit cannot be lifted: %v", err)
+	}
+}
+
+// slowly writes two words, each after more time than the server has for an answer.
+func slowly(t *testing.T) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		p, err := NewPatient(w)
 		if err != nil {
 			t.Error(err)
 		}
 		for _, word := range []string{"at ", "last"} {
-			time.Sleep(100 * time.Millisecond) // longer than the limit
+			time.Sleep(100 * time.Millisecond)
 			if _, err := io.WriteString(p, word); err != nil {
 				t.Error(err)
 			}
@@ -214,23 +257,5 @@ func TestAPatientAnswerOutlivesTheServersLimit(t *testing.T) {
 		if err := http.NewResponseController(p).SetReadDeadline(time.Time{}); err != nil {
 			t.Errorf("a controller does not get through: %v", err)
 		}
-	}))
-	server.Config.WriteTimeout = 50 * time.Millisecond
-	server.Start()
-	defer server.Close()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close() //nolint:errcheck // it is read to its end
-	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "at last" {
-		t.Errorf("%q, %v", body, err)
-	}
-	if _, err := NewPatient(httptest.NewRecorder()); !errors.Is(err, http.ErrNotSupported) {
-		t.Errorf("an answer whose limit cannot be lifted: %v", err)
 	}
 }

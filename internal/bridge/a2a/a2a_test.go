@@ -35,6 +35,24 @@ func (cast) Speakers(context.Context, string) ([]bridge.Speaker, error) {
 	return []bridge.Speaker{{Name: "main", Title: "Main", Description: "Talks to people."}, {Name: "coder", Description: "Writes code."}}, nil
 }
 
+// writer is a key that may write and not read.
+const writer = "rtl_of_a_writer"
+
+// keys knows the writer beside those whom the server knows.
+type keys struct{ api.Authenticator }
+
+// Identify implements api.Authenticator.
+func (k keys) Identify(r *http.Request) (api.Caller, error) {
+	if r.Header.Get("Authorization") != "Bearer "+writer {
+		return k.Authenticator.Identify(r)
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+apitest.Token)
+	caller, err := k.Authenticator.Identify(r)
+	caller.Scopes = []api.Scope{api.ScopeWrite}
+	return caller, err
+}
+
 // front is a server that speaks A2A, whose orchestrator does what a test says.
 type front struct {
 	*testing.T
@@ -50,7 +68,7 @@ func newFront(t *testing.T, answer func(api.Said) []journal.Row) *front {
 	f := &front{T: t, bus: live.NewLocal(0)}
 	t.Cleanup(f.bus.Close)
 	f.server = apitest.Start(t, func(o *api.Options) {
-		o.Bus = f.bus
+		o.Bus, o.Authenticator = f.bus, keys{o.Authenticator}
 		o.Commands = apitest.Played{Commands: apitest.Commands{Log: o.Log}, Bus: f.bus, Answer: func(s api.Said) []journal.Row {
 			f.said = append(f.said, s)
 			return answer(s)
@@ -276,6 +294,10 @@ func TestATaskAsksAndIsAnswered(t *testing.T) {
 	}
 	again := f.call("SendMessage", says("m-4", `{"text":"green"}`, on))
 	f.same("the same answer again", map[string]any{"result.task.status.state": "TASK_STATE_COMPLETED"}, again.picked("result.task.status.state"))
+	empty := f.call("SendMessage", says("m-6", `{"data":{"colour":"red"}}`, on))
+	if text, _ := empty.at("error.message").(string); !strings.Contains(text, "a data part is a decision") {
+		t.Errorf("data that is no decision: %v", empty)
+	}
 	if late := f.call("SendMessage", says("m-5", `{"text":"or red"}`, on)); late.code() != unsupported {
 		t.Errorf("a message to a task that has ended: %v", late)
 	}
@@ -421,10 +443,11 @@ func TestNobodyGetsInWithoutAToken(t *testing.T) {
 		path, token, body string
 		status            int
 	}{
-		"no token":          {a2a.Path, "", request("SendMessage", says("m-1", hello, "")), http.StatusUnauthorized},
-		"a wrong token":     {a2a.Path, "rtl_guess", request("SendMessage", says("m-1", hello, "")), http.StatusUnauthorized},
-		"no token, old":     {a2a.PathOld, "", request("message/send", "{}"), http.StatusUnauthorized},
-		"a request too big": {a2a.Path, apitest.Token, request("SendMessage", large), http.StatusRequestEntityTooLarge},
+		"no token":                {a2a.Path, "", request("SendMessage", says("m-1", hello, "")), http.StatusUnauthorized},
+		"a wrong token":           {a2a.Path, "rtl_guess", request("SendMessage", says("m-1", hello, "")), http.StatusUnauthorized},
+		"a key that may not read": {a2a.Path, writer, request("SendMessage", says("m-1", hello, "")), http.StatusForbidden},
+		"no token, old":           {a2a.PathOld, "", request("message/send", "{}"), http.StatusUnauthorized},
+		"a request too big":       {a2a.Path, apitest.Token, request("SendMessage", large), http.StatusRequestEntityTooLarge},
 	} {
 		if answer := f.post(c.path, c.token, c.body); answer.StatusCode != c.status {
 			t.Errorf("%s: %s", name, answer.Status)
