@@ -75,7 +75,7 @@ func TestAWatcherIsToldWhatAgentsDo(t *testing.T) {
 		journal.TaskAssigned{In: again, Parent: "main", Call: "2.0", Role: "coder", Depth: 1, Instruction: "Mend it."},
 		journal.TaskEnded{In: again, Status: chat.StatusFailed, Message: "no credit"},
 	)
-	r.reply(1, "Done.")
+	r.reply(2, "Done.")
 	r.write(ended(r.main))
 	var lines []string
 	_, err := r.find("m1").Watch(t.Context(), func(n News) error {

@@ -173,8 +173,9 @@ func TestALineOfATaskIsShort(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("wört ", 200)
 	files := strings.Fields(strings.Repeat("a.go ", 30))
+	instruction := " First\n\tline " + long
 	rows := []journal.Row{
-		journal.TaskAssigned{In: child, Role: "r", Instruction: " First\n\tline " + long, Criteria: "c", Files: files, ContextMode: "m", Brief: []byte(`{}`)},
+		journal.TaskAssigned{In: child, Role: "r", Instruction: instruction, Criteria: "c", Files: files, ContextMode: "m", Brief: []byte(`{}`)},
 		journal.TaskEnded{
 			In: child, Summary: long, Message: long, Files: files, Iterations: 4, Result: []byte(`{"ok":true}`), Receipt: []byte(`{"verdict":"verified"}`),
 		},
@@ -207,7 +208,7 @@ func TestALineOfATaskIsShort(t *testing.T) {
 		t.Errorf("the line is %+v", line)
 	}
 	want := wire.TaskView{
-		Task: line, Instruction: rows[0].(journal.TaskAssigned).Instruction, Criteria: "c", Files: files, ContextMode: "m", //nolint:forcetypeassert // it is
+		Task: line, Instruction: instruction, Criteria: "c", Files: files, ContextMode: "m",
 		Brief: json.RawMessage(`{}`), Result: json.RawMessage(`{"ok":true}`), Receipt: json.RawMessage(`{"verdict":"verified"}`),
 	}
 	want.Summary, want.Message, want.Changed = long, long, files

@@ -172,8 +172,8 @@ func (o *office) queued(h webhook.Hook) (list []string) {
 	return list
 }
 
-// send runs a sender until every delivery of a hook was tried so many times.
-func (o *office) send(h webhook.Hook, attempts int, timeout time.Duration) []webhook.Delivery {
+// send runs a sender until every delivery of a hook was tried.
+func (o *office) send(h webhook.Hook, timeout time.Duration) []webhook.Delivery {
 	o.Helper()
 	ctx, cancel := context.WithCancel(o.Context())
 	sender := webhook.NewSender(webhook.SenderOptions{
@@ -194,7 +194,7 @@ func (o *office) send(h webhook.Hook, attempts int, timeout time.Duration) []web
 		list := o.deliveries(h)
 		tried := 0
 		for _, d := range list {
-			if d.Attempts >= attempts && !d.Tried.IsZero() {
+			if d.Attempts > 0 && !d.Tried.IsZero() {
 				tried++
 			}
 		}
@@ -261,7 +261,7 @@ func TestADeliveryIsWhatTheJournalSays(t *testing.T) {
 	h := o.hook("wh_all")
 	o.write(append(opened(""), turn(1), turn(2))...)
 	o.look()
-	list := o.send(h, 1, patience)
+	list := o.send(h, patience)
 	if len(list) != 2 || list[0].ID == list[1].ID {
 		t.Fatalf("sent %+v", list)
 	}
@@ -326,7 +326,7 @@ func TestAReceiverThatDoesNotTakeItIsAskedAgain(t *testing.T) {
 			h := o.hook("wh_all")
 			o.write(append(opened(""), turn(1))...)
 			o.look()
-			d := o.send(h, 1, c.timeout)[0]
+			d := o.send(h, c.timeout)[0]
 			if d.Status != c.status || d.Code != c.code || d.Problem != c.problem || (d.Status == webhook.Pending) != d.Next.After(o.now) {
 				t.Errorf("%+v", d)
 			}
@@ -350,7 +350,7 @@ func TestWhatWasDeletedIsNotSent(t *testing.T) {
 	}
 	o.feeder = o.newFeeder()
 	o.look()
-	if d := o.send(h, 1, patience)[0]; d.Status != webhook.Gone || d.Problem != "the conversation was deleted" {
+	if d := o.send(h, patience)[0]; d.Status != webhook.Gone || d.Problem != "the conversation was deleted" {
 		t.Errorf("%+v", d)
 	}
 	if o.mu.Lock(); len(o.came) > 0 {
@@ -426,7 +426,7 @@ func TestAJournalThatIsAwayDelaysOnly(t *testing.T) {
 	}
 	cancel()
 	<-done
-	if d := o.send(h, 1, patience)[0]; d.Status != webhook.Delivered {
+	if d := o.send(h, patience)[0]; d.Status != webhook.Delivered {
 		t.Errorf("%+v", d)
 	}
 	log.mu.Lock()

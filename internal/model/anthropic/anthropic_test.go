@@ -165,7 +165,9 @@ func TestARoundGoesBackAsItCame(t *testing.T) {
 		chat.Message{ID: "t2", Speaker: chat.Assistant, Parts: append(reply.Parts[:3:3], foreign, reply.Parts[3])},
 		chat.Message{ID: "u2", Speaker: chat.User, Parts: []chat.Part{
 			{Kind: chat.PartToolResult, Call: "2.0", Text: "no such file", Failed: true},
-			{Kind: chat.PartImage, Call: "2.0", Image: "i1"}, {Kind: chat.PartText, Text: "And?"}, {Kind: chat.PartImage, Image: "i1"},
+			{Kind: chat.PartImage, Call: "2.0", Image: "i1"},
+			{Kind: chat.PartText, Text: "And?"},
+			{Kind: chat.PartImage, Image: "i1"},
 		}})
 	p, _, err := ask(t, anthropic.Options{Key: "sk-test"}, req, streams(started, textOpens, hello, closes, stops("end_turn"), stopped))
 	if err != nil {

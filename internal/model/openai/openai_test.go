@@ -168,7 +168,8 @@ func TestARoundGoesBackAsItCame(t *testing.T) {
 		chat.Message{ID: "t2", Speaker: chat.Assistant, Parts: reply.Parts},
 		chat.Message{ID: "u2", Speaker: chat.User, Parts: []chat.Part{
 			{Kind: chat.PartToolResult, Call: "2.0", Text: "no such file", Failed: true},
-			{Kind: chat.PartToolResult, Call: "2.1", Text: "a picture"}, {Kind: chat.PartImage, Call: "2.1", Image: "i1"},
+			{Kind: chat.PartToolResult, Call: "2.1", Text: "a picture"},
+			{Kind: chat.PartImage, Call: "2.1", Image: "i1"},
 		}})
 	p, _, err := ask(t, openai.Options{Key: "sk-test"}, req, streams(said(hello), stops("stop"), used(tokens), done))
 	if err != nil {
