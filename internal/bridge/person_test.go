@@ -21,8 +21,8 @@ import (
 // child is a sub-agent of the room.
 var child = journal.In{Agent: "main/1.0.0", Task: "main/1.0.0"}
 
-// TestWhatWaitsIsPutIntoWords has a question and an approval wait. A program reads what to answer and
-// where to decide; a person reads that words approve nothing.
+// TestWhatWaitsIsPutIntoWords has a question and an approval wait. A program reads what to answer
+// and where to decide; a person reads that words approve nothing.
 func TestWhatWaitsIsPutIntoWords(t *testing.T) {
 	r := newRoom(t)
 	r.write(
@@ -94,7 +94,8 @@ func TestAWatcherIsToldWhatAgentsDo(t *testing.T) {
 	}
 }
 
-// TestAReplyThatCountsForNothingIsForgotten voids what the orchestrator said, which then says it anew.
+// TestAReplyThatCountsForNothingIsForgotten voids what the orchestrator said, which then says it
+// anew.
 func TestAReplyThatCountsForNothingIsForgotten(t *testing.T) {
 	r := newRoom(t)
 	r.reply(1, "Nonsense.")
@@ -110,8 +111,8 @@ func TestAReplyThatCountsForNothingIsForgotten(t *testing.T) {
 	}
 }
 
-// TestUserTurnsAreFoundAgain lists those of a conversation and finds them by their names, on a service
-// that has seen none of them.
+// TestUserTurnsAreFoundAgain lists those of a conversation and finds them by their names, on a
+// service that has seen none of them.
 func TestUserTurnsAreFoundAgain(t *testing.T) {
 	r := newRoom(t)
 	inside, service := r.counter(apitest.Commands{Log: r.log})
@@ -183,8 +184,8 @@ func TestAClientThatGoesCancelsIfItSaidSo(t *testing.T) {
 	}
 }
 
-// TestWhatIsStoppedIsNotAskedAbout cancels a user turn that waits for a person: it runs until it has
-// stopped, and then it is cancelled.
+// TestWhatIsStoppedIsNotAskedAbout cancels a user turn that waits for a person: it runs until it
+// has stopped, and then it is cancelled.
 func TestWhatIsStoppedIsNotAskedAbout(t *testing.T) {
 	r := newRoom(t)
 	inside, service := r.counter(apitest.Commands{Log: r.log})
@@ -207,8 +208,9 @@ func TestWhatIsStoppedIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// TestAPatientAnswerOutlivesTheServersLimit answers after the time in which the server's answers must
-// be written, over either version of HTTP. The second has a limit for each answer, whoever writes it.
+// TestAPatientAnswerOutlivesTheServersLimit answers after the time in which the server's answers
+// must be written, over either version of HTTP. The second has a limit for each answer, whoever
+// writes it.
 func TestAPatientAnswerOutlivesTheServersLimit(t *testing.T) {
 	for name, newer := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
 		t.Run(name, func(t *testing.T) {

@@ -51,8 +51,8 @@ func things(t *testing.T, path string) (n int) {
 	return n
 }
 
-// TestATransactionIsAllOrNothing writes a row and then fails: an error of the caller's own comes back
-// as it is, one of the database as a request to try again.
+// TestATransactionIsAllOrNothing writes a row and then fails: an error of the caller's own comes
+// back as it is, one of the database as a request to try again.
 func TestATransactionIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")

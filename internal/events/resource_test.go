@@ -71,8 +71,8 @@ func told() []journal.Row {
 	}
 }
 
-// TestResourcesSayWhatTheJournalHas folds a story and reads it as the API says it: every time in UTC,
-// and none that has not come.
+// TestResourcesSayWhatTheJournalHas folds a story and reads it as the API says it: every time in
+// UTC, and none that has not come.
 func TestResourcesSayWhatTheJournalHas(t *testing.T) {
 	t.Parallel()
 	_, state := story(t, told()...)
@@ -279,8 +279,8 @@ func TestAnEndHasTheTypeOfItsStatus(t *testing.T) {
 	}
 }
 
-// TestOnlySomeMailIsAnEvent posts and delivers mail of several topics. People are told of commands to
-// stop, and of messages that the orchestrator has read.
+// TestOnlySomeMailIsAnEvent posts and delivers mail of several topics. People are told of commands
+// to stop, and of messages that the orchestrator has read.
 func TestOnlySomeMailIsAnEvent(t *testing.T) {
 	t.Parallel()
 	for row, want := range map[journal.MailDelivered]wire.EventType{{ID: "message:m1"}: wire.MessageDelivered, {ID: "agent:1"}: ""} {
@@ -298,8 +298,8 @@ func TestOnlySomeMailIsAnEvent(t *testing.T) {
 	}
 }
 
-// TestTextsOfAnImportAreNoJSON reads arguments that are an object, and some that are not: the document
-// promises an object.
+// TestTextsOfAnImportAreNoJSON reads arguments that are an object, and some that are not: the
+// document promises an object.
 func TestTextsOfAnImportAreNoJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]json.RawMessage{`{"a":1}`: json.RawMessage(`{"a":1}`), `{"a":`: nil, `[1]`: nil, "": nil, "ls -l": nil} {

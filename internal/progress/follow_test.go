@@ -79,8 +79,8 @@ func seqs(t *testing.T, from <-chan progress.Update, to int64) (list []int64) {
 // rarely is a poll that no test waits for.
 const rarely = time.Hour
 
-// TestAFollowerIsToldOfEachEventOnce follows from the middle, while more is written and announced. What
-// is no event moves the place all the same.
+// TestAFollowerIsToldOfEachEventOnce follows from the middle, while more is written and announced.
+// What is no event moves the place all the same.
 func TestAFollowerIsToldOfEachEventOnce(t *testing.T) {
 	t.Parallel()
 	log, bus := opened(t), live.NewLocal(0)
@@ -181,8 +181,8 @@ func (a *away) Subscribe(ctx context.Context, topic live.Topic) (*live.Reader, e
 	return a.Local.Subscribe(ctx, topic)
 }
 
-// TestAnOutageIsSaidAndSurvived has the journal and the bus fail at the beginning. The person is told
-// of both, and then of what happened.
+// TestAnOutageIsSaidAndSurvived has the journal and the bus fail at the beginning. The person is
+// told of both, and then of what happened.
 func TestAnOutageIsSaidAndSurvived(t *testing.T) {
 	t.Parallel()
 	a := &away{Log: opened(t), Local: live.NewLocal(0)}
@@ -254,8 +254,8 @@ func TestATreeThatBeginsLateRecallsWhoWaits(t *testing.T) {
 	}
 }
 
-// TestAFailureIsExplained ends a turn and a task in failure. The person reads why, what it cost, and
-// how far the agent's claims hold.
+// TestAFailureIsExplained ends a turn and a task in failure. The person reads why, what it cost,
+// and how far the agent's claims hold.
 func TestAFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	tree := progress.New("c", "m1")

@@ -210,9 +210,9 @@ func (o *office) send(h webhook.Hook, timeout time.Duration) []webhook.Delivery 
 // patience is how long a receiver that answers is waited for, on a busy machine.
 const patience = 30 * time.Second
 
-// TestAHookHearsWhatItAskedForOnce has hooks for some types and for all, and one that came after the
-// first events and before anybody looked. Two feeders look again and again. Each event is queued once, for
-// those who want it.
+// TestAHookHearsWhatItAskedForOnce has hooks for some types and for all, and one that came after
+// the first events and before anybody looked. Two feeders look again and again. Each event is
+// queued once, for those who want it.
 func TestAHookHearsWhatItAskedForOnce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -282,9 +282,9 @@ func TestADeliveryIsWhatTheJournalSays(t *testing.T) {
 	}
 }
 
-// TestAReceiverThatDoesNotTakeItIsAskedAgain has receivers that fail in several ways. The delivery is
-// due again later, or never if the receiver says that it is gone; the owner reads what was wrong, and
-// not the address, which may hold a secret.
+// TestAReceiverThatDoesNotTakeItIsAskedAgain has receivers that fail in several ways. The delivery
+// is due again later, or never if the receiver says that it is gone; the owner reads what was
+// wrong, and not the address, which may hold a secret.
 func TestAReceiverThatDoesNotTakeItIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -334,8 +334,8 @@ func TestAReceiverThatDoesNotTakeItIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWasDeletedIsNotSent deletes a conversation after its event was queued. A feeder that was to
-// look at it until its end goes on without it.
+// TestWhatWasDeletedIsNotSent deletes a conversation after its event was queued. A feeder that was
+// to look at it until its end goes on without it.
 func TestWhatWasDeletedIsNotSent(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -359,8 +359,8 @@ func TestWhatWasDeletedIsNotSent(t *testing.T) {
 	o.mu.Unlock()
 }
 
-// TestWhatIsArchivedIsHeardToItsEnd archives a conversation, whose last turn ends only then. A feeder
-// that begins later finds it all the same.
+// TestWhatIsArchivedIsHeardToItsEnd archives a conversation, whose last turn ends only then. A
+// feeder that begins later finds it all the same.
 func TestWhatIsArchivedIsHeardToItsEnd(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -393,8 +393,8 @@ func (b *broken) Entries(ctx context.Context, ref journal.Ref, after int64, limi
 	return b.Log.Entries(ctx, ref, after, limit)
 }
 
-// TestAJournalThatIsAwayDelaysOnly has the journal fail under a feeder and a sender that run. All is
-// delivered when it is back.
+// TestAJournalThatIsAwayDelaysOnly has the journal fail under a feeder and a sender that run. All
+// is delivered when it is back.
 func TestAJournalThatIsAwayDelaysOnly(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

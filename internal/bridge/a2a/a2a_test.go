@@ -98,7 +98,8 @@ func answers(s api.Said) []journal.Row {
 		journal.TurnEnded{In: main, Serial: 2, Turn: 1, Status: chat.StatusCompleted})
 }
 
-// asks has it hand work to another, who asks a question and for an approval; an answer ends the turn.
+// asks has it hand work to another, who asks a question and for an approval; an answer ends the
+// turn.
 func asks(s api.Said) []journal.Row {
 	if s.InReplyTo != "" {
 		return []journal.Row{
@@ -242,7 +243,8 @@ func TestAMessageBeginsATask(t *testing.T) {
 		got.picked("result.status.state", "result.history"))
 }
 
-// TestAContextIsAConversation goes on in the context of a task. Its tasks are listed, the last first.
+// TestAContextIsAConversation goes on in the context of a task. Its tasks are listed, the last
+// first.
 func TestAContextIsAConversation(t *testing.T) {
 	f := newFront(t, begins)
 	first := f.call("SendMessage", `{"configuration":{"returnImmediately":true},`+says("m-1", hello, "")[1:])
@@ -260,8 +262,8 @@ func TestAContextIsAConversation(t *testing.T) {
 	}
 }
 
-// TestATaskAsksAndIsAnswered has a task wait for an answer and an approval. The client reads both as
-// words and as data, decides one and answers the other, and the task goes on to its end.
+// TestATaskAsksAndIsAnswered has a task wait for an answer and an approval. The client reads both
+// as words and as data, decides one and answers the other, and the task goes on to its end.
 func TestATaskAsksAndIsAnswered(t *testing.T) {
 	f := newFront(t, asks)
 	task := f.call("SendMessage", says("m-1", `{"text":"Paint it"}`, ""))
@@ -435,7 +437,8 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	}
 }
 
-// TestNobodyGetsInWithoutAToken sends requests that the server refuses before it reads what they ask.
+// TestNobodyGetsInWithoutAToken sends requests that the server refuses before it reads what they
+// ask.
 func TestNobodyGetsInWithoutAToken(t *testing.T) {
 	f := newFront(t, answers)
 	large := says("m-1", `{"text":"`+strings.Repeat("a", 1<<20)+`"}`, "")
@@ -458,8 +461,8 @@ func TestNobodyGetsInWithoutAToken(t *testing.T) {
 	}
 }
 
-// TestEachVersionReadsItsCard reads the cards of both versions, which everybody may, and sends a message
-// as version 0.3 does.
+// TestEachVersionReadsItsCard reads the cards of both versions, which everybody may, and sends a
+// message as version 0.3 does.
 func TestEachVersionReadsItsCard(t *testing.T) {
 	f := newFront(t, answers)
 	read := func(path string) object {

@@ -279,8 +279,9 @@ func TestWhyItStopped(t *testing.T) {
 	}
 }
 
-// TestARefusalHasAKind has the provider refuse in all its ways, before the stream and within it. The
-// error says when to come back and whether it may cost something, and nothing that the provider wrote.
+// TestARefusalHasAKind has the provider refuse in all its ways, before the stream and within it.
+// The error says when to come back and whether it may cost something, and nothing that the provider
+// wrote.
 func TestARefusalHasAKind(t *testing.T) {
 	t.Parallel()
 	type end struct {
@@ -326,8 +327,8 @@ func TestARefusalHasAKind(t *testing.T) {
 	}
 }
 
-// TestOnlyAWholeReplyIsOne breaks streams off, and sends some that make no sense. Nothing of them is
-// a reply, unless the provider had said why it stopped.
+// TestOnlyAWholeReplyIsOne breaks streams off, and sends some that make no sense. Nothing of them
+// is a reply, unless the provider had said why it stopped.
 func TestOnlyAWholeReplyIsOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -151,8 +151,9 @@ func TestCallsUnderOneIndexAreTwo(t *testing.T) {
 	}
 }
 
-// TestARoundGoesBackAsItCame sends a reply back with the results of its calls: thinking in the field
-// that it came in, a result that failed with a mark, an image of a result in a message after it.
+// TestARoundGoesBackAsItCame sends a reply back with the results of its calls: thinking in the
+// field that it came in, a result that failed with a mark, an image of a result in a message after
+// it.
 func TestARoundGoesBackAsItCame(t *testing.T) {
 	t.Parallel()
 	_, reply, err := ask(t, openai.Options{}, asking("Look."), thought)
@@ -281,8 +282,9 @@ func TestWhyItStopped(t *testing.T) {
 	}
 }
 
-// TestARefusalHasAKind has the provider refuse in all its ways, before the stream and within it. The
-// error says when to come back and whether it may cost something, and nothing that the provider wrote.
+// TestARefusalHasAKind has the provider refuse in all its ways, before the stream and within it.
+// The error says when to come back and whether it may cost something, and nothing that the provider
+// wrote.
 func TestARefusalHasAKind(t *testing.T) {
 	t.Parallel()
 	type end struct {

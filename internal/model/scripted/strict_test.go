@@ -33,8 +33,8 @@ func refused(t *testing.T, s *Server, p Provider, body string, status int, words
 	}
 }
 
-// TestARefusalLooksLikeTheProviders sends what only the provider's own checks refuse. Which requests
-// those are is tested in package request.
+// TestARefusalLooksLikeTheProviders sends what only the provider's own checks refuse. Which
+// requests those are is tested in package request.
 func TestARefusalLooksLikeTheProviders(t *testing.T) {
 	s := serve(t, always(Reply{Text: "ok"}), Options{})
 	for p, words := range map[Provider]string{Anthropic: "fancy: Extra inputs", OpenAI: "Unrecognized request argument supplied: fancy"} {

@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +46,8 @@ type provider struct {
 	signs *ecdsa.PrivateKey
 	// token answers in place of the provider, if it is there.
 	token http.HandlerFunc
+	// mu guards what requests read and change.
+	mu sync.Mutex
 	// asked counts requests by path.
 	asked map[string]int
 }
@@ -90,6 +94,8 @@ func newProvider(t *testing.T) *provider {
 		p.answer(t, w, p.told)
 	})
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.asked[r.URL.Path]++
 		mux.ServeHTTP(w, r)
 	}))
@@ -154,12 +160,14 @@ func (p *provider) login(t *testing.T, o oidc.Options) (people.Person, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.mu.Lock()
 	p.challenge = u.Query().Get("code_challenge")
+	p.mu.Unlock()
 	return to.Exchange(t.Context(), loginCode, nonce, verifier)
 }
 
-// TestALoginIsBoundToItsBrowser reads where a login sends the browser: the state and the nonce go with
-// it, the verifier only as its hash. The provider's configuration is read once.
+// TestALoginIsBoundToItsBrowser reads where a login sends the browser: the state and the nonce go
+// with it, the verifier only as its hash. The provider's configuration is read once.
 func TestALoginIsBoundToItsBrowser(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
@@ -183,6 +191,8 @@ func TestALoginIsBoundToItsBrowser(t *testing.T) {
 			t.Errorf("sent to %s (-want +got):\n%s", base, diff)
 		}
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if n := p.asked["/.well-known/openid-configuration"]; n != 1 {
 		t.Errorf("the configuration was read %d times", n)
 	}
@@ -289,14 +299,15 @@ func TestAnotherBrowserCannotEndTheLogin(t *testing.T) {
 	}
 }
 
-// TestAProviderThatIsAwayIsAskedAgain begins a login while the provider does not answer, and again when
-// it does. It also goes away between the two halves of a login.
+// TestAProviderThatIsAwayIsAskedAgain begins a login while the provider does not answer, and again
+// when it does. It also goes away between the two halves of a login.
 func TestAProviderThatIsAwayIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
-	away := true
+	var away atomic.Bool
+	away.Store(true)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if away {
+		if away.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		p.Config.Handler.ServeHTTP(w, r)
@@ -307,11 +318,11 @@ func TestAProviderThatIsAwayIsAskedAgain(t *testing.T) {
 	if _, err := to.Address(t.Context(), "state-1", nonce, verifier); chat.CodeOf(err) != chat.CodeUnavailable {
 		t.Errorf("while it is away: %v", err)
 	}
-	away = false
+	away.Store(false)
 	if _, err := to.Address(t.Context(), "state-1", nonce, verifier); err != nil {
 		t.Errorf("when it is back: %v", err)
 	}
-	away = true
+	away.Store(true)
 	if _, err := to.Exchange(t.Context(), loginCode, nonce, verifier); chat.CodeOf(err) != chat.CodeUnavailable {
 		t.Errorf("away in the middle of a login: %v", err)
 	}
