@@ -3,9 +3,9 @@
 //
 // The orchestrator has a workflow. The workflow supervises: it waits for a look, a timer or the end
 // of a leg, and starts legs. It knows ids and numbers. A leg is one heartbeating activity, whose
-// code is package leg. So a run is a chain of legs, and the engine's history grows with the work of
-// the engine, not with the work of agents. Engine history holds ids and counts, never events or
-// text.
+// code is package leg. So a run is a chain of legs, and the engine's history grows with the work
+// that needs the engine, not with the work of agents. Engine history holds ids and counts, never
+// events or text.
 //
 // A worker is lost when its presence falls silent, and then its legs are released for others to
 // take: a leg's own heartbeats are rare.

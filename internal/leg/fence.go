@@ -15,8 +15,8 @@ import (
 // errBehind means that another leg has continued the task.
 var errBehind = errors.New("another leg of this task has gone on")
 
-// record appends rows, and repeats this until it knows that they were written: the leg holds the
-// only copy of a reply or a result.
+// record appends rows, and repeats this while it is unknown whether they were written: the leg
+// holds the only copy of a reply or a result.
 func (l *leg) record(ctx context.Context, rows []journal.Row) error {
 	tries := 0
 	var written []journal.Written
