@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 )
 
@@ -38,7 +38,7 @@ func TestWhatWaitsIsPutIntoWords(t *testing.T) {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	asks := x.Asks(result.Pending)
-	approval := api.ApprovalID(child.Agent, "2.0")
+	approval := events.ApprovalID(child.Agent, "2.0")
 	decide := "/v1/conversations/c/approvals/" + approval + "/decision"
 	want := []Ask{
 		{Kind: "question", Question: "q", Agent: child.Agent, Role: "coder", Text: "Which?", Options: []string{"this", "that"}},

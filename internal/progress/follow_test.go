@@ -87,7 +87,7 @@ func TestAFollowerIsToldOfEachEventOnce(t *testing.T) {
 	defer bus.Close()
 	write(t, log, nil, note(1), note(2))
 	ctx, cancel := context.WithCancel(t.Context())
-	updates := progress.FollowEvery(ctx, log, bus, ref, 3, rarely)
+	updates := progress.Follow(ctx, log, bus, ref, 3, rarely)
 	if diff := cmp.Diff([]int64{4}, seqs(t, updates, 4)); diff != "" {
 		t.Errorf("what was there (-want +got):\n%s", diff)
 	}
@@ -115,7 +115,7 @@ func TestWhatNobodyAnnouncesIsFound(t *testing.T) {
 	t.Parallel()
 	log, bus := opened(t), live.NewLocal(0)
 	defer bus.Close()
-	updates := progress.Follow(t.Context(), log, bus, ref, 0)
+	updates := progress.Follow(t.Context(), log, bus, ref, 0, 10*time.Millisecond)
 	seqs(t, updates, 2)
 	write(t, log, nil, note(1))
 	if diff := cmp.Diff([]int64{3}, seqs(t, updates, 3)); diff != "" {
@@ -129,7 +129,7 @@ func TestADraftGrowsUntilItIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	log, bus := opened(t), live.NewLocal(0)
 	defer bus.Close()
-	updates := progress.FollowEvery(t.Context(), log, bus, ref, 0, rarely)
+	updates := progress.Follow(t.Context(), log, bus, ref, 0, rarely)
 	seqs(t, updates, 2)
 	say := func(message string, began int64) *live.Feed {
 		return live.NewFeed(bus, live.Delta{Topic: live.Topic(ref), Agent: "main", Message: message, Began: began})
@@ -189,7 +189,7 @@ func TestAnOutageIsSaidAndSurvived(t *testing.T) {
 	defer a.Close()
 	a.reads.Store(1)
 	a.joins.Store(2)
-	updates := progress.FollowEvery(t.Context(), a, a, ref, 0, 10*time.Millisecond)
+	updates := progress.Follow(t.Context(), a, a, ref, 0, 10*time.Millisecond)
 	var said []string
 	var events []wire.EventType
 	await(t, updates, func(u progress.Update) bool {

@@ -15,11 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/api/apitest"
 	"github.com/retinue-dev/retinue/internal/bridge"
 	"github.com/retinue-dev/retinue/internal/bridge/a2a"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
@@ -39,17 +41,17 @@ func (cast) Speakers(context.Context, string) ([]bridge.Speaker, error) {
 const writer = "rtl_of_a_writer"
 
 // keys knows the writer beside those whom the server knows.
-type keys struct{ api.Authenticator }
+type keys struct{ admission.Authenticator }
 
-// Identify implements api.Authenticator.
-func (k keys) Identify(r *http.Request) (api.Caller, error) {
+// Identify implements admission.Authenticator.
+func (k keys) Identify(r *http.Request) (admission.Caller, error) {
 	if r.Header.Get("Authorization") != "Bearer "+writer {
 		return k.Authenticator.Identify(r)
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+apitest.Token)
 	caller, err := k.Authenticator.Identify(r)
-	caller.Scopes = []api.Scope{api.ScopeWrite}
+	caller.Scopes = []people.Scope{people.ScopeWrite}
 	return caller, err
 }
 
