@@ -138,10 +138,7 @@ func (o *office) follow(t *testing.T, path string, state *wire.Snapshot, to int6
 }
 
 // event is one as a client reads it.
-type event struct {
-	wire.Event
-	Data json.RawMessage `json:"data"`
-}
+type event struct{ wire.Event }
 
 // apply takes an event into the state that a client keeps.
 func (e event) apply(s *wire.Snapshot) error {
@@ -289,12 +286,12 @@ func (e event) applyAsk(s *wire.Snapshot) error {
 }
 
 func with[T any](e event, do func(T)) error {
-	var data T
-	err := json.Unmarshal(e.Data, &data)
-	if err == nil {
-		do(data)
+	data, ok := e.Data.(T)
+	if !ok {
+		return fmt.Errorf("its data is a %T, want %T", e.Data, data)
 	}
-	return err
+	do(data)
+	return nil
 }
 
 // plot draws rows that could have happened.

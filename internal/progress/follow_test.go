@@ -238,7 +238,7 @@ func TestATreeThatBeginsLateRecallsWhoWaits(t *testing.T) {
 	want := []progress.Pending{
 		{Question: "q", Agent: child.Agent, Task: child.Task, Role: "researcher", Text: "Which?", Options: []string{"this", "that"}},
 		{
-			Call: "2.0", Hash: "h", Agent: child.Agent, Task: child.Task, Role: "researcher", Tool: "shell", Text: `{"command":"ls"}`,
+			Approval: "main~1.0.0:2.0", Call: "2.0", Hash: "h", Agent: child.Agent, Task: child.Task, Role: "researcher", Tool: "shell", Text: `{"command":"ls"}`,
 			Pattern: "ls *",
 		},
 	}
