@@ -128,7 +128,7 @@ var unsteady = []struct{ pattern, instead string }{
 	{`(?m)^ +[0-9.]+s  `, ""},
 	{`in [0-9.]+s`, "in 1.0s"},
 	{`[0-9.]+k? tokens`, "N tokens"},
-	{`\b1[0-9a-f]{10}[a-z2-7]{9}\b`, "ID"},
+	{`\bc[a-z2-7]{24}\b`, "ID"},
 	{`"duration_ms":\s*[0-9]+`, `"duration_ms": 1`},
 	// Root is told that commands need a word of theirs.
 	{`(?m)^(agents cannot run commands|the sandbox is started by root): .*\n`, ""},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
@@ -88,6 +89,9 @@ func (e *runLoop) begin(ctx context.Context, prompt string) (int64, error) {
 		return 0, e.site.server.explain(err)
 	}
 	found, err := e.site.server.Conversation(ctx, e.conversation)
+	if client.IsNotFound(err) {
+		return 0, fmt.Errorf("continue %s: there is no such conversation: check its id, it may have been deleted", e.conversation)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("continue %s: %w", e.conversation, e.site.server.explain(err))
 	}
