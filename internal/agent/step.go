@@ -158,7 +158,7 @@ func (m *machine) afterwards(e Event) error {
 	}
 }
 
-// Step returns a Refusal for an event that does not fit. The state is unchanged.
+// Refusal is what Step returns for an event that does not fit. The state is unchanged.
 type Refusal struct {
 	Kind  RefusalKind
 	Phase Phase

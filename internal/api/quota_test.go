@@ -42,8 +42,11 @@ func TestStorageHasAnEnd(t *testing.T) {
 	said, text := map[string]int{}, `{"text":"`+strings.Repeat("x", 6000)+`"}`
 	small, wide := begin("small/ann"), begin("wide/bob")
 	for _, step := range []struct{ who, path, key string }{
-		{"small/ann", small, "first-12345678"}, {"small/ann", small, "second-1234567"}, {"small/ann", small, "first-12345678"},
-		{"wide/bob", wide, "first-12345678"}, {"wide/bob", wide, "second-1234567"},
+		{"small/ann", small, "first-12345678"},
+		{"small/ann", small, "second-1234567"},
+		{"small/ann", small, "first-12345678"},
+		{"wide/bob", wide, "first-12345678"},
+		{"wide/bob", wide, "second-1234567"},
 	} {
 		status, body := s.Ask(t, step.who, http.MethodPost, step.path, step.key, text)
 		said[step.who+" "+step.key] = status

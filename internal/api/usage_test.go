@@ -22,7 +22,8 @@ func TestUsageIsSummed(t *testing.T) {
 	s, ref := apitest.Crowded(t, journaltest.NewMemory(), nil), journal.Ref{Tenant: "a", Conversation: "c1"}
 	below := journal.In{Agent: "main/1.0", Task: "main/1.0"}
 	rows := []journal.Row{
-		journal.Opened{By: "ann"}, journal.TaskAssigned{In: mainTask, Role: "main"},
+		journal.Opened{By: "ann"},
+		journal.TaskAssigned{In: mainTask, Role: "main"},
 		journal.TaskAssigned{In: below, Parent: "main", Call: "1.0", Depth: 1, Role: "coder"},
 	}
 	for _, in := range []journal.In{mainTask, below} {

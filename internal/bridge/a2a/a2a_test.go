@@ -21,8 +21,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/bridge/a2a"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
-	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/live"
+	"github.com/retinue-dev/retinue/internal/people"
 )
 
 var (
