@@ -248,10 +248,10 @@ test/webhook: ## webhooks against receivers that fail, and through kills, on bot
 tenancy: ## nobody where they do not belong: every route, role and id, logins, keys, revocation (needs Postgres)
 	$(GO) test ./internal/people/... ./internal/api ./internal/api/route -tags services -count=1 -v -timeout 30m \
 		-run '$(TENANCY)' $(SHORT)
-	$(GO) test ./internal/app -tags services -count=1 -v -timeout 30m -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
+	$(GO) test ./internal/toolbox -tags services -count=1 -v -timeout 30m -run '^TestTenantsShareNoWorker$$' -visits=$(VISITS)
 
 hostile: ## the local server against hostile pages, odd requests and another user (as root)
-	$(GO) test ./internal/app -count=1 -v -timeout 30m \
+	$(GO) test ./internal/app ./internal/listener -count=1 -v -timeout 30m \
 		-run '^Test(Hostile|ThePerson|AnotherUser|WhatIsNoSocket|LocalMode|MoreThan|Streams|ASlow|AnEngine|Bodies|Health|Servers|Who|TLS)'
 
 escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblewrap; as root also the user retinue-test)

@@ -24,11 +24,11 @@ import (
 	"testing"
 
 	"github.com/retinue-dev/retinue/internal/api"
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/measure"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 var (
@@ -239,7 +239,7 @@ func (g *ground) approveNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager := app.OpenMCPManager(loaded)
+	manager := toolbox.OpenMCPManager(loaded)
 	defer func() {
 		if err := manager.Close(); err != nil {
 			t.Error(err)

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 var (
@@ -27,7 +27,7 @@ var (
 const asWorker = "RETINUE_E2E_WORKER"
 
 func TestMain(m *testing.M) {
-	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+	if code, ours := toolbox.SandboxInit(os.Args[1:]); ours {
 		os.Exit(code) // the first process of a sandbox
 	}
 	if len(os.Args) == 2 && os.Args[1] == notesServer {

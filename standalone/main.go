@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/cli"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/mtls"
 	"github.com/retinue-dev/retinue/standalone/engine"
 )
@@ -47,12 +47,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // startEngine is how run and up have an engine in their own process.
-func startEngine(ctx context.Context, o app.EngineOptions) (app.EngineServer, error) {
+func startEngine(ctx context.Context, o local.EngineOptions) (local.EngineServer, error) {
 	e, stop, err := start(ctx, engine.Options{SQLite: o.File, Listen: o.Listen, Log: o.Log}, o.Credentials)
 	if err != nil {
-		return app.EngineServer{}, err
+		return local.EngineServer{}, err
 	}
-	return app.EngineServer{Address: e.Address, Stop: stop}, nil
+	return local.EngineServer{Address: e.Address, Stop: stop}, nil
 }
 
 // start starts an engine that accepts every program that can read the folder of its certificates,

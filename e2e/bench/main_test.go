@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 var (
@@ -51,7 +51,7 @@ type Setup struct {
 }
 
 func TestMain(m *testing.M) {
-	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+	if code, ours := toolbox.SandboxInit(os.Args[1:]); ours {
 		os.Exit(code) // the first process of a sandbox
 	}
 	setup := os.Getenv(asPart)

@@ -18,6 +18,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/host"
 	"github.com/retinue-dev/retinue/internal/journal"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 // partVariable holds, as JSON, the part that a process of the test's binary plays.
@@ -52,7 +53,7 @@ type part struct {
 }
 
 func TestMain(m *testing.M) {
-	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+	if code, ours := toolbox.SandboxInit(os.Args[1:]); ours {
 		os.Exit(code) // the first process of a sandbox
 	}
 	body := os.Getenv(partVariable)

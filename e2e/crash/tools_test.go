@@ -19,17 +19,17 @@ import (
 	"github.com/retinue-dev/retinue/internal/tool/shell"
 )
 
-// toolbox has tools that leave a line in the ledger of effects each time they run: one that must
-// not be run twice, one that may, and one that can tell whether it did.
-type toolbox struct {
+// stampingTools leave a line in the ledger of effects each time they run: one that must not be run
+// twice, one that may, and one that can tell whether it did.
+type stampingTools struct {
 	file string
 	// shell runs commands; nil means that there are none.
 	shell *shell.Tool
 }
 
 // toolbox has the tools of a process in this world.
-func (p part) toolbox() (toolbox, error) {
-	b := toolbox{file: p.ledger()}
+func (p part) toolbox() (stampingTools, error) {
+	b := stampingTools{file: p.ledger()}
 	if !p.Shell {
 		return b, nil
 	}
@@ -49,7 +49,7 @@ func (p part) toolbox() (toolbox, error) {
 }
 
 // Tools implements host.Toolbox.
-func (b toolbox) Tools(host.Workspace, string) (*tool.Set, error) {
+func (b stampingTools) Tools(host.Workspace, string) (*tool.Set, error) {
 	return tool.NewSet(tool.Options{},
 		runner{stamp{name: "shell", class: chat.ClassOnce, argument: "command", file: b.file}, b.shell},
 		stamp{name: "write_file", class: chat.ClassIdempotent, argument: "path", file: b.file},

@@ -1,15 +1,10 @@
 package app
 
 import (
-	"context"
-	"slices"
-
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/bridge"
 	"github.com/retinue-dev/retinue/internal/bridge/a2a"
 	"github.com/retinue-dev/retinue/internal/bridge/openai"
-	"github.com/retinue-dev/retinue/internal/chat"
-	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
 // Bridge lets programs in that speak other wires. The server is one that was made with the options.
@@ -33,24 +28,3 @@ func (n *Node) Commands(workspace string) api.Commands {
 
 // Catalogue are the roles that a server tells of.
 func (n *Node) Catalogue() api.Catalogue { return n.catalog }
-
-// Speakers implements bridge.Speakers.
-func (c *catalog) Speakers(ctx context.Context, workspace string) ([]bridge.Speaker, error) {
-	roles, err := c.roles(within(ctx, workspace))
-	if err != nil {
-		return nil, &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
-	}
-	var out []bridge.Speaker
-	for _, r := range roles.Roles() {
-		if r.Hidden || r.Mode == role.ModeSubagent {
-			continue
-		}
-		s := bridge.Speaker{Name: r.Name, Title: r.Title, Description: r.Description}
-		if r.Name == "main" {
-			out = slices.Insert(out, 0, s)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}

@@ -10,8 +10,10 @@ import (
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/doctor"
 	"github.com/retinue-dev/retinue/internal/durable"
+	"github.com/retinue-dev/retinue/internal/listener"
 	"github.com/retinue-dev/retinue/internal/seal"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 	webhookstore "github.com/retinue-dev/retinue/internal/webhook/store"
 )
 
@@ -61,12 +63,12 @@ func (c checkup) journal(ctx context.Context) error {
 }
 
 func (c checkup) certificate() error {
-	_, err := certificate(c.settings.Serve.TLS)
+	_, err := listener.Certificate(c.settings.Serve.TLS)
 	return err
 }
 
 func (c checkup) pages() error {
-	_, err := pages(c.settings.Web, c.lookup)
+	_, err := toolbox.Pages(c.settings.Web, c.lookup)
 	return err
 }
 
@@ -102,8 +104,8 @@ func (c checkup) openWebhooks(ctx context.Context, keys *seal.Keys) (*webhooksto
 }
 
 func (c checkup) sandbox(ctx context.Context) (doctor.Sandbox, error) {
-	e := newSandboxes(c.settings.Sandbox)
+	e := toolbox.NewSandboxes(c.settings.Sandbox)
 	_, err := e.Enter(ctx)
 	err = errors.Join(err, e.Close())
-	return doctor.Sandbox{Tier: string(e.options.Tier), Warning: e.options.Warning()}, err
+	return doctor.Sandbox{Tier: string(e.Options.Tier), Warning: e.Options.Warning()}, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/retinue-dev/retinue/internal/cast"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/durable"
 	"github.com/retinue-dev/retinue/internal/journal"
@@ -26,6 +27,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/live"
 	"github.com/retinue-dev/retinue/internal/measure"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 // localFront is a server of one machine on a journal in memory, without an engine, in a folder of
@@ -61,8 +63,8 @@ func localFront(t *testing.T, set ...string) (*Front, *Node) {
 		pressure: newPressure(loaded.Settings.Serve.Limits),
 	}
 	n.Log = notifyingLog{Log: journaltest.NewMemory(), bus: n.Bus, pressure: n.pressure}
-	n.worktrees = newWorktrees(n.folder, loaded.Settings.DataDir)
-	if n.catalog, err = newCatalog(loaded, n.folder, n.worktrees, n.options.Vault); err != nil {
+	n.worktrees = toolbox.NewWorktrees(n.folder, loaded.Settings.DataDir)
+	if n.catalog, err = cast.New(cast.Options{Loaded: loaded, Folder: n.folder, Tree: n.worktrees.Path, Vault: n.options.Vault}); err != nil {
 		t.Fatal(err)
 	}
 	n.Client = &durable.Client{Log: n.Log, Logger: logger}
@@ -350,45 +352,4 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 			}
 		})
 	})
-}
-
-func TestWhatIsNoSocketIsLeftAlone(t *testing.T) {
-	dir, err := os.MkdirTemp("", "rt") //nolint:usetesting // the path of a socket must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	path := filepath.Join(dir, SocketName)
-	if err := os.Symlink(filepath.Join(dir, "elsewhere"), path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openSocket(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is no socket") {
-		t.Errorf("a link was taken: %v", err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	first, err := openSocket(t.Context(), dir)
-	if err != nil || first == nil {
-		t.Fatal(first, err)
-	}
-	if second, err := openSocket(t.Context(), dir); second != nil || err != nil {
-		t.Errorf("two have it: %v %v", second, err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestLocalModeStaysOnTheMachine(t *testing.T) {
-	for _, address := range []string{"0.0.0.0:7433", ":7433", "[::]:7433", "192.168.1.7:7433", "example.org:7433"} {
-		if loopbackOnly(address) == nil {
-			t.Errorf("%s was taken", address)
-		}
-	}
-	for _, address := range []string{"", "127.0.0.1:0", "127.8.8.8:1", "[::1]:7433", "localhost:7433"} {
-		if err := loopbackOnly(address); err != nil {
-			t.Error(err)
-		}
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/cast"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/config/role"
@@ -32,6 +33,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/people"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/telemetry"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 const (
@@ -96,9 +98,9 @@ type Node struct {
 	// people is nil where there is one person only.
 	people    people.Store
 	options   NodeOptions
-	catalog   *catalog
-	sandboxes *sandboxes
-	worktrees *worktrees
+	catalog   *cast.Catalog
+	sandboxes *toolbox.Sandboxes
+	worktrees *toolbox.Worktrees
 	engine    durable.Engine
 	worker    *durable.Worker
 	pressure  *pressure
@@ -122,7 +124,7 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	}
 	Hide(o.Vault, o.Loaded.Settings, o.Lookup)
 	o.Logger = slog.New(o.Vault.Handler(o.Logger.Handler()))
-	n = &Node{options: o, sandboxes: newSandboxes(o.Loaded.Settings.Sandbox), pressure: newPressure(o.Loaded.Settings.Serve.Limits)}
+	n = &Node{options: o, sandboxes: toolbox.NewSandboxes(o.Loaded.Settings.Sandbox), pressure: newPressure(o.Loaded.Settings.Serve.Limits)}
 	n.closers = append(n.closers, n.sandboxes.Close)
 	defer func() {
 		if err != nil {
@@ -132,8 +134,8 @@ func OpenNode(ctx context.Context, o NodeOptions) (n *Node, err error) {
 	if names := o.Vault.Withhold(o.Loaded.Settings.Sandbox.Pass, o.Lookup); len(names) > 0 {
 		return n, fmt.Errorf("sandbox.pass: %s is a secret, which programs that agents start never get: take it out", names[0])
 	}
-	n.worktrees = newWorktrees(n.folder, o.Loaded.Settings.DataDir)
-	if n.catalog, err = newCatalog(o.Loaded, n.folder, n.worktrees, o.Vault); err != nil {
+	n.worktrees = toolbox.NewWorktrees(n.folder, o.Loaded.Settings.DataDir)
+	if n.catalog, err = cast.New(cast.Options{Loaded: o.Loaded, Folder: n.folder, Tree: n.worktrees.Path, Vault: o.Vault}); err != nil {
 		return n, err
 	}
 	if err = n.openLog(ctx); err != nil {
@@ -248,7 +250,7 @@ func (n *Node) Work() error {
 	if err := n.enlist(context.Background()); err != nil {
 		return err
 	}
-	models, err := Models(n.options.Loaded.Settings, n.options.Lookup)
+	models, err := cast.Models(n.options.Loaded.Settings, n.options.Lookup)
 	if err != nil {
 		return err
 	}
@@ -258,12 +260,14 @@ func (n *Node) Work() error {
 	}
 	tools := n.options.Tools
 	if tools == nil {
-		servers := newToolServers(n.options.Loaded, n.options.Lookup, n.options.Logger, n.sandboxes, n.options.Vault)
-		n.closers = append(n.closers, servers.close)
-		sets := newToolsets(n.folder, n.worktrees, n.sandboxes, servers, n.options.Vault)
-		if sets.pages, err = pages(n.options.Loaded.Settings.Web, n.options.Lookup); err != nil {
+		sets, err := toolbox.New(toolbox.Options{
+			Loaded: n.options.Loaded, Lookup: n.options.Lookup, Logger: n.options.Logger, Folder: n.folder, Worktrees: n.worktrees,
+			Sandboxes: n.sandboxes, Vault: n.options.Vault,
+		})
+		if err != nil {
 			return err
 		}
+		n.closers = append(n.closers, sets.Close)
 		tools = sets
 	}
 	tracer, err := telemetry.Open(context.Background(), telemetry.Options{
@@ -361,7 +365,7 @@ func (n *Node) Open(ctx context.Context, ref journal.Ref, t api.NewConversation)
 		if t.Model == "" {
 			t.Model = role.TierBalanced
 		}
-		if spec.Model, err = n.catalog.model(t.Model); err != nil {
+		if spec.Model, err = n.catalog.Model(t.Model); err != nil {
 			return &chat.Error{Code: chat.CodeInvalid, Message: err.Error()}
 		}
 	}

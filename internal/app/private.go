@@ -12,6 +12,7 @@ import (
 	"github.com/retinue-dev/retinue/client"
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/api/identity"
+	"github.com/retinue-dev/retinue/internal/listener"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 )
 
@@ -34,7 +35,7 @@ func (n *Node) Private(ctx context.Context, by, workspace, version string) (*Pri
 	local := identity.Local{Tenant: LocalTenant, User: by}
 	options.Authenticator, options.Local = local, &local
 	p := &Private{api: api.New(options), pipes: &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}}
-	p.server = newServer(p.api)
+	p.server = listener.NewServer(p.api)
 	p.server.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return identity.WithPeer(ctx) }
 	p.server.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)
 	p.Client = client.Over(p.pipes.dial)

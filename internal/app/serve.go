@@ -20,6 +20,7 @@ import (
 	"github.com/retinue-dev/retinue/internal/api/admission"
 	"github.com/retinue-dev/retinue/internal/api/identity"
 	"github.com/retinue-dev/retinue/internal/audit"
+	"github.com/retinue-dev/retinue/internal/listener"
 	"github.com/retinue-dev/retinue/internal/telemetry"
 	"github.com/retinue-dev/retinue/web"
 )
@@ -27,6 +28,8 @@ import (
 const (
 	// ServeAddress is where a server listens when nothing is said.
 	ServeAddress = "127.0.0.1:7433"
+	// HealthAddress is where 'retinue serve' tells how it is when nothing is said.
+	HealthAddress = "127.0.0.1:7434"
 	// localPoll is the time between two looks for rows that another process of the machine wrote.
 	localPoll = 250 * time.Millisecond
 	// stopTime is how long requests may take to finish when a server stops.
@@ -50,8 +53,8 @@ type Front struct {
 	server   *http.Server
 	recorder *audit.Recorder
 	hooks    *hooks
-	health   *health
-	ready    *readiness
+	health   *listener.Health
+	ready    *listener.Readiness
 	stop     context.CancelFunc
 	serves   sync.WaitGroup
 	mu       sync.Mutex
@@ -76,30 +79,30 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 	failed := make(chan struct{})
 	f = &Front{stop: func() {}, Failed: failed, fail: sync.OnceFunc(func() { close(failed) })}
 	if !settings.Shared() {
-		if err := loopbackOnly(settings.Serve.Address); err != nil {
+		if err := listener.LoopbackOnly(settings.Serve.Address); err != nil {
 			return nil, err
 		}
 		if f.Token, err = localToken(settings.DataDir); err != nil {
 			return nil, err
 		}
 	}
-	secure, err := certificate(settings.Serve.TLS)
+	secure, err := listener.Certificate(settings.Serve.TLS)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listenOn(ctx, settings.Serve.Address, ServeAddress, o.Moves)
+	tcp, err := listener.Open(ctx, settings.Serve.Address, ServeAddress, o.Moves)
 	if err != nil {
 		return nil, err
 	}
 	opened := f
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, listener.Close(), opened.closeParts())
+			err = errors.Join(err, tcp.Close(), opened.closeParts())
 		}
 	}()
-	f.URL = "http://" + listener.Addr().String()
+	f.URL = "http://" + tcp.Addr().String()
 	if secure != nil {
-		f.URL = "https://" + listener.Addr().String()
+		f.URL = "https://" + tcp.Addr().String()
 	}
 	metrics := telemetry.NewMetrics()
 	options, err := n.frontOptions(ctx, f, o, metrics)
@@ -127,14 +130,14 @@ func (n *Node) Serve(ctx context.Context, o FrontOptions) (f *Front, err error) 
 		return nil, err
 	}
 	n.watchBeside(ctx, f, carried)
-	f.listen(listener, socket, secure != nil, settings.DataDir)
+	f.listen(tcp, socket, secure != nil, settings.DataDir)
 	return f, nil
 }
 
 // httpServer is the server of the API's address and socket.
 func (n *Node) httpServer(handler http.Handler, secure *tls.Config) *http.Server {
-	s := newServer(handler)
-	s.TLSConfig, s.ConnContext = secure, markPeer
+	s := listener.NewServer(handler)
+	s.TLSConfig, s.ConnContext = secure, listener.MarkPeer
 	s.ErrorLog = slog.NewLogLogger(n.options.Logger.Handler(), slog.LevelDebug)
 	return s
 }
@@ -142,7 +145,7 @@ func (n *Node) httpServer(handler http.Handler, secure *tls.Config) *http.Server
 // openSocket opens the socket of a server that one person has; others have none.
 func (n *Node) openSocket(ctx context.Context) (net.Listener, error) {
 	if settings := n.options.Loaded.Settings; !settings.Shared() {
-		return openSocket(ctx, settings.DataDir)
+		return listener.OpenSocket(ctx, settings.DataDir)
 	}
 	return nil, nil //nolint:nilnil // no socket is a choice, not a fault
 }
@@ -162,14 +165,14 @@ func (n *Node) watchBeside(ctx context.Context, f *Front, carried commands) {
 }
 
 // listen serves the address and, if there is one, the socket.
-func (f *Front) listen(listener, socket net.Listener, secure bool, dir string) {
+func (f *Front) listen(tcp, socket net.Listener, secure bool, dir string) {
 	if secure {
-		f.serve(func() error { return f.server.ServeTLS(listener, "", "") })
+		f.serve(func() error { return f.server.ServeTLS(tcp, "", "") })
 	} else {
-		f.serve(func() error { return f.server.Serve(admission.Outright(listener)) })
+		f.serve(func() error { return f.server.Serve(admission.Outright(tcp)) })
 	}
 	if socket != nil {
-		f.Socket = filepath.Join(dir, SocketName)
+		f.Socket = filepath.Join(dir, listener.SocketName)
 		f.serve(func() error { return f.server.Serve(socket) })
 	}
 }
@@ -183,7 +186,7 @@ func (n *Node) apiOptions(o FrontOptions, metrics *telemetry.Metrics) (api.Optio
 	}
 	options := api.Options{
 		Options: admission.Options{
-			Logger: n.options.Logger, Guesses: admission.LoginLimits{Proxies: proxies}, Hosts: hostsOf(""),
+			Logger: n.options.Logger, Guesses: admission.LoginLimits{Proxies: proxies}, Hosts: listener.Hosts(""),
 			Limits: limitsOf(settings), Pressed: n.pressure.pressed,
 			Answered: metrics.Answered, Refused: func(why admission.Refusal) { metrics.Refused(string(why)) }, Reported: metrics.Reported,
 		},
@@ -214,7 +217,7 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 		if err != nil || u.Host == "" {
 			return options, fmt.Errorf("serve.url: %q is no address such as https://retinue.example.org", public)
 		}
-		options.Hosts, options.Origin = hostsOf(u.Hostname()), u.Scheme+"://"+u.Host
+		options.Hosts, options.Origin = listener.Hosts(u.Hostname()), u.Scheme+"://"+u.Host
 		options.Secure = options.Secure || u.Scheme == "https"
 	}
 	if !settings.Shared() {
@@ -227,8 +230,8 @@ func (n *Node) frontOptions(ctx context.Context, f *Front, o FrontOptions, metri
 // openHealth tells how the server is, on a port of its own.
 func (n *Node) openHealth(ctx context.Context, f *Front, o FrontOptions, metrics *telemetry.Metrics) (err error) {
 	settings := n.options.Loaded.Settings.Serve
-	f.ready = &readiness{
-		checks: map[string]func(context.Context) error{"journal": n.journalReady, "engine": n.engineReady}, now: time.Now,
+	f.ready = &listener.Readiness{
+		Checks: map[string]func(context.Context) error{"journal": n.journalReady, "engine": n.engineReady}, Now: time.Now,
 	}
 	n.pressure.tell(metrics.Appended)
 	n.figures(metrics, f.api)
@@ -239,11 +242,11 @@ func (n *Node) openHealth(ctx context.Context, f *Front, o FrontOptions, metrics
 	if address == "" {
 		return nil
 	}
-	profile := profileOff
+	profile := listener.ProfileOff
 	if settings.Profile {
-		profile = profileOn
+		profile = listener.ProfileOn
 	}
-	f.health, err = openHealth(ctx, address, f.ready, metrics, profile)
+	f.health, err = listener.OpenHealth(ctx, address, f.ready, metrics, profile)
 	if err == nil {
 		f.Health = f.health.URL
 	}
@@ -266,7 +269,7 @@ func (f *Front) serve(serve func() error) {
 func (f *Front) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
-	f.ready.close()
+	f.ready.Close()
 	f.api.Close()
 	err := f.server.Shutdown(ctx)
 	if err != nil {

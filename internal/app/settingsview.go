@@ -64,12 +64,15 @@ func (s installationView) Settings(_ context.Context, _ admission.Caller) (wire.
 	return out, nil
 }
 
+// DemoFlag is where the demo's settings come from.
+const DemoFlag = "--demo"
+
 // mode is what kind of installation the settings make.
 func mode(loaded config.Loaded) string {
 	switch {
 	case loaded.Settings.Shared():
 		return "hosted"
-	case loaded.Origins["tiers.fast"].Name == demoFlag:
+	case loaded.Origins["tiers.fast"].Name == DemoFlag:
 		return "demo"
 	}
 	return "local"

@@ -23,6 +23,9 @@ import (
 // hookPorts are the ports of public receivers.
 var hookPorts = []uint16{443, 8443}
 
+// schemePorts are the ports of addresses that name none.
+var schemePorts = map[string]string{"http": "80", "https": "443"}
+
 // hooks tells other programs what happens, as long as a server runs. All servers of an installation
 // share the work.
 type hooks struct {
@@ -93,7 +96,7 @@ func (h *hooks) Allowed(address string) error {
 	}
 	port := u.Port()
 	if port == "" {
-		port = usualPorts[u.Scheme]
+		port = schemePorts[u.Scheme]
 	}
 	if at, err := netip.ParseAddrPort(net.JoinHostPort(u.Hostname(), port)); err == nil {
 		if slices.Contains(h.local, at) && (u.Scheme == "http" || u.Scheme == "https") {

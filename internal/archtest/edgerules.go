@@ -3,12 +3,15 @@ package archtest
 // edgeRules are those of technologies, of programs and of tests.
 var edgeRules = []Rule{
 	{
-		Name:   "only app imports adapters",
-		From:   []string{"./..."},
-		Except: []string{"./internal/app", "./internal/tool/shell", "./internal/api/apitest"},
-		Deny:   adapters,
-		Allow:  []string{"./internal/journal/tables", "below"},
-		Why:    "one place chooses the technologies; everything else is handed a port",
+		Name: "only app and its rooms import adapters",
+		From: []string{"./..."},
+		Except: []string{
+			"./internal/app", "./internal/cast", "./internal/local", "./internal/toolbox", "./internal/tool/shell",
+			"./internal/api/apitest",
+		},
+		Deny:  adapters,
+		Allow: []string{"./internal/journal/tables", "below"},
+		Why:   "each technology is chosen in one place; everything else is handed a port",
 	},
 	{
 		Name:   "only the journal's databases read its tables",
@@ -21,8 +24,8 @@ var edgeRules = []Rule{
 		Name: "settings are known by config, app and the commands",
 		From: []string{"./..."},
 		Except: []string{
-			"./internal/config/...", "./internal/doctor", "./internal/app", "./internal/cli/...", "./cmd/...",
-			"./standalone/...",
+			"./internal/config/...", "./internal/doctor", "./internal/app", "./internal/cast", "./internal/listener",
+			"./internal/local", "./internal/toolbox", "./internal/cli/...", "./cmd/...", "./standalone/...",
 		},
 		Deny: []string{"./internal/config/..."},
 		Why:  "a part gets a small struct of its own, so a file format can change without it",
@@ -72,8 +75,45 @@ var edgeRules = []Rule{
 	{
 		Name: "app is the top of internal",
 		From: []string{"./internal/app"},
-		Deny: []string{"./cmd/...", "./standalone/...", "./internal/cli/...", "./internal/tui/..."},
-		Why:  "commands build an app; an app does not know which command built it",
+		Deny: []string{"./cmd/...", "./standalone/...", "./internal/cli/...", "./internal/local/...", "./internal/tui/..."},
+		Why:  "commands build an app; an app does not know which command built it, nor who runs its engine",
+	},
+	{
+		Name: "local is a node with its engine",
+		From: []string{"./internal/local/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./client", "./internal/app", "./internal/config", "./internal/listener", "./internal/model/scripted", "./internal/secret",
+		},
+		Why: "an installation on one machine is wired as any other; nothing of a node is built here",
+	},
+	{
+		Name: "cast knows roles and models",
+		From: []string{"./internal/cast/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/agent", "./internal/api/admission", "./internal/bridge", "./internal/chat", "./internal/config/...", "./internal/host",
+			"./internal/journal", "./internal/model", "./internal/model/anthropic", "./internal/model/openai", "./internal/secret",
+			"./internal/tool", "./wire",
+		},
+		Why: "an agent's role and its model come from files; nothing that runs is needed to read them",
+	},
+	{
+		Name: "toolbox knows what agents work with",
+		From: []string{"./internal/toolbox/..."},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/chat", "./internal/config/...", "./internal/egress", "./internal/host", "./internal/journal", "./internal/sandbox",
+			"./internal/secret", "./internal/tool/...", "./internal/worktree",
+		},
+		Why: "what agents can do to a machine can be read without what they decide and where it is recorded",
+	},
+	{
+		Name:  "listener knows who comes in",
+		From:  []string{"./internal/listener/..."},
+		Deny:  []string{"./..."},
+		Allow: []string{"./internal/api/identity", "./internal/config", "./internal/telemetry"},
+		Why:   "how a server can be reached depends on nothing that it serves",
 	},
 	{
 		Name: "a command goes through cli and app",
@@ -81,7 +121,8 @@ var edgeRules = []Rule{
 		Deny: []string{"./..."},
 		Allow: []string{
 			"./internal/cli/...", "./internal/app", "./internal/agent/receipt", "./internal/chat", "./internal/config/...",
-			"./internal/doctor", "./internal/progress", "./internal/secret", "./internal/tui", "./client", "./wire",
+			"./internal/doctor", "./internal/local", "./internal/progress", "./internal/secret", "./internal/toolbox", "./internal/tui",
+			"./client", "./wire",
 		},
 		Why: "flags become settings and settings become an app; nothing is wired by hand on the way",
 	},

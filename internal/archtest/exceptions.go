@@ -11,6 +11,5 @@ var Exceptions = []Exception{
 		"internal/leg", "one struct with 128 methods: what calls models, runs tools and records shares the rows of a step, its " +
 			"fence and its position; each cut would export these, and what needs none of them is in host and agent/receipt",
 	},
-	{"internal/app", "it is being cut into the wiring and what runs on one machine"},
 	{"internal/cli", "it is being cut"},
 }

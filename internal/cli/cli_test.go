@@ -9,13 +9,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 // TestMain lets the scripts run retinue as a process of its own, which is also the first process of
 // its sandboxes.
 func TestMain(m *testing.M) {
-	if code, ours := app.SandboxInit(os.Args[1:]); ours {
+	if code, ours := toolbox.SandboxInit(os.Args[1:]); ours {
 		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){

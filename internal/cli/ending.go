@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
@@ -174,7 +174,7 @@ func summary(end ending) string {
 	fmt.Fprintf(&b, "; conversation %s", r.Conversation)
 	b.WriteString(doubts(r.Agents))
 	if r.Demo {
-		b.WriteString("\n" + app.DemoLabel)
+		b.WriteString("\n" + local.DemoLabel)
 	}
 	why := string(r.Kind)
 	if r.Reason != "" && r.Reason != why {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
 )
 
 // inboxCommand lists what waits for a person, and decides it.
-func inboxCommand(start app.EngineStarter) *cobra.Command {
+func inboxCommand(start local.EngineStarter) *cobra.Command {
 	flags := &siteFlags{}
 	box := inbox{flags: flags, start: start}
 	cmd := &cobra.Command{
@@ -61,7 +61,7 @@ func inboxCommand(start app.EngineStarter) *cobra.Command {
 // inbox is what the commands share.
 type inbox struct {
 	flags  *siteFlags
-	start  app.EngineStarter
+	start  local.EngineStarter
 	asJSON bool
 	scope  string
 }
@@ -71,7 +71,7 @@ func (b *inbox) with(cmd *cobra.Command, do func(*site) error) error {
 	if b.flags.demo && b.flags.address != "" {
 		return misused("--demo is on this machine: leave it out with --server")
 	}
-	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: app.WorkNever, quiet: silent, named: true, client: true, served: true})
+	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: local.WorkNever, quiet: silent, named: true, client: true, served: true})
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 // linkCommand prints an address that lets a browser in.
@@ -27,15 +27,15 @@ func linkCommand() *cobra.Command {
 			}
 			settings := loaded.Settings
 			if flags.demo {
-				settings.DataDir = app.DemoFolder(settings)
+				settings.DataDir = local.DemoFolder(settings)
 			}
-			found := app.FindServer(cmd.Context(), settings, "")
+			found := local.FindServer(cmd.Context(), settings, "")
 			if found == nil {
 				return noServer(cmd, settings, flags.demo)
 			}
 			link, err := found.Link(cmd.Context())
 			if err != nil {
-				return (&server{Client: found, address: app.SocketPath(settings)}).explain(err)
+				return (&server{Client: found, address: local.SocketPath(settings)}).explain(err)
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
 			return err
@@ -48,7 +48,7 @@ func linkCommand() *cobra.Command {
 
 // noServer says what to do where no server answers: the demo has a folder of its own.
 func noServer(cmd *cobra.Command, settings config.Settings, demo bool) error {
-	if folder := app.DemoFolder(settings); !demo && app.FindServer(cmd.Context(), config.Settings{DataDir: folder}, "") != nil {
+	if folder := local.DemoFolder(settings); !demo && local.FindServer(cmd.Context(), config.Settings{DataDir: folder}, "") != nil {
 		return errors.New("only the demo is up: run 'retinue link --demo'")
 	}
 	return errors.New("no server runs on " + settings.DataDir + ": start 'retinue up'")

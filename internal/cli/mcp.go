@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/local"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 const mcpLong = `Manage MCP servers, whose tools agents may use.
@@ -24,7 +25,7 @@ Agents are offered a server's tools as you approved them. When the server descri
 that tool is out of use until you approve it again.`
 
 // mcpCommand manages MCP servers.
-func mcpCommand(start app.EngineStarter) *cobra.Command {
+func mcpCommand(start local.EngineStarter) *cobra.Command {
 	m := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -56,14 +57,14 @@ type mcpFlags struct {
 const lookTime = 45 * time.Second
 
 // with opens the manager for a while.
-func (m *mcpFlags) with(cmd *cobra.Command, do func(ctx context.Context, manager *app.MCPManager) error) error {
+func (m *mcpFlags) with(cmd *cobra.Command, do func(ctx context.Context, manager *toolbox.MCPManager) error) error {
 	loaded, err := m.load(cmd)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), lookTime)
 	defer cancel()
-	manager := app.OpenMCPManager(loaded)
+	manager := toolbox.OpenMCPManager(loaded)
 	return errors.Join(do(ctx, manager), manager.Close())
 }
 
@@ -94,7 +95,7 @@ func (m *mcpFlags) adding() *cobra.Command {
 			if err != nil {
 				return &exit{code: exitUsage, err: err}
 			}
-			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+			return m.with(cmd, func(ctx context.Context, manager *toolbox.MCPManager) error {
 				return m.addServer(ctx, cmd, manager, args[0], entry)
 			})
 		},
@@ -145,7 +146,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 }
 
 func (m *mcpFlags) addServer(
-	ctx context.Context, cmd *cobra.Command, manager *app.MCPManager, name string, entry config.ServerEntry,
+	ctx context.Context, cmd *cobra.Command, manager *toolbox.MCPManager, name string, entry config.ServerEntry,
 ) error {
 	scope, err := m.scopeOf()
 	if err != nil {
@@ -171,7 +172,7 @@ func (m *mcpFlags) approving() *cobra.Command {
 	return &cobra.Command{
 		Use: "approve NAME", Short: "Approve a server's tools as they are now, and show what changed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+			return m.with(cmd, func(ctx context.Context, manager *toolbox.MCPManager) error {
 				found, err := manager.Look(ctx, args[0])
 				if err != nil {
 					return err
@@ -186,7 +187,7 @@ func (m *mcpFlags) testing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test NAME", Short: "Start or ask a server, and show its tools and how they stand", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+			return m.with(cmd, func(ctx context.Context, manager *toolbox.MCPManager) error {
 				found, err := manager.Look(ctx, args[0])
 				if err != nil {
 					return err
@@ -210,7 +211,7 @@ func (m *mcpFlags) listing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the servers, and what has changed since it was approved", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.with(cmd, func(ctx context.Context, manager *app.MCPManager) error {
+			return m.with(cmd, func(ctx context.Context, manager *toolbox.MCPManager) error {
 				warn(cmd, manager.Servers().Warnings)
 				return m.list(cmd, manager.List(ctx))
 			})
@@ -220,7 +221,7 @@ func (m *mcpFlags) listing() *cobra.Command {
 	return cmd
 }
 
-func (m *mcpFlags) list(cmd *cobra.Command, servers []app.ListedServer) error {
+func (m *mcpFlags) list(cmd *cobra.Command, servers []toolbox.ListedServer) error {
 	if m.asJSON {
 		all := []serverLine{}
 		for _, s := range servers {
@@ -244,7 +245,7 @@ func (m *mcpFlags) list(cmd *cobra.Command, servers []app.ListedServer) error {
 		showChanges(out, s.Report.Tools)
 		usable := 0
 		for _, t := range s.Report.Tools {
-			if t.State == app.ToolApproved {
+			if t.State == toolbox.ToolApproved {
 				usable++
 			}
 		}
@@ -258,7 +259,7 @@ func (m *mcpFlags) removing() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Remove a server and what was approved of it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.with(cmd, func(_ context.Context, manager *app.MCPManager) error {
+			return m.with(cmd, func(_ context.Context, manager *toolbox.MCPManager) error {
 				scope, err := m.scopeOf()
 				if err != nil {
 					return &exit{code: exitUsage, err: err}

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/wire"
 )
 
@@ -26,7 +26,7 @@ decide them here, nor reach conversations that were not begun here.`
 const byMCP = " (mcp)"
 
 // mcpServeCommand is Retinue as an MCP server.
-func mcpServeCommand(start app.EngineStarter) *cobra.Command {
+func mcpServeCommand(start local.EngineStarter) *cobra.Command {
 	flags := &siteFlags{}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Run as an MCP server: other programs' models start and follow tasks", Long: serveLong,
@@ -48,9 +48,9 @@ type quietly struct{ io.Writer }
 // Close implements io.Closer.
 func (quietly) Close() error { return nil }
 
-func serveMCP(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err error) {
+func serveMCP(cmd *cobra.Command, flags *siteFlags, start local.EngineStarter) (err error) {
 	if flags.demo {
-		fmt.Fprintln(cmd.ErrOrStderr(), app.DemoLabel)
+		fmt.Fprintln(cmd.ErrOrStderr(), local.DemoLabel)
 	}
 	s, err := flags.open(cmd.Context(), cmd, want{start: start, quiet: silent, client: true, by: userName() + byMCP})
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 // serverLine is a server as programs read it.
@@ -22,15 +22,15 @@ type serverLine struct {
 }
 
 type toolLine struct {
-	Name    string        `json:"name"`
-	Tool    string        `json:"tool"`
-	State   app.ToolState `json:"state"`
-	Hash    string        `json:"hash,omitempty"`
-	Problem string        `json:"problem,omitempty"`
-	Diff    string        `json:"diff,omitempty"`
+	Name    string            `json:"name"`
+	Tool    string            `json:"tool"`
+	State   toolbox.ToolState `json:"state"`
+	Hash    string            `json:"hash,omitempty"`
+	Problem string            `json:"problem,omitempty"`
+	Diff    string            `json:"diff,omitempty"`
 }
 
-func listed(s app.ListedServer) serverLine {
+func listed(s toolbox.ListedServer) serverLine {
 	line := serverLine{
 		Name: s.Config.Name, Scope: string(s.Config.Scope), File: s.Config.Origin.Name, Server: s.Report.Server,
 		Protocol: s.Report.Protocol, Took: s.Report.Took.Milliseconds(), Disabled: s.Config.Disabled, Tools: []toolLine{},
@@ -40,7 +40,7 @@ func listed(s app.ListedServer) serverLine {
 	}
 	for _, t := range s.Report.Tools {
 		tool := toolLine{Name: t.Name, Tool: t.Tool, State: t.State, Hash: t.Hash, Problem: t.Problem}
-		if t.State == app.ToolChanged {
+		if t.State == toolbox.ToolChanged {
 			tool.Diff = t.Diff()
 		}
 		line.Tools = append(line.Tools, tool)
@@ -49,7 +49,7 @@ func listed(s app.ListedServer) serverLine {
 }
 
 // showServer writes what is known of a server itself.
-func showServer(out screen, s app.ListedServer) {
+func showServer(out screen, s toolbox.ListedServer) {
 	remark := s.Report.Entry.String()
 	if s.Report.Entry.Name == "" {
 		remark = s.Config.Command + s.Config.URL
@@ -73,20 +73,20 @@ func showServer(out screen, s app.ListedServer) {
 }
 
 // colourOf is how a state is painted.
-func colourOf(s app.ToolState) string {
+func colourOf(s toolbox.ToolState) string {
 	switch s {
-	case app.ToolApproved:
+	case toolbox.ToolApproved:
 		return green
-	case app.ToolNew, app.ToolChanged:
+	case toolbox.ToolNew, toolbox.ToolChanged:
 		return yellow
-	case app.ToolGone, app.ToolUnusable:
+	case toolbox.ToolGone, toolbox.ToolUnusable:
 		return red
 	}
 	return dim
 }
 
 // showTools writes a line for each tool.
-func showTools(out screen, tools []app.ToolStatus) {
+func showTools(out screen, tools []toolbox.ToolStatus) {
 	for _, t := range tools {
 		text := t.Description
 		if t.Problem != "" {
@@ -102,13 +102,13 @@ func showTools(out screen, tools []app.ToolStatus) {
 }
 
 // showChanges writes what a person has to look at, with what changed.
-func showChanges(out screen, tools []app.ToolStatus) {
+func showChanges(out screen, tools []toolbox.ToolStatus) {
 	for _, t := range tools {
-		if t.State == app.ToolApproved {
+		if t.State == toolbox.ToolApproved {
 			continue
 		}
-		showTools(out, []app.ToolStatus{t})
-		if t.State != app.ToolChanged {
+		showTools(out, []toolbox.ToolStatus{t})
+		if t.State != toolbox.ToolChanged {
 			continue
 		}
 		for line := range strings.Lines(t.Diff()) {
@@ -118,22 +118,22 @@ func showChanges(out screen, tools []app.ToolStatus) {
 }
 
 // next is what to do about a server.
-func next(s app.ListedServer) string {
-	count := map[app.ToolState]int{}
+func next(s toolbox.ListedServer) string {
+	count := map[toolbox.ToolState]int{}
 	for _, t := range s.Report.Tools {
 		count[t.State]++
 	}
 	switch {
-	case count[app.ToolNew]+count[app.ToolChanged]+count[app.ToolGone] > 0:
+	case count[toolbox.ToolNew]+count[toolbox.ToolChanged]+count[toolbox.ToolGone] > 0:
 		return "  → look at the tools above; to let agents use them: retinue mcp approve " + s.Config.Name
-	case count[app.ToolApproved] == 0:
+	case count[toolbox.ToolApproved] == 0:
 		return "  → it offers nothing that can be used"
 	}
 	return "  → agents whose roles name mcp__" + s.Config.Name + "__* can use it; main and general do"
 }
 
 // approve shows a server's tools and pins them.
-func approve(out screen, manager *app.MCPManager, found app.ListedServer) error {
+func approve(out screen, manager *toolbox.MCPManager, found toolbox.ListedServer) error {
 	showServer(out, found)
 	showChanges(out, found.Report.Tools)
 	if err := manager.Approve(found); err != nil {
@@ -142,9 +142,9 @@ func approve(out screen, manager *app.MCPManager, found app.ListedServer) error 
 	usable := 0
 	for _, t := range found.Report.Tools {
 		switch t.State {
-		case app.ToolApproved, app.ToolNew, app.ToolChanged:
+		case toolbox.ToolApproved, toolbox.ToolNew, toolbox.ToolChanged:
 			usable++
-		case app.ToolGone, app.ToolUnusable:
+		case toolbox.ToolGone, toolbox.ToolUnusable:
 		}
 	}
 	out.line("approved %d %s of %s; each call still asks, unless a rule allows it", usable, plural(usable, "tool"), found.Config.Name)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 // promoteCommand lets runs begin on another build of the workers.
@@ -43,7 +43,7 @@ func promoteCommand() *cobra.Command {
 func promote(cmd *cobra.Command, flags *siteFlags, wait time.Duration) (err error) {
 	ctx, stop := context.WithTimeout(cmd.Context(), wait)
 	defer stop()
-	s, err := flags.open(ctx, cmd, want{work: app.WorkNever, quiet: silent, named: true})
+	s, err := flags.open(ctx, cmd, want{work: local.WorkNever, quiet: silent, named: true})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/secret"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 // The exit codes of every command. The last three are of run.
@@ -51,7 +52,7 @@ func misused(format string, args ...any) error {
 // Program is what a build of retinue has beside the commands that all builds have.
 type Program struct {
 	// Engine starts a workflow engine in this process; nil means that there is none in it.
-	Engine   app.EngineStarter
+	Engine   local.EngineStarter
 	Commands []*cobra.Command
 }
 
@@ -94,7 +95,7 @@ func Root(p Program) *cobra.Command {
 // terminate ends the command's context. The program is also the first process of every sandbox that
 // it starts.
 func Run(args []string, stdout, stderr io.Writer, p Program) int {
-	if code, ours := app.SandboxInit(args); ours {
+	if code, ours := toolbox.SandboxInit(args); ours {
 		return code
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

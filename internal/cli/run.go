@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/wire"
 )
 
@@ -71,7 +71,7 @@ func oneTask(_ *cobra.Command, args []string) error {
 	return errors.New("what to do is one argument: put it in quotes")
 }
 
-func runCommand(start app.EngineStarter) *cobra.Command {
+func runCommand(start local.EngineStarter) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   `run "what to do" | -`,
@@ -134,7 +134,7 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string) (err error) {
+func run(cmd *cobra.Command, f *runFlags, start local.EngineStarter, prompt string) (err error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -143,7 +143,7 @@ func run(cmd *cobra.Command, f *runFlags, start app.EngineStarter, prompt string
 		return err
 	}
 	if f.demo {
-		fmt.Fprintln(cmd.ErrOrStderr(), app.DemoLabel)
+		fmt.Fprintln(cmd.ErrOrStderr(), local.DemoLabel)
 	}
 	started := f.starting(cmd.ErrOrStderr())
 	s, err := f.place(cmd, start)
@@ -184,12 +184,12 @@ func (f *runFlags) starting(out io.Writer) func() {
 }
 
 // place opens the site that the flags speak of.
-func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, error) {
+func (f *runFlags) place(cmd *cobra.Command, start local.EngineStarter) (*site, error) {
 	w := want{start: start, quiet: silent, client: true, served: true}
 	if cmd.Flags().Changed("worker") {
-		w.work, w.served = app.WorkNever, false
+		w.work, w.served = local.WorkNever, false
 		if f.worker {
-			w.work = app.WorkAlways
+			w.work = local.WorkAlways
 		}
 	}
 	name := ""
@@ -200,7 +200,7 @@ func (f *runFlags) place(cmd *cobra.Command, start app.EngineStarter) (*site, er
 		if err != nil {
 			return nil, err
 		}
-		if loaded.Settings.Journal.DSN.IsZero() || strings.Contains(f.workspace, "=") || w.work == app.WorkAlways {
+		if loaded.Settings.Journal.DSN.IsZero() || strings.Contains(f.workspace, "=") || w.work == local.WorkAlways {
 			f.workspaces = []string{f.workspace}
 		} else {
 			name = f.workspace

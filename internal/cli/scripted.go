@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 func scriptedCommand() *cobra.Command {
-	var settings app.Scripted
+	var settings local.Scripted
 	var strict, check, faults bool
 	cmd := &cobra.Command{
 		Use:   "scripted",

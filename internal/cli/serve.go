@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 // serveCommand serves the HTTP API.
@@ -33,7 +34,7 @@ func serveCommand() *cobra.Command {
 
 func serve(cmd *cobra.Command, flags *siteFlags) error {
 	ctx := cmd.Context()
-	s, err := flags.open(ctx, cmd, want{work: app.WorkNever, quiet: slog.LevelWarn, named: true})
+	s, err := flags.open(ctx, cmd, want{work: local.WorkNever, quiet: slog.LevelWarn, named: true})
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/client"
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -79,12 +79,12 @@ func (f *siteFlags) elsewhere(ctx context.Context, s *site, w want) (*server, er
 	}
 	settings, workspace := s.loaded.Settings, s.workspace
 	if f.demo {
-		settings = config.Settings{DataDir: app.DemoFolder(settings)}
+		settings = config.Settings{DataDir: local.DemoFolder(settings)}
 		if workspace == "" && !w.named {
-			workspace = filepath.Join(settings.DataDir, app.DemoWorkspace)
+			workspace = filepath.Join(settings.DataDir, local.DemoWorkspace)
 		}
 	}
-	found := app.FindServer(ctx, settings, workspace)
+	found := local.FindServer(ctx, settings, workspace)
 	if found == nil {
 		if f.demo && w.named {
 			return nil, errors.New("no demo is up: start 'retinue up --demo'")
@@ -92,7 +92,7 @@ func (f *siteFlags) elsewhere(ctx context.Context, s *site, w want) (*server, er
 		return nil, nil //nolint:nilnil // no server is nothing wrong
 	}
 	s.workspace = workspace
-	return &server{Client: found, address: app.SocketPath(settings)}, nil
+	return &server{Client: found, address: local.SocketPath(settings)}, nil
 }
 
 // say posts a message and returns its id. The same key posts it once.

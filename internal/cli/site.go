@@ -15,6 +15,8 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/local"
+	"github.com/retinue-dev/retinue/internal/toolbox"
 )
 
 // siteFlags are the flags of commands that agents work for.
@@ -46,20 +48,20 @@ func (f *siteFlags) addBuild(cmd *cobra.Command, build string) {
 // site is a place to work, with the settings that led to it.
 type site struct {
 	// Site is nil when a server elsewhere does the work.
-	*app.Site
+	*local.Site
 	// server is where conversations are, and private the one of this process; nil if that has none.
 	server  *server
 	private *app.Private
 	loaded  config.Loaded
-	demo    *app.Demo
+	demo    *local.Demo
 	// workspace is the name of the one workspace of run and up.
 	workspace string
 }
 
 // want is what a command needs of a site.
 type want struct {
-	start app.EngineStarter
-	work  app.Work
+	start local.EngineStarter
+	work  local.Work
 	alone bool
 	// quiet is the least that is logged when nobody asked for more.
 	quiet slog.Level
@@ -107,7 +109,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 		}
 	}
 	if f.demo {
-		if s.demo, err = app.StartDemo(s.loaded.Settings, f.flags); err != nil {
+		if s.demo, err = local.StartDemo(s.loaded.Settings, f.flags); err != nil {
 			return s, err
 		}
 		s.loaded = s.demo.Loaded
@@ -120,7 +122,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	if err != nil {
 		return s, err
 	}
-	s.Site, err = app.OpenSite(ctx, app.SiteOptions{
+	s.Site, err = local.OpenSite(ctx, local.SiteOptions{
 		Loaded: s.loaded, Demo: s.demo, Start: w.start, Workspaces: folders, Work: w.work, Alone: w.alone,
 		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.vault,
 	})
@@ -202,7 +204,7 @@ func folders(list []string) (map[app.Workspace]string, error) {
 // warn tells people what they should know of the sandbox, in one line, if this process will run
 // commands.
 func (s *site) warn(out screen, prefix string) {
-	notice, ok := app.SandboxNotice(s.loaded.Settings)
+	notice, ok := toolbox.SandboxNotice(s.loaded.Settings)
 	switch {
 	case !ok || s.Site == nil || !s.Works:
 	case notice.Alarm:

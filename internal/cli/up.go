@@ -14,10 +14,11 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 // upCommand runs everything in one process.
-func upCommand(start app.EngineStarter) *cobra.Command {
+func upCommand(start local.EngineStarter) *cobra.Command {
 	flags := &siteFlags{}
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -38,14 +39,14 @@ func upCommand(start app.EngineStarter) *cobra.Command {
 	return cmd
 }
 
-func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err error) {
+func up(cmd *cobra.Command, flags *siteFlags, start local.EngineStarter) (err error) {
 	ctx := cmd.Context()
 	began := time.Now()
 	if len(flags.workspaces) > 1 {
 		return misused("up works in one workspace: start 'retinue worker' for others")
 	}
 	s, err := flags.open(ctx, cmd, want{
-		start: start, work: app.WorkAlways, alone: true, quiet: slog.LevelWarn, file: upLog,
+		start: start, work: local.WorkAlways, alone: true, quiet: slog.LevelWarn, file: upLog,
 	})
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start app.EngineStarter) (err erro
 	}
 	screen := newScreen(cmd.OutOrStdout())
 	if s.demo != nil {
-		screen.line("%s", screen.paint(yellow, app.DemoLabel))
+		screen.line("%s", screen.paint(yellow, local.DemoLabel))
 	}
 	s.warn(screen, "")
 	screen.line("%s", screen.paint(bold, "retinue is up")+" after "+seconds(time.Since(began)))

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -39,7 +39,7 @@ func (e *runLoop) newView() view {
 	if e.flags.format == formatText && isFile && isTerminal(file) && os.Getenv("TERM") != "dumb" {
 		label := ""
 		if e.flags.demo {
-			label = app.DemoLabel
+			label = local.DemoLabel
 		}
 		return &liveView{screen: newScreen(e.err), tree: e.tree, label: label, size: func() (int, int) {
 			width, height, err := term.GetSize(int(file.Fd()))

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/retinue-dev/retinue/internal/app"
 	"github.com/retinue-dev/retinue/internal/config"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 func TestPeopleAreToldWhenNothingConfinesCommands(t *testing.T) {
@@ -22,7 +22,7 @@ func TestPeopleAreToldWhenNothingConfinesCommands(t *testing.T) {
 		{config.SandboxGVisor, true, false, "worker: agents cannot run commands: the gvisor tier"},
 	} {
 		var out bytes.Buffer
-		s := &site{Site: &app.Site{Works: c.works}}
+		s := &site{Site: &local.Site{Works: c.works}}
 		s.loaded.Settings.Sandbox = config.Sandbox{Tier: c.tier, AllowRoot: true}
 		s.warn(screen{out: &out, colour: c.colour}, "worker: ")
 		got := out.String()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/local"
 )
 
 // workerCommand runs agents of conversations that others began.
@@ -43,7 +44,7 @@ func workerCommand() *cobra.Command {
 
 func work(cmd *cobra.Command, flags *siteFlags) error {
 	ctx := cmd.Context()
-	s, err := flags.open(ctx, cmd, want{work: app.WorkAlways, quiet: slog.LevelWarn, named: true})
+	s, err := flags.open(ctx, cmd, want{work: local.WorkAlways, quiet: slog.LevelWarn, named: true})
 	if err != nil {
 		return err
 	}

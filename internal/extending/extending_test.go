@@ -31,11 +31,11 @@ type example struct {
 var examples = []example{
 	{
 		heading: "A tool", diff: "tool.diff", most: 5,
-		vet: []string{"./internal/tool/builtin", "./internal/config/role", "./internal/app"}, test: "./internal/tool/builtin",
+		vet: []string{"./internal/tool/builtin", "./internal/config/role", "./internal/toolbox"}, test: "./internal/tool/builtin",
 	},
 	{
 		heading: "A model provider", diff: "provider.diff", most: 8,
-		vet: []string{"./internal/model/ollama", "./internal/config", "./internal/app"}, test: "./internal/model/ollama",
+		vet: []string{"./internal/model/ollama", "./internal/config", "./internal/cast"}, test: "./internal/model/ollama",
 	},
 	{
 		heading: "A role field", diff: "field.diff", most: 6,

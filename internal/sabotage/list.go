@@ -100,7 +100,7 @@ var agents = []Break{
 var walls = []Break{
 	{
 		Name: "secrets and canaries leave", Area: "injection",
-		Edits: []Edit{{"internal/app/sieve.go", "what, _ := filter.Find(text)", "what, _ := filter.Find(text[:0])"}},
+		Edits: []Edit{{"internal/toolbox/sieve.go", "what, _ := filter.Find(text)", "what, _ := filter.Find(text[:0])"}},
 		Suite: "injection", Says: `a canary arrived`,
 	},
 	{

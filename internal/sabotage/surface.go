@@ -40,8 +40,8 @@ var source = []Break{
 	},
 	{
 		Name: "an error that nobody reads", Area: "lint",
-		Edits: []Edit{{"internal/app/listen.go", "_ = conn.Close() // the client hears nothing", "conn.Close()"}},
-		Suite: "lint", Says: `internal/app/listen\.go:\d+:\d+: Error return value of .conn\.Close. is not checked \(errcheck\)`,
+		Edits: []Edit{{"internal/listener/listener.go", "_ = conn.Close() // the client hears nothing", "conn.Close()"}},
+		Suite: "lint", Says: `internal/listener/listener\.go:\d+:\d+: Error return value of .conn\.Close. is not checked \(errcheck\)`,
 	},
 	{
 		Name: "the core opens files", Area: "imports",
