@@ -127,6 +127,16 @@ var edgeRules = []Rule{
 		Why: "flags become settings and settings become an app; nothing is wired by hand on the way",
 	},
 	{
+		Name: "what commands share knows no command and no app",
+		From: []string{"./internal/cli/exit", "./internal/cli/output", "./internal/cli/remote", "./internal/cli/mcptask"},
+		Deny: []string{"./..."},
+		Allow: []string{
+			"./internal/cli/exit", "./internal/cli/output", "./internal/cli/remote", "./internal/chat", "./internal/progress", "./client",
+			"./wire",
+		},
+		Why: "commands work with conversations over the API alone, wherever it is served",
+	},
+	{
 		Name:  "tui is a client",
 		From:  []string{"./internal/tui/..."},
 		Deny:  []string{"./..."},

@@ -11,5 +11,4 @@ var Exceptions = []Exception{
 		"internal/leg", "one struct with 128 methods: what calls models, runs tools and records shares the rows of a step, its " +
 			"fence and its position; each cut would export these, and what needs none of them is in host and agent/receipt",
 	},
-	{"internal/cli", "it is being cut"},
 }

@@ -17,11 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 )
 
 // auditFlags are the flags of all that looks into a trail.
 type auditFlags struct {
-	settingsFlags
+	settings.Flags
 	tenant string
 }
 
@@ -36,7 +38,7 @@ func auditCommand() *cobra.Command {
 			"of hashes: a change anywhere shows. That its end was not cut off shows with a head that was kept\n" +
 			"somewhere else: run 'retinue audit head' every day and keep what it prints.",
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.PersistentFlags().StringVar(&flags.tenant, "tenant", "", "whose trail (default all)")
 	cmd.AddCommand(auditCertificate(flags), auditHead(flags), auditShow(flags), auditVerify(flags))
 	return cmd
@@ -44,7 +46,7 @@ func auditCommand() *cobra.Command {
 
 // each opens the trails for a command, and hands it those that are meant, one after another.
 func (f *auditFlags) each(cmd *cobra.Command, heads []string, do func(a *app.Auditor, tenant string) error) error {
-	loaded, err := f.load(cmd)
+	loaded, err := f.Load(cmd)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func keptHeads(path string, in io.Reader) ([]string, error) {
 	default:
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, misused("--heads: %w", err)
+			return nil, exit.Misused("--heads: %w", err)
 		}
 		defer file.Close() //nolint:errcheck // it was only read
 		in = file

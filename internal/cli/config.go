@@ -3,12 +3,14 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/config"
 )
 
 // configCommand shows the settings in force.
 func configCommand() *cobra.Command {
-	flags := &settingsFlags{}
+	flags := &settings.Flags{}
 	show := configShow(flags)
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -16,32 +18,32 @@ func configCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  show.RunE,
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.Flags().AddFlagSet(show.Flags())
 	cmd.AddCommand(show, configSchema(), configPath(flags))
 	return cmd
 }
 
-func configShow(flags *settingsFlags) *cobra.Command {
+func configShow(flags *settings.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show the settings in force and where each comes from", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := flags.load(cmd)
+			loaded, err := flags.Load(cmd)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), struct {
+				return output.JSON(cmd.OutOrStdout(), struct {
 					Settings []config.Entry `json:"settings"`
 					Trusted  bool           `json:"trusted"`
 				}{loaded.Entries(), loaded.Trusted})
 			}
-			var list []row
+			var list []output.Row
 			for _, e := range loaded.Entries() {
-				list = append(list, row{e.Key, e.Value, e.Origin.String()})
+				list = append(list, output.Row{Label: e.Key, Value: e.Value, Remark: e.Origin.String()})
 			}
-			newScreen(cmd.OutOrStdout()).rows(list)
+			output.New(cmd.OutOrStdout()).Rows(list)
 			return nil
 		},
 	}
@@ -63,27 +65,27 @@ func configSchema() *cobra.Command {
 	}
 }
 
-func configPath(flags *settingsFlags) *cobra.Command {
+func configPath(flags *settings.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "path", Short: "Show where settings are looked for, nearest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := flags.load(cmd)
+			loaded, err := flags.Load(cmd)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), loaded.Files())
+				return output.JSON(cmd.OutOrStdout(), loaded.Files())
 			}
-			var list []row
+			var list []output.Row
 			for _, f := range loaded.Files() {
 				remark := "not there"
 				if f.Found {
 					remark = "read"
 				}
-				list = append(list, row{f.Layer, f.Path, remark})
+				list = append(list, output.Row{Label: f.Layer, Value: f.Path, Remark: remark})
 			}
-			newScreen(cmd.OutOrStdout()).rows(list)
+			output.New(cmd.OutOrStdout()).Rows(list)
 			return nil
 		},
 	}

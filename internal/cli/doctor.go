@@ -6,19 +6,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/doctor"
 )
 
 // doctorCommand checks whether everything that is configured can be used.
 func doctorCommand() *cobra.Command {
-	flags := &settingsFlags{}
+	flags := &settings.Flags{}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check settings, roles, keys, servers and programs",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, err := app.Inputs(flags.project, flags.flags)
+			in, err := app.Inputs(flags.Project, flags.Changes)
 			if err != nil {
 				return err
 			}
@@ -30,11 +32,11 @@ func doctorCommand() *cobra.Command {
 				}
 			}
 			if asJSON {
-				if err := printJSON(cmd.OutOrStdout(), findings); err != nil {
+				if err := output.JSON(cmd.OutOrStdout(), findings); err != nil {
 					return err
 				}
 			} else {
-				showFindings(newScreen(cmd.OutOrStdout()), findings)
+				showFindings(output.New(cmd.OutOrStdout()), findings)
 			}
 			if failed > 0 {
 				return fmt.Errorf("%d of %d checks failed", failed, len(findings))
@@ -42,21 +44,21 @@ func doctorCommand() *cobra.Command {
 			return nil
 		},
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
 }
 
-func showFindings(s screen, findings []doctor.Finding) {
+func showFindings(s output.Screen, findings []doctor.Finding) {
 	width := 0
 	for _, f := range findings {
 		width = max(width, len(f.Check))
 	}
-	style := map[doctor.Level]string{doctor.OK: green, doctor.Warn: yellow, doctor.Fail: red}
+	style := map[doctor.Level]string{doctor.OK: output.Green, doctor.Warn: output.Yellow, doctor.Fail: output.Red}
 	for _, f := range findings {
-		s.line("%s  %s  %s", s.paint(style[f.Level], pad(string(f.Level), 4)), pad(f.Check, width), f.Detail)
+		s.Line("%s  %s  %s", s.Paint(style[f.Level], output.Pad(string(f.Level), 4)), output.Pad(f.Check, width), f.Detail)
 		if f.Advice != "" {
-			s.line("%s  %s", pad("", 6+width), s.paint(dim, "→ "+f.Advice))
+			s.Line("%s  %s", output.Pad("", 6+width), s.Paint(output.Dim, "→ "+f.Advice))
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/remote"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
@@ -34,24 +37,24 @@ func inboxCommand(start local.EngineStarter) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&box.asJSON, "json", false, "print a line of JSON for each")
-	allow := box.deciding("allow ID", "Let a call that waits be carried out", 1, func(cmd *cobra.Command, s *site, item waiting, _ []string) error {
+	allow := box.deciding("allow ID", "Let a call that waits be carried out", 1, func(cmd *cobra.Command, s *site, item remote.Waiting, _ []string) error {
 		return box.allow(cmd, s, item)
 	})
 	allow.Flags().StringVar(&box.scope, "scope", "once",
 		"once: this call; task: this call and those of its agent that fit the pattern shown;\nconversation: all such calls in its conversation")
-	deny := box.deciding("deny ID", "Refuse a call, or decline a question", 1, func(cmd *cobra.Command, s *site, item waiting, _ []string) error {
+	deny := box.deciding("deny ID", "Refuse a call, or decline a question", 1, func(cmd *cobra.Command, s *site, item remote.Waiting, _ []string) error {
 		if item.Question != "" {
-			return s.server.decline(cmd.Context(), item.Conversation, item.Question)
+			return s.server.Decline(cmd.Context(), item.Conversation, item.Question)
 		}
-		return s.server.decide(cmd.Context(), item.Conversation, item.Pending, wire.Decision{})
+		return s.server.Settle(cmd.Context(), item.Conversation, item.Pending, wire.Decision{})
 	})
-	answer := box.deciding("answer ID TEXT", "Answer a question", 2, func(cmd *cobra.Command, s *site, item waiting, args []string) error {
+	answer := box.deciding("answer ID TEXT", "Answer a question", 2, func(cmd *cobra.Command, s *site, item remote.Waiting, args []string) error {
 		if item.Question == "" {
-			return misused("%s is no question: use 'retinue inbox allow' or 'deny'", item.ID)
+			return exit.Misused("%s is no question: use 'retinue inbox allow' or 'deny'", item.ID)
 		}
-		return s.server.answer(cmd.Context(), item.Conversation, item.Question, chosen(item.Pending, args[0]))
+		return s.server.Answer(cmd.Context(), item.Conversation, item.Question, remote.Chosen(item.Pending, args[0]))
 	})
-	flags.add(cmd)
+	flags.Add(cmd)
 	flags.addServer(cmd)
 	cmd.PersistentFlags().BoolVar(&flags.demo, "demo", false, "the inbox of 'retinue up --demo'")
 	cmd.AddCommand(allow, deny, answer)
@@ -69,7 +72,7 @@ type inbox struct {
 // with opens the place where things wait. Nobody is carried on there.
 func (b *inbox) with(cmd *cobra.Command, do func(*site) error) error {
 	if b.flags.demo && b.flags.address != "" {
-		return misused("--demo is on this machine: leave it out with --server")
+		return exit.Misused("--demo is on this machine: leave it out with --server")
 	}
 	s, err := b.flags.open(cmd.Context(), cmd, want{start: b.start, work: local.WorkNever, quiet: silent, named: true, client: true, served: true})
 	if err != nil {
@@ -84,17 +87,17 @@ func (b *inbox) with(cmd *cobra.Command, do func(*site) error) error {
 
 // deciding is a command about one thing that waits.
 func (b *inbox) deciding(
-	use, short string, args int, do func(*cobra.Command, *site, waiting, []string) error,
+	use, short string, args int, do func(*cobra.Command, *site, remote.Waiting, []string) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(args),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return b.with(cmd, func(s *site) error {
-				items, err := s.server.inbox(cmd.Context())
+				items, err := s.server.Waits(cmd.Context())
 				if err != nil {
 					return err
 				}
-				item, err := findWaiting(items, args[0])
+				item, err := remote.Find(items, args[0])
 				if err != nil {
 					return err
 				}
@@ -108,24 +111,24 @@ func (b *inbox) deciding(
 	}
 }
 
-func (b *inbox) allow(cmd *cobra.Command, s *site, item waiting) error {
+func (b *inbox) allow(cmd *cobra.Command, s *site, item remote.Waiting) error {
 	if item.Question != "" {
-		return misused("%s is a question: use 'retinue inbox answer'", item.ID)
+		return exit.Misused("%s is a question: use 'retinue inbox answer'", item.ID)
 	}
 	switch b.scope {
-	case scopeOnce, scopeTask, scopeConversation:
+	case remote.ScopeOnce, remote.ScopeTask, remote.ScopeConversation:
 	default:
-		return misused("there is no scope %q: once, task or conversation", b.scope)
+		return exit.Misused("there is no scope %q: once, task or conversation", b.scope)
 	}
-	if b.scope != scopeOnce && item.Pattern == "" {
-		return misused("each call like this must be looked at: it can be allowed once only")
+	if b.scope != remote.ScopeOnce && item.Pattern == "" {
+		return exit.Misused("each call like this must be looked at: it can be allowed once only")
 	}
-	return s.server.decide(cmd.Context(), item.Conversation, item.Pending, wire.Decision{Allow: true, Scope: b.scope})
+	return s.server.Settle(cmd.Context(), item.Conversation, item.Pending, wire.Decision{Allow: true, Scope: b.scope})
 }
 
 // list prints what waits.
 func (b *inbox) list(cmd *cobra.Command, s *site) error {
-	items, err := s.server.inbox(cmd.Context())
+	items, err := s.server.Waits(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -147,11 +150,11 @@ func (b *inbox) list(cmd *cobra.Command, s *site) error {
 }
 
 // describe is an item as people read it.
-func describe(item waiting, now time.Time) string {
+func describe(item remote.Waiting, now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s (%s), conversation %s, %s ago", item.ID, item.Role, item.Agent, item.Conversation, seconds(now.Sub(item.At)))
+	fmt.Fprintf(&b, "%s  %s (%s), conversation %s, %s ago", item.ID, item.Role, item.Agent, item.Conversation, output.Seconds(now.Sub(item.At)))
 	if !item.Until.IsZero() {
-		fmt.Fprintf(&b, ", expires in %s", seconds(item.Until.Sub(now)))
+		fmt.Fprintf(&b, ", expires in %s", output.Seconds(item.Until.Sub(now)))
 	}
 	b.WriteByte('\n')
 	if item.Question != "" {
@@ -161,7 +164,7 @@ func describe(item waiting, now time.Time) string {
 		}
 		return b.String()
 	}
-	fmt.Fprintf(&b, "  wants to call %s %s\n", item.Tool, shownOf(item.Pending))
+	fmt.Fprintf(&b, "  wants to call %s %s\n", item.Tool, remote.Shown(item.Pending))
 	if why := progress.Because(item.Sources); why != "" {
 		fmt.Fprintf(&b, "  %s\n", why)
 	}
@@ -172,7 +175,7 @@ func describe(item waiting, now time.Time) string {
 }
 
 // listJSON writes a line for each item.
-func listJSON(out io.Writer, items []waiting) error {
+func listJSON(out io.Writer, items []remote.Waiting) error {
 	enc := json.NewEncoder(out)
 	for _, item := range items {
 		line := map[string]any{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/remote"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/local"
 )
@@ -21,7 +22,7 @@ func linkCommand() *cobra.Command {
 			"links: people log in there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := flags.load(cmd)
+			loaded, err := flags.Load(cmd)
 			if err != nil {
 				return err
 			}
@@ -35,13 +36,13 @@ func linkCommand() *cobra.Command {
 			}
 			link, err := found.Link(cmd.Context())
 			if err != nil {
-				return (&server{Client: found, address: local.SocketPath(settings)}).explain(err)
+				return (&remote.Server{Client: found, Address: local.SocketPath(settings)}).Explain(err)
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), link)
 			return err
 		},
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.Flags().BoolVar(&flags.demo, "demo", false, "the server of 'retinue up --demo'")
 	return cmd
 }

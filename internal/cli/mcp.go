@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/toolbox"
@@ -36,14 +39,14 @@ func mcpCommand(start local.EngineStarter) *cobra.Command {
 			"  retinue mcp list\n  retinue mcp approve files",
 		Args: cobra.NoArgs,
 	}
-	m.add(cmd)
+	m.Add(cmd)
 	cmd.AddCommand(m.adding(), m.listing(), m.testing(), m.approving(), m.removing(), mcpServeCommand(start))
 	return cmd
 }
 
 // mcpFlags are what the commands share.
 type mcpFlags struct {
-	settingsFlags
+	settings.Flags
 	scope   string
 	url     string
 	cwd     string
@@ -58,7 +61,7 @@ const lookTime = 45 * time.Second
 
 // with opens the manager for a while.
 func (m *mcpFlags) with(cmd *cobra.Command, do func(ctx context.Context, manager *toolbox.MCPManager) error) error {
-	loaded, err := m.load(cmd)
+	loaded, err := m.Load(cmd)
 	if err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (m *mcpFlags) adding() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			entry, err := m.entry(cmd, args)
 			if err != nil {
-				return &exit{code: exitUsage, err: err}
+				return &exit.Error{Code: exit.Usage, Err: err}
 			}
 			return m.with(cmd, func(ctx context.Context, manager *toolbox.MCPManager) error {
 				return m.addServer(ctx, cmd, manager, args[0], entry)
@@ -150,14 +153,14 @@ func (m *mcpFlags) addServer(
 ) error {
 	scope, err := m.scopeOf()
 	if err != nil {
-		return &exit{code: exitUsage, err: err}
+		return &exit.Error{Code: exit.Usage, Err: err}
 	}
 	file, err := manager.Add(scope, name, entry)
 	if err != nil {
 		return err
 	}
-	out := newScreen(cmd.OutOrStdout())
-	out.line("added %s to %s", name, file)
+	out := output.New(cmd.OutOrStdout())
+	out.Line("added %s to %s", name, file)
 	found, err := manager.Look(ctx, name)
 	if err != nil {
 		for _, w := range manager.Servers().Warnings {
@@ -177,7 +180,7 @@ func (m *mcpFlags) approving() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return approve(newScreen(cmd.OutOrStdout()), manager, found)
+				return approve(output.New(cmd.OutOrStdout()), manager, found)
 			})
 		},
 	}
@@ -193,12 +196,12 @@ func (m *mcpFlags) testing() *cobra.Command {
 					return err
 				}
 				if m.asJSON {
-					return printJSON(cmd.OutOrStdout(), listed(found))
+					return output.JSON(cmd.OutOrStdout(), listed(found))
 				}
-				out := newScreen(cmd.OutOrStdout())
+				out := output.New(cmd.OutOrStdout())
 				showServer(out, found)
 				showTools(out, found.Report.Tools)
-				out.line("%s", next(found))
+				out.Line("%s", next(found))
 				return nil
 			})
 		},
@@ -212,7 +215,7 @@ func (m *mcpFlags) listing() *cobra.Command {
 		Use: "list", Short: "List the servers, and what has changed since it was approved", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return m.with(cmd, func(ctx context.Context, manager *toolbox.MCPManager) error {
-				warn(cmd, manager.Servers().Warnings)
+				settings.Warn(cmd, manager.Servers().Warnings)
 				return m.list(cmd, manager.List(ctx))
 			})
 		},
@@ -227,16 +230,16 @@ func (m *mcpFlags) list(cmd *cobra.Command, servers []toolbox.ListedServer) erro
 		for _, s := range servers {
 			all = append(all, listed(s))
 		}
-		return printJSON(cmd.OutOrStdout(), all)
+		return output.JSON(cmd.OutOrStdout(), all)
 	}
-	out := newScreen(cmd.OutOrStdout())
+	out := output.New(cmd.OutOrStdout())
 	if len(servers) == 0 {
-		out.line("No MCP servers configured. Add one: retinue mcp add NAME -- COMMAND")
+		out.Line("No MCP servers configured. Add one: retinue mcp add NAME -- COMMAND")
 		return nil
 	}
 	for i, s := range servers {
 		if i > 0 {
-			out.line("")
+			out.Line("")
 		}
 		showServer(out, s)
 		if s.Err != nil || s.Config.Disabled {
@@ -249,8 +252,8 @@ func (m *mcpFlags) list(cmd *cobra.Command, servers []toolbox.ListedServer) erro
 				usable++
 			}
 		}
-		out.line("  %d of %d tools can be used", usable, len(s.Report.Tools))
-		out.line("%s", next(s))
+		out.Line("  %d of %d tools can be used", usable, len(s.Report.Tools))
+		out.Line("%s", next(s))
 	}
 	return nil
 }
@@ -262,13 +265,13 @@ func (m *mcpFlags) removing() *cobra.Command {
 			return m.with(cmd, func(_ context.Context, manager *toolbox.MCPManager) error {
 				scope, err := m.scopeOf()
 				if err != nil {
-					return &exit{code: exitUsage, err: err}
+					return &exit.Error{Code: exit.Usage, Err: err}
 				}
 				file, err := manager.Remove(scope, args[0])
 				if err != nil {
 					return err
 				}
-				newScreen(cmd.OutOrStdout()).line("removed %s from %s", args[0], file)
+				output.New(cmd.OutOrStdout()).Line("removed %s from %s", args[0], file)
 				return nil
 			})
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/internal/toolbox"
 )
@@ -49,26 +50,26 @@ func listed(s toolbox.ListedServer) serverLine {
 }
 
 // showServer writes what is known of a server itself.
-func showServer(out screen, s toolbox.ListedServer) {
+func showServer(out output.Screen, s toolbox.ListedServer) {
 	remark := s.Report.Entry.String()
 	if s.Report.Entry.Name == "" {
 		remark = s.Config.Command + s.Config.URL
 	}
-	out.line("%s  %s (%s, %s)", out.paint(bold, s.Config.Name), remark, s.Config.Scope, s.Config.Origin)
+	out.Line("%s  %s (%s, %s)", out.Paint(output.Bold, s.Config.Name), remark, s.Config.Scope, s.Config.Origin)
 	switch {
 	case s.Config.Disabled:
-		out.line("  %s", out.paint(dim, "disabled"))
+		out.Line("  %s", out.Paint(output.Dim, "disabled"))
 		return
 	case s.Err != nil:
-		out.line("  %s %v", out.paint(red, "fails:"), s.Err)
+		out.Line("  %s %v", out.Paint(output.Red, "fails:"), s.Err)
 		return
 	}
-	out.line("  %s, protocol %s, answered in %s", s.Report.Server, s.Report.Protocol, seconds(s.Report.Took))
+	out.Line("  %s, protocol %s, answered in %s", s.Report.Server, s.Report.Protocol, output.Seconds(s.Report.Took))
 	if s.Report.Moved != "" {
-		out.line("  %s %s", out.paint(yellow, "another server was approved under this name:"), s.Report.Moved)
+		out.Line("  %s %s", out.Paint(output.Yellow, "another server was approved under this name:"), s.Report.Moved)
 	}
 	if s.Report.Omitted > 0 {
-		out.line("  %s", out.paint(yellow, fmt.Sprintf("it has at least %d tools more, which are not looked at", s.Report.Omitted)))
+		out.Line("  %s", out.Paint(output.Yellow, fmt.Sprintf("it has at least %d tools more, which are not looked at", s.Report.Omitted)))
 	}
 }
 
@@ -76,17 +77,17 @@ func showServer(out screen, s toolbox.ListedServer) {
 func colourOf(s toolbox.ToolState) string {
 	switch s {
 	case toolbox.ToolApproved:
-		return green
+		return output.Green
 	case toolbox.ToolNew, toolbox.ToolChanged:
-		return yellow
+		return output.Yellow
 	case toolbox.ToolGone, toolbox.ToolUnusable:
-		return red
+		return output.Red
 	}
-	return dim
+	return output.Dim
 }
 
 // showTools writes a line for each tool.
-func showTools(out screen, tools []toolbox.ToolStatus) {
+func showTools(out output.Screen, tools []toolbox.ToolStatus) {
 	for _, t := range tools {
 		text := t.Description
 		if t.Problem != "" {
@@ -96,13 +97,13 @@ func showTools(out screen, tools []toolbox.ToolStatus) {
 		if len(t.Hash) > 12 {
 			pin = t.Hash[:12]
 		}
-		out.line("  %s  %-12s  %s  %s", out.paint(colourOf(t.State), fmt.Sprintf("%-8s", t.State)), pin, t.Tool,
-			out.paint(dim, progress.Short(text, 100)))
+		out.Line("  %s  %-12s  %s  %s", out.Paint(colourOf(t.State), fmt.Sprintf("%-8s", t.State)), pin, t.Tool,
+			out.Paint(output.Dim, progress.Short(text, 100)))
 	}
 }
 
 // showChanges writes what a person has to look at, with what changed.
-func showChanges(out screen, tools []toolbox.ToolStatus) {
+func showChanges(out output.Screen, tools []toolbox.ToolStatus) {
 	for _, t := range tools {
 		if t.State == toolbox.ToolApproved {
 			continue
@@ -112,7 +113,7 @@ func showChanges(out screen, tools []toolbox.ToolStatus) {
 			continue
 		}
 		for line := range strings.Lines(t.Diff()) {
-			out.line("      %s", strings.TrimRight(line, "\n"))
+			out.Line("      %s", strings.TrimRight(line, "\n"))
 		}
 	}
 }
@@ -133,7 +134,7 @@ func next(s toolbox.ListedServer) string {
 }
 
 // approve shows a server's tools and pins them.
-func approve(out screen, manager *toolbox.MCPManager, found toolbox.ListedServer) error {
+func approve(out output.Screen, manager *toolbox.MCPManager, found toolbox.ListedServer) error {
 	showServer(out, found)
 	showChanges(out, found.Report.Tools)
 	if err := manager.Approve(found); err != nil {
@@ -147,6 +148,6 @@ func approve(out screen, manager *toolbox.MCPManager, found toolbox.ListedServer
 		case toolbox.ToolGone, toolbox.ToolUnusable:
 		}
 	}
-	out.line("approved %d %s of %s; each call still asks, unless a rule allows it", usable, plural(usable, "tool"), found.Config.Name)
+	out.Line("approved %d %s of %s; each call still asks, unless a rule allows it", usable, output.Plural(usable, "tool"), found.Config.Name)
 	return nil
 }

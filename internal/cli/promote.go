@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/local"
 )
 
@@ -33,7 +34,7 @@ func promoteCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return promote(cmd, flags, wait) },
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	flags.addVerbose(cmd)
 	flags.addBuild(cmd, "the build that runs are to begin on")
 	cmd.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for it, and for the runs on other builds")
@@ -50,7 +51,7 @@ func promote(cmd *cobra.Command, flags *siteFlags, wait time.Duration) (err erro
 	defer func() { err = errors.Join(err, s.close(cmd.Context())) }()
 	out := cmd.OutOrStdout()
 	err = s.Promote(ctx, flags.deployment, flags.build, func(behind int) {
-		fmt.Fprintf(out, "promote: new runs begin on %s; %d %s on other builds\n", flags.build, behind, plural(behind, "run"))
+		fmt.Fprintf(out, "promote: new runs begin on %s; %d %s on other builds\n", flags.build, behind, output.Plural(behind, "run"))
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,3 @@
-// Package cli is the command tree: it turns flags into settings and hands them to app. It decides
-// nothing and wires nothing. A command that ends well exits with 0, one that fails with 1, and one
-// that was called wrongly with 2; what else run says with its exit code is in docs/cli.md.
 package cli
 
 import (
@@ -15,39 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/roles"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/secret"
 	"github.com/retinue-dev/retinue/internal/toolbox"
 )
-
-// The exit codes of every command. The last three are of run.
-const (
-	exitOK        = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitPerson    = 3
-	exitLimit     = 4
-	exitCancelled = 130
-)
-
-// exit ends a command with a code of its own. With an error there is something to say.
-type exit struct {
-	code int
-	err  error
-}
-
-// Error implements error.
-func (e *exit) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-// misused is an error that the caller made, found after the command began.
-func misused(format string, args ...any) error {
-	return &exit{code: exitUsage, err: fmt.Errorf(format, args...)}
-}
 
 // Program is what a build of retinue has beside the commands that all builds have.
 type Program struct {
@@ -74,7 +44,7 @@ func Root(p Program) *cobra.Command {
 		migrateCommand(),
 		openAPICommand(),
 		promoteCommand(),
-		rolesCommand(),
+		roles.Command(),
 		runCommand(p.Engine),
 		scriptedCommand(),
 		serveCommand(),
@@ -110,18 +80,18 @@ func Run(args []string, stdout, stderr io.Writer, p Program) int {
 	if err != nil {
 		said = secret.New(os.Environ()).Redact(err.Error())
 	}
-	code := exitFailed
-	if own, ok := errors.AsType[*exit](err); ok {
-		code = own.code
+	code := exit.Failed
+	if own, ok := errors.AsType[*exit.Error](err); ok {
+		code = own.Code
 	}
 	switch {
 	case err == nil:
-		return exitOK
+		return exit.OK
 	case said == "":
 		return code
 	case !*begun:
 		fmt.Fprintf(stderr, "retinue: %s\nTry '%s --help'.\n", said, called.CommandPath())
-		return exitUsage
+		return exit.Usage
 	default:
 		fmt.Fprintln(stderr, "retinue:", said)
 		return code
@@ -133,7 +103,7 @@ func elsewhere(name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			return misused("there is no engine in this program: use retinue-full %s ('make engine' builds it), or name a server in "+
+			return exit.Misused("there is no engine in this program: use retinue-full %s ('make engine' builds it), or name a server in "+
 				"engine.temporal_address and start 'retinue serve' and 'retinue worker'", name)
 		},
 	}

@@ -14,8 +14,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/remote"
+	"github.com/retinue-dev/retinue/internal/cli/run"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -33,13 +36,6 @@ type runFlags struct {
 	headless  bool
 	worker    bool
 }
-
-// The output formats of run.
-const (
-	formatText   = "text"
-	formatJSON   = "json"
-	formatStream = "stream-json"
-)
 
 const runLong = `Give agents one task and wait for the answer.
 
@@ -84,14 +80,14 @@ func runCommand(start local.EngineStarter) *cobra.Command {
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			return f.check(cmd)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, f, start, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runTask(cmd, f, start, args[0]) },
 	}
-	f.addSet(cmd)
+	f.AddSet(cmd)
 	f.addDemo(cmd)
 	f.addVerbose(cmd)
 	f.addServer(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "output-format", formatText, "text, json (one object at the end) or stream-json (one object per line as it happens)")
+	flags.StringVar(&f.format, "output-format", run.Text, "text, json (one object at the end) or stream-json (one object per line as it happens)")
 	flags.StringVar(&f.role, "role", "", "the role of the agent you talk to (default main)")
 	flags.StringVar(&f.model, "model", "", "a tier or provider/model instead of the role's own")
 	flags.Float64Var(&f.cost, "max-cost", 0, "the most that may be spent, in US dollars")
@@ -107,7 +103,7 @@ func runCommand(start local.EngineStarter) *cobra.Command {
 // check finds mistakes of the caller before anything is started.
 func (f *runFlags) check(cmd *cobra.Command) error {
 	switch f.format {
-	case formatText, formatJSON, formatStream:
+	case run.Text, run.JSON, run.Stream:
 	default:
 		return fmt.Errorf("--output-format %s: it is text, json or stream-json", f.format)
 	}
@@ -129,12 +125,12 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		}
 	}
 	if !cmd.Flags().Changed("headless") {
-		f.headless = !isTerminal(cmd.InOrStdin())
+		f.headless = !output.IsTerminal(cmd.InOrStdin())
 	}
 	return nil
 }
 
-func run(cmd *cobra.Command, f *runFlags, start local.EngineStarter, prompt string) (err error) {
+func runTask(cmd *cobra.Command, f *runFlags, start local.EngineStarter, prompt string) (err error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -150,33 +146,37 @@ func run(cmd *cobra.Command, f *runFlags, start local.EngineStarter, prompt stri
 	started()
 	if err != nil {
 		if cmd.Context().Err() != nil {
-			return &exit{code: exitCancelled, err: errors.New("cancelled before anything began")}
+			return &exit.Error{Code: exit.Cancelled, Err: errors.New("cancelled before anything began")}
 		}
 		return err
 	}
-	if f.format == formatText {
-		s.warn(newScreen(cmd.ErrOrStderr()), "")
+	if f.format == run.Text {
+		s.warn(output.New(cmd.ErrOrStderr()), "")
 	}
 	ctx := context.WithoutCancel(cmd.Context())
-	e := &runLoop{
-		site: s, flags: f, began: began, signals: signals, out: cmd.OutOrStdout(),
-		err: cmd.ErrOrStderr(), in: cmd.InOrStdin(), conversation: f.goOn,
+	e := &run.Loop{
+		Server: s.server, Named: f.address, Workspace: s.workspace, Opening: f.talk(s, prompt),
+		Conversation: f.goOn, Format: f.format, Demo: f.demo, Headless: f.headless, Timeout: f.timeout, Began: began, Signals: signals,
+		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(),
 	}
-	end, err := e.run(ctx, prompt)
-	if end.left {
-		return end.exit() // a second Ctrl-C: nothing is waited for
+	if s.Site != nil && s.Works {
+		e.Engine = s.Address
+	}
+	end, err := e.Run(ctx, prompt)
+	if end.Left {
+		return end.Exit() // a second Ctrl-C: nothing is waited for
 	}
 	err = errors.Join(err, s.close(ctx))
 	if err != nil {
 		return err
 	}
-	return end.exit()
+	return end.Exit()
 }
 
 // starting says on a terminal why nothing is to be seen yet; the function it returns takes that
 // back.
 func (f *runFlags) starting(out io.Writer) func() {
-	if f.format != formatText || !isTerminal(out) {
+	if f.format != run.Text || !output.IsTerminal(out) {
 		return func() {}
 	}
 	fmt.Fprint(out, "starting…")
@@ -196,7 +196,7 @@ func (f *runFlags) place(cmd *cobra.Command, start local.EngineStarter) (*site, 
 	if f.address != "" {
 		name = f.workspace
 	} else if f.workspace != "" {
-		loaded, err := f.load(cmd)
+		loaded, err := f.Load(cmd)
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func (f *runFlags) place(cmd *cobra.Command, start local.EngineStarter) (*site, 
 // talk is the conversation to be begun.
 func (f *runFlags) talk(s *site, prompt string) wire.NewConversation {
 	return wire.NewConversation{
-		Title: title(prompt), Workspace: s.workspace, Role: f.role, Model: f.model, Headless: f.headless,
+		Title: remote.Title(prompt), Workspace: s.workspace, Role: f.role, Model: f.model, Headless: f.headless,
 		MaxCost: int64(math.Round(f.cost * 1e6)), MaxDuration: f.timeout.Milliseconds(),
 	}
 }
@@ -231,21 +231,10 @@ func promptOf(cmd *cobra.Command, arg string) (string, error) {
 		arg = string(text)
 	}
 	if strings.TrimSpace(arg) == "" {
-		return "", misused("there is nothing to do: write a task as the argument, or - to read it from the standard input")
+		return "", exit.Misused("there is nothing to do: write a task as the argument, or - to read it from the standard input")
 	}
 	return arg, nil
 }
-
-func title(prompt string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
-	if runes := []rune(first); len(runes) > titleWidth {
-		return string(runes[:titleWidth])
-	}
-	return first
-}
-
-// titleWidth is the most that is kept of a prompt as a title.
-const titleWidth = 80
 
 // userName is who talks: the account's name, if there is one.
 func userName() string {
@@ -253,9 +242,4 @@ func userName() string {
 		return u.Username
 	}
 	return "user"
-}
-
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/local"
 )
 
@@ -27,7 +28,7 @@ func serveCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd, flags) },
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	flags.addVerbose(cmd)
 	return cmd
 }
@@ -54,6 +55,6 @@ func serve(cmd *cobra.Command, flags *siteFlags) error {
 	if err := errors.Join(front.Close(), s.close(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "serve: stopped in %s\n", seconds(time.Since(began)))
+	_, err = fmt.Fprintf(out, "serve: stopped in %s\n", output.Seconds(time.Since(began)))
 	return err
 }

@@ -14,6 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/remote"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/toolbox"
@@ -21,7 +25,7 @@ import (
 
 // siteFlags are the flags of commands that agents work for.
 type siteFlags struct {
-	settingsFlags
+	settings.Flags
 	serverFlags
 	workspaces []string
 	demo       bool
@@ -50,7 +54,7 @@ type site struct {
 	// Site is nil when a server elsewhere does the work.
 	*local.Site
 	// server is where conversations are, and private the one of this process; nil if that has none.
-	server  *server
+	server  *remote.Server
 	private *app.Private
 	loaded  config.Loaded
 	demo    *local.Demo
@@ -88,10 +92,10 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	s = &site{}
 	if len(f.workspaces) == 1 && !w.named {
 		for at, dir := range folders {
-			s.workspace, f.project = at.Name, dir
+			s.workspace, f.Project = at.Name, dir
 		}
 	}
-	if s.loaded, err = f.load(cmd); err != nil {
+	if s.loaded, err = f.Load(cmd); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -109,7 +113,7 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 		}
 	}
 	if f.demo {
-		if s.demo, err = local.StartDemo(s.loaded.Settings, f.flags); err != nil {
+		if s.demo, err = local.StartDemo(s.loaded.Settings, f.Changes); err != nil {
 			return s, err
 		}
 		s.loaded = s.demo.Loaded
@@ -124,13 +128,13 @@ func (f *siteFlags) open(ctx context.Context, cmd *cobra.Command, w want) (s *si
 	}
 	s.Site, err = local.OpenSite(ctx, local.SiteOptions{
 		Loaded: s.loaded, Demo: s.demo, Start: w.start, Workspaces: folders, Work: w.work, Alone: w.alone,
-		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.vault,
+		Deployment: f.deployment, Build: f.build, Logger: logger, Vault: f.Vault,
 	})
 	if err != nil || !w.client {
 		return s, err
 	}
 	if s.private, err = s.Private(ctx, cmp.Or(w.by, userName()), s.workspace, version()); err == nil {
-		s.server = &server{Client: s.private.Client}
+		s.server = &remote.Server{Client: s.private.Client}
 	}
 	return s, err
 }
@@ -168,7 +172,7 @@ func (f *siteFlags) logger(out io.Writer, dir string, w want) (*slog.Logger, err
 		}
 		out = file
 	}
-	return slog.New(f.vault.Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))), nil
+	return slog.New(f.Vault.Handler(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))), nil
 }
 
 // folders reads workspaces: DIR, whose name is its path, or NAME=DIR.
@@ -184,7 +188,7 @@ func folders(list []string) (map[app.Workspace]string, error) {
 			return nil, fmt.Errorf("find the workspace: %w", err)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, misused("--workspace %s: there is no folder %s", entry, dir)
+			return nil, exit.Misused("--workspace %s: there is no folder %s", entry, dir)
 		}
 		at := app.LocalWorkspace(name)
 		if tenant, own, both := strings.Cut(name, "/"); named && both {
@@ -194,7 +198,7 @@ func folders(list []string) (map[app.Workspace]string, error) {
 			at.Name = dir
 		}
 		if at.Tenant == "" || at.Name == "" || named && strings.Contains(at.Name, "/") {
-			return nil, misused("--workspace %s: expected DIR, NAME=DIR or TENANT/NAME=DIR", entry)
+			return nil, exit.Misused("--workspace %s: expected DIR, NAME=DIR or TENANT/NAME=DIR", entry)
 		}
 		out[at] = dir
 	}
@@ -203,13 +207,13 @@ func folders(list []string) (map[app.Workspace]string, error) {
 
 // warn tells people what they should know of the sandbox, in one line, if this process will run
 // commands.
-func (s *site) warn(out screen, prefix string) {
+func (s *site) warn(out output.Screen, prefix string) {
 	notice, ok := toolbox.SandboxNotice(s.loaded.Settings)
 	switch {
 	case !ok || s.Site == nil || !s.Works:
 	case notice.Alarm:
-		out.line("%s%s", prefix, out.paint(bold+";"+red, notice.Text))
+		out.Line("%s%s", prefix, out.Paint(output.Bold+";"+output.Red, notice.Text))
 	default:
-		out.line("%s%s", prefix, out.paint(yellow, notice.Text))
+		out.Line("%s%s", prefix, out.Paint(output.Yellow, notice.Text))
 	}
 }

@@ -10,18 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 )
 
 // tenantCommand is what an operator does to tenants.
 func tenantCommand() *cobra.Command {
-	flags := &settingsFlags{}
+	flags := &settings.Flags{}
 	cmd := &cobra.Command{Use: "tenant", Short: "Delete a tenant of an installation that several share"}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.AddCommand(tenantDelete(flags))
 	return cmd
 }
 
-func tenantDelete(flags *settingsFlags) *cobra.Command {
+func tenantDelete(flags *settings.Flags) *cobra.Command {
 	var name string
 	var wait time.Duration
 	cmd := &cobra.Command{
@@ -39,7 +40,7 @@ func tenantDelete(flags *settingsFlags) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			loaded, err := flags.load(cmd)
+			loaded, err := flags.Load(cmd)
 			if err != nil {
 				return err
 			}

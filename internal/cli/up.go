@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/local"
 )
@@ -31,7 +33,7 @@ func upCommand(start local.EngineStarter) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return up(cmd, flags, start) },
 	}
-	flags.addSet(cmd)
+	flags.AddSet(cmd)
 	flags.addDemo(cmd)
 	flags.addVerbose(cmd)
 	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil,
@@ -43,7 +45,7 @@ func up(cmd *cobra.Command, flags *siteFlags, start local.EngineStarter) (err er
 	ctx := cmd.Context()
 	began := time.Now()
 	if len(flags.workspaces) > 1 {
-		return misused("up works in one workspace: start 'retinue worker' for others")
+		return exit.Misused("up works in one workspace: start 'retinue worker' for others")
 	}
 	s, err := flags.open(ctx, cmd, want{
 		start: start, work: local.WorkAlways, alone: true, quiet: slog.LevelWarn, file: upLog,
@@ -55,39 +57,39 @@ func up(cmd *cobra.Command, flags *siteFlags, start local.EngineStarter) (err er
 	if err != nil {
 		return errors.Join(err, s.close(ctx))
 	}
-	screen := newScreen(cmd.OutOrStdout())
+	screen := output.New(cmd.OutOrStdout())
 	if s.demo != nil {
-		screen.line("%s", screen.paint(yellow, local.DemoLabel))
+		screen.Line("%s", screen.Paint(output.Yellow, local.DemoLabel))
 	}
 	s.warn(screen, "")
-	screen.line("%s", screen.paint(bold, "retinue is up")+" after "+seconds(time.Since(began)))
+	screen.Line("%s", screen.Paint(output.Bold, "retinue is up")+" after "+output.Seconds(time.Since(began)))
 	engine := s.Address + ", named in the settings"
 	if s.Engine != nil {
 		engine = fmt.Sprintf("%s, in this process (%d)", s.Address, os.Getpid())
 	}
-	screen.rows([]row{
-		{label: "server", value: front.Link()},
-		{label: "engine", value: engine},
-		{label: "journal", value: journalOf(s.loaded.Settings)},
-		{label: "data", value: s.loaded.Settings.DataDir},
-		{label: "workspace", value: s.workspace},
-		{label: "sandbox", value: sandboxOf(s.loaded.Settings.Sandbox)},
-		{label: "models", value: modelsOf(s.loaded.Settings)},
-		{label: "log", value: flags.logPlace(s.loaded.Settings.DataDir)},
+	screen.Rows([]output.Row{
+		{Label: "server", Value: front.Link()},
+		{Label: "engine", Value: engine},
+		{Label: "journal", Value: journalOf(s.loaded.Settings)},
+		{Label: "data", Value: s.loaded.Settings.DataDir},
+		{Label: "workspace", Value: s.workspace},
+		{Label: "sandbox", Value: sandboxOf(s.loaded.Settings.Sandbox)},
+		{Label: "models", Value: modelsOf(s.loaded.Settings)},
+		{Label: "log", Value: flags.logPlace(s.loaded.Settings.DataDir)},
 	})
-	screen.line("try  %s", tryThis(s.demo != nil))
-	screen.line("The link lets one browser in; '%s' prints another.", linkThis(s.demo != nil))
-	screen.line("Ctrl-C ends it; what is under way goes on at the next start.")
+	screen.Line("try  %s", tryThis(s.demo != nil))
+	screen.Line("The link lets one browser in; '%s' prints another.", linkThis(s.demo != nil))
+	screen.Line("Ctrl-C ends it; what is under way goes on at the next start.")
 	select {
 	case <-ctx.Done():
 	case <-front.Failed:
 	}
 	began = time.Now()
-	screen.line("stopping: agents are handed over, then the engine ends")
+	screen.Line("stopping: agents are handed over, then the engine ends")
 	if err := errors.Join(front.Close(), s.close(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
-	screen.line("stopped in %s", seconds(time.Since(began)))
+	screen.Line("stopped in %s", output.Seconds(time.Since(began)))
 	return nil
 }
 
@@ -120,7 +122,7 @@ func modelsOf(s config.Settings) string {
 	if s.Tiers == (config.Tiers{}) {
 		return "none: set tiers.fast, tiers.balanced and tiers.strong, or start with --demo"
 	}
-	return fmt.Sprintf("fast %s, balanced %s, strong %s", orNone(s.Tiers.Fast), orNone(s.Tiers.Balanced), orNone(s.Tiers.Strong))
+	return fmt.Sprintf("fast %s, balanced %s, strong %s", output.OrNone(s.Tiers.Fast), output.OrNone(s.Tiers.Balanced), output.OrNone(s.Tiers.Strong))
 }
 
 func sandboxOf(s config.Sandbox) string {
@@ -128,13 +130,6 @@ func sandboxOf(s config.Sandbox) string {
 		return string(s.Tier)
 	}
 	return string(s.Tier) + ", with a way out to " + strings.Join(s.Hosts, ", ")
-}
-
-func orNone(name string) string {
-	if name == "" {
-		return "(none)"
-	}
-	return name
 }
 
 func tryThis(demo bool) string {

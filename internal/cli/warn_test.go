@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/local"
 )
@@ -24,7 +25,7 @@ func TestPeopleAreToldWhenNothingConfinesCommands(t *testing.T) {
 		var out bytes.Buffer
 		s := &site{Site: &local.Site{Works: c.works}}
 		s.loaded.Settings.Sandbox = config.Sandbox{Tier: c.tier, AllowRoot: true}
-		s.warn(screen{out: &out, colour: c.colour}, "worker: ")
+		s.warn(output.Screen{Out: &out, Colour: c.colour}, "worker: ")
 		got := out.String()
 		if !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") || strings.Count(got, "\n") > 1 {
 			t.Errorf("%s: %q", c.tier, got)

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/local"
 )
 
@@ -35,7 +37,7 @@ func workerCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return work(cmd, flags) },
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	flags.addVerbose(cmd)
 	flags.addBuild(cmd, "the build of this worker, such as a version or a commit; all workers have one or none")
 	cmd.Flags().StringArrayVar(&flags.workspaces, "workspace", nil, "a workspace and where it is here: TENANT/NAME=DIR,\nor NAME=DIR where nobody logs in")
@@ -59,7 +61,7 @@ func work(cmd *cobra.Command, flags *siteFlags) error {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "worker: ready, process %d, engine at %s; serves %s\n", os.Getpid(), s.Address, serves)
 	if len(names) > 0 {
-		s.warn(newScreen(out), "worker: ")
+		s.warn(output.New(out), "worker: ")
 	}
 	<-ctx.Done()
 	fmt.Fprintln(out, "worker: draining: takes on nothing new, hands over what is under way")
@@ -67,7 +69,7 @@ func work(cmd *cobra.Command, flags *siteFlags) error {
 	if err := s.close(ctx); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "worker: drained in %s; nothing is lost, other workers go on\n", seconds(time.Since(began)))
+	_, err = fmt.Fprintf(out, "worker: drained in %s; nothing is lost, other workers go on\n", output.Seconds(time.Since(began)))
 	return err
 }
 
@@ -88,7 +90,7 @@ func shown(folders map[app.Workspace]string) iter.Seq[string] {
 
 // migrateCommand prepares the journal's database.
 func migrateCommand() *cobra.Command {
-	flags := &settingsFlags{}
+	flags := &settings.Flags{}
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the journal's database up to date",
@@ -99,7 +101,7 @@ func migrateCommand() *cobra.Command {
 		Example: "  OWNER_DSN=postgres://owner@db/retinue retinue migrate --set 'journal.dsn={env:OWNER_DSN}'",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded, err := flags.load(cmd)
+			loaded, err := flags.Load(cmd)
 			if err != nil {
 				return err
 			}
@@ -110,6 +112,6 @@ func migrateCommand() *cobra.Command {
 			return err
 		},
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }

@@ -39,7 +39,7 @@ var examples = []example{
 	},
 	{
 		heading: "A role field", diff: "field.diff", most: 6,
-		vet: []string{"./internal/config/...", "./internal/cli"}, test: "./internal/config/prompt",
+		vet: []string{"./internal/config/...", "./internal/cli/roles"}, test: "./internal/config/prompt",
 	},
 	{
 		heading: "An HTTP route", diff: "route.diff", most: 3, // and a generated one

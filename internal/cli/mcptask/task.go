@@ -1,4 +1,4 @@
-package cli
+package mcptask
 
 import (
 	"cmp"
@@ -66,7 +66,7 @@ func told(what any, err error) (*mcp.CallToolResult, any, error) {
 }
 
 // follow waits until a task has ended, wants something, or the time is over.
-func (d *taskBackend) follow(
+func (d *Backend) follow(
 	ctx context.Context, r *mcp.CallToolRequest, conversation string, after int64, wait time.Duration,
 ) (any, error) {
 	if err := d.ours(ctx, conversation); err != nil {
@@ -79,15 +79,15 @@ func (d *taskBackend) follow(
 		state: taskState{Conversation: conversation, Seq: after, Events: []progress.Event{}},
 	}
 	read := int64(0)
-	err := d.server.recall(ctx, conversation, read, func(page wire.History) bool {
+	err := d.Server.Recall(ctx, conversation, read, func(page wire.History) bool {
 		read = page.Seq
 		f.apply(ctx, page.Events, page.Seq)
 		return true
 	})
 	if err != nil {
-		return nil, d.server.explain(err)
+		return nil, d.Server.Explain(err)
 	}
-	updates := d.server.follow(ctx, conversation, read)
+	updates := d.Server.News(ctx, conversation, read)
 	over, tick := time.NewTimer(wait), time.NewTicker(taskTick)
 	defer over.Stop()
 	defer tick.Stop()
@@ -162,7 +162,7 @@ func (f *taskFollower) tell(ctx context.Context, event progress.Event) {
 }
 
 // report is how the task stands, with what waits and who may decide it.
-func (d *taskBackend) report(ctx context.Context, f *taskFollower) (taskState, error) {
+func (d *Backend) report(ctx context.Context, f *taskFollower) (taskState, error) {
 	f.state.Usage, f.state.Status = f.tree.Spent(), "running"
 	if end, ended := f.tree.Ended(time.Now()); ended {
 		f.state.Status, f.state.Result = string(end.Status), end.Answer
@@ -174,7 +174,7 @@ func (d *taskBackend) report(ctx context.Context, f *taskFollower) (taskState, e
 		return f.state, nil
 	}
 	f.state.Status = "waiting"
-	items, err := d.server.inbox(ctx)
+	items, err := d.Server.Waits(ctx)
 	if err != nil {
 		return f.state, err
 	}

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"encoding/json"
@@ -8,15 +8,18 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
-// ending is how run ended.
-type ending struct {
-	code int
-	// left means that the agents were not waited for.
-	left   bool
+// Ending is how run ended.
+type Ending struct {
+	// Code is what the program exits with.
+	Code int
+	// Left means that the agents were not waited for.
+	Left   bool
 	result result
 }
 
@@ -56,59 +59,60 @@ type resultOfAgent struct {
 	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 }
 
-func (end ending) exit() error {
-	if end.code == exitOK {
+// Exit is what the command returns, nil if all went well.
+func (end Ending) Exit() error {
+	if end.Code == exit.OK {
 		return nil
 	}
-	return &exit{code: end.code}
+	return &exit.Error{Code: end.Code}
 }
 
 // ended is the ending of a turn that came to its own end.
-func (e *runLoop) ended(end progress.End) ending {
+func (e *Loop) ended(end progress.End) Ending {
 	person := e.tree.Unattended()+e.declined > 0 || len(e.tree.Pending()) > 0
 	code := codeOf(end, person)
 	r := e.sum(code)
 	r.Status, r.Kind, r.Reason, r.Message, r.NeedsPerson = end.Status, end.Kind, end.Reason, end.Message, person
 	r.Result = end.Answer
-	return ending{code: code, result: r}
+	return Ending{Code: code, result: r}
 }
 
 // leave is the ending of a run that is not waited for.
-func (e *runLoop) leave(why string) ending {
+func (e *Loop) leave(why string) Ending {
 	e.view.note(why)
-	r := e.sum(exitCancelled)
+	r := e.sum(exit.Cancelled)
 	r.Status, r.Kind, r.Message = chat.StatusCancelled, chat.KindCancelled, why
-	return ending{code: exitCancelled, left: true, result: r}
+	return Ending{Code: exit.Cancelled, Left: true, result: r}
 }
 
 // codeOf is the exit code of a turn's end.
 func codeOf(end progress.End, person bool) int {
 	switch end.Kind {
 	case chat.KindCancelled:
-		return exitCancelled
+		return exit.Cancelled
 	case chat.KindMaxIterations, chat.KindBudgetExceeded, chat.KindTimedOut:
 		if person && end.Reason == "denials" {
-			return exitPerson
+			return exit.Person
 		}
-		return exitLimit
+		return exit.Limit
 	case chat.KindAuth, chat.KindRateLimit, chat.KindNetwork, chat.KindServerError, chat.KindInvalidRequest,
 		chat.KindContentFilter, chat.KindContextExhausted, chat.KindSubAgentError, chat.KindSpawnFailed,
 		chat.KindNoResult, chat.KindInvalidResult, chat.KindQuestionLimit, chat.KindInternal:
 	}
 	switch {
 	case person:
-		return exitPerson
+		return exit.Person
 	case end.Status == chat.StatusCompleted:
-		return exitOK
+		return exit.OK
 	}
-	return exitFailed
+	return exit.Failed
 }
 
 // sum is the part of a result that does not depend on how it ended.
-func (e *runLoop) sum(code int) result {
+func (e *Loop) sum(code int) result {
 	r := result{
-		Type: "result", Conversation: e.conversation, Demo: e.flags.demo, Usage: e.tree.Spent(), ExitCode: code,
-		Duration: time.Since(e.began).Milliseconds(), Agents: []resultOfAgent{}, Verdict: worst(e.tree.Agents()),
+		Type: "result", Conversation: e.Conversation, Demo: e.Demo, Usage: e.tree.Spent(), ExitCode: code,
+		Duration: time.Since(e.Began).Milliseconds(), Agents: []resultOfAgent{}, Verdict: worst(e.tree.Agents()),
 	}
 	r.Cost = r.Usage.Cost
 	for _, a := range e.tree.Agents() {
@@ -122,27 +126,27 @@ func (e *runLoop) sum(code int) result {
 }
 
 // show prints the end: the answer to the standard output, all else to the error stream.
-func (e *runLoop) show(end ending) error {
+func (e *Loop) show(end Ending) error {
 	e.view.close(summary(end), time.Now())
-	switch e.flags.format {
-	case formatJSON:
-		if err := printJSON(e.out, end.result); err != nil {
+	switch e.Format {
+	case JSON:
+		if err := output.JSON(e.Out, end.result); err != nil {
 			return err
 		}
-	case formatStream:
-		if err := json.NewEncoder(e.out).Encode(end.result); err != nil {
+	case Stream:
+		if err := json.NewEncoder(e.Out).Encode(end.result); err != nil {
 			return fmt.Errorf("write JSON: %w", err)
 		}
 	default:
 		if end.result.Result != "" {
-			if _, err := fmt.Fprintln(e.out, strings.TrimRight(end.result.Result, "\n")); err != nil {
+			if _, err := fmt.Fprintln(e.Out, strings.TrimRight(end.result.Result, "\n")); err != nil {
 				return fmt.Errorf("write the answer: %w", err)
 			}
 		}
 	}
-	if end.left {
-		_, err := fmt.Fprintf(e.err, "look at it later with: retinue run%s --continue %s \"How far did you get?\"\n",
-			demoFlag(e.flags.demo)+serverFlag(e.flags.address), e.conversation)
+	if end.Left {
+		_, err := fmt.Fprintf(e.Err, "look at it later with: retinue run%s --continue %s \"How far did you get?\"\n",
+			demoFlag(e.Demo)+serverFlag(e.Named), e.Conversation)
 		return err
 	}
 	return nil
@@ -163,14 +167,14 @@ func serverFlag(address string) string {
 }
 
 // summary says in a line or two how it ended, and what to do if it did not end well.
-func summary(end ending) string {
+func summary(end Ending) string {
 	r := end.result
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s", strings.ReplaceAll(string(r.Status), "_", " "), seconds(time.Duration(r.Duration)*time.Millisecond))
+	fmt.Fprintf(&b, "%s in %s", strings.ReplaceAll(string(r.Status), "_", " "), output.Seconds(time.Duration(r.Duration)*time.Millisecond))
 	if n := len(r.Agents) - 1; n > 0 {
-		fmt.Fprintf(&b, ", %d sub-%s", n, plural(n, "agent"))
+		fmt.Fprintf(&b, ", %d sub-%s", n, output.Plural(n, "agent"))
 	}
-	fmt.Fprintf(&b, ", %s tokens, %s", count(r.Usage.Input+r.Usage.Output), cost(r.Usage))
+	fmt.Fprintf(&b, ", %s tokens, %s", output.Count(r.Usage.Input+r.Usage.Output), output.Cost(r.Usage))
 	fmt.Fprintf(&b, "; conversation %s", r.Conversation)
 	b.WriteString(doubts(r.Agents))
 	if r.Demo {
@@ -183,10 +187,10 @@ func summary(end ending) string {
 	if r.Kind != "" && r.Kind != chat.KindCancelled {
 		b.WriteString("\n" + strings.TrimSuffix(why+": "+r.Message, ": "))
 	}
-	switch end.code {
-	case exitPerson:
+	switch end.Code {
+	case exit.Person:
 		b.WriteString("\na person was needed and nobody was there: run it in a terminal, or allow what it needs (see 'retinue roles explain')")
-	case exitLimit:
+	case exit.Limit:
 		b.WriteString("\na limit was reached: raise --timeout, --max-cost or the role's limits, or go on with --continue " + r.Conversation)
 	}
 	return b.String()

@@ -1,4 +1,4 @@
-package cli
+package roles
 
 import (
 	"fmt"
@@ -8,14 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/config/document"
 	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
-// rolesCommand lists roles, shows one, or explains where one comes from.
-func rolesCommand() *cobra.Command {
-	flags := &settingsFlags{}
+// Command lists roles, shows one, or explains where one comes from.
+func Command() *cobra.Command {
+	flags := &settings.Flags{}
 	list := rolesList(flags)
 	cmd := &cobra.Command{
 		Use:   "roles",
@@ -23,7 +25,7 @@ func rolesCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  list.RunE,
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.Flags().AddFlagSet(list.Flags())
 	cmd.AddCommand(list, rolesShow(flags), rolesExplain(flags))
 	return cmd
@@ -36,9 +38,9 @@ type roster struct {
 	sources role.Sources
 }
 
-// roles loads the roles that the settings describe.
-func (f *settingsFlags) roles(cmd *cobra.Command) (roster, error) {
-	loaded, err := f.load(cmd)
+// load loads the roles that the settings describe.
+func load(cmd *cobra.Command, flags *settings.Flags) (roster, error) {
+	loaded, err := flags.Load(cmd)
 	if err != nil {
 		return roster{}, err
 	}
@@ -53,12 +55,12 @@ func (f *settingsFlags) roles(cmd *cobra.Command) (roster, error) {
 	return roster{registry, loaded, sources}, nil
 }
 
-func rolesList(flags *settingsFlags) *cobra.Command {
+func rolesList(flags *settings.Flags) *cobra.Command {
 	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the roles that can be used", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			known, err := flags.roles(cmd)
+			known, err := load(cmd, flags)
 			if err != nil {
 				return err
 			}
@@ -73,13 +75,13 @@ func rolesList(flags *settingsFlags) *cobra.Command {
 				for _, r := range roles {
 					views = append(views, roleView{Role: r, Hash: r.Hash, File: r.File, Hidden: r.Hidden})
 				}
-				return printJSON(cmd.OutOrStdout(), struct {
+				return output.JSON(cmd.OutOrStdout(), struct {
 					Roles    []roleView         `json:"roles"`
 					Warnings []document.Warning `json:"warnings"`
 				}{views, slices.Concat([]document.Warning{}, known.Warnings)})
 			}
-			warn(cmd, known.Warnings)
-			listRoles(newScreen(cmd.OutOrStdout()), roles)
+			settings.Warn(cmd, known.Warnings)
+			listRoles(output.New(cmd.OutOrStdout()), roles)
 			return nil
 		},
 	}
@@ -105,7 +107,7 @@ type stretchView struct {
 	Cache bool   `json:"cache"`
 }
 
-func listRoles(s screen, roles []role.Role) {
+func listRoles(s output.Screen, roles []role.Role) {
 	cells := [][]string{{"ROLE", "MODEL", "MAY", "LIMITS", "FROM"}}
 	for _, r := range roles {
 		cells = append(cells, []string{r.Name, r.Model, may(r), limits(r), origin(r)})
@@ -119,19 +121,19 @@ func listRoles(s screen, roles []role.Role) {
 	for n, line := range cells {
 		var out strings.Builder
 		for i, cell := range line {
-			text := pad(cell, widths[i])
+			text := output.Pad(cell, widths[i])
 			switch {
 			case n == 0, i == len(line)-1:
-				text = s.paint(dim, text)
+				text = s.Paint(output.Dim, text)
 			case i == 0:
-				text = s.paint(bold, text)
+				text = s.Paint(output.Bold, text)
 			}
 			out.WriteString(text + "  ")
 		}
-		s.line("%s", strings.TrimRight(out.String(), " "))
+		s.Line("%s", strings.TrimRight(out.String(), " "))
 		if n > 0 {
-			for _, part := range wrap(clipped(roles[n-1].Description, 160), 90) {
-				s.line("    %s", part)
+			for _, part := range output.Wrap(clipped(roles[n-1].Description, 160), 90) {
+				s.Line("    %s", part)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"bufio"
@@ -10,7 +10,21 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/client"
+	"github.com/retinue-dev/retinue/internal/cli/exit"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/remote"
 	"github.com/retinue-dev/retinue/internal/progress"
+	"github.com/retinue-dev/retinue/wire"
+)
+
+// The formats that an end is printed in.
+const (
+	// Text is the answer alone, for people.
+	Text = "text"
+	// JSON is one object at the end.
+	JSON = "json"
+	// Stream is an object on each line, as it happens.
+	Stream = "stream-json"
 )
 
 const (
@@ -28,19 +42,33 @@ const (
 	overdue = 30 * time.Second
 )
 
-// runLoop is one message on its way to its answer.
-type runLoop struct {
-	site         *site
-	flags        *runFlags
-	began        time.Time
-	conversation string
-	message      string
-	signals      <-chan os.Signal
-	in           io.Reader
-	out, err     io.Writer
+// Loop is one message on its way to its answer.
+type Loop struct {
+	Server *remote.Server
+	// Named is the address of a server that the person named, empty if none was.
+	Named string
+	// Workspace is where the agents work, empty if no folder is theirs.
+	Workspace string
+	// Engine is where the engine is if this process runs the agents, and empty if it does not.
+	Engine string
+	// Opening is the conversation to begin if Conversation, the one to go on with, is empty.
+	Opening      wire.NewConversation
+	Conversation string
+	// Format is how the end is printed, Demo adds that it is a demo.
+	Format string
+	Demo   bool
+	// Headless means that nobody is there; then a run is waited for a while longer than Timeout.
+	Headless bool
+	Timeout  time.Duration
+	Began    time.Time
+	// Signals stop the agents; a second one ends the wait for them.
+	Signals  <-chan os.Signal
+	In       io.Reader
+	Out, Err io.Writer
 
-	tree *progress.Tree
-	view view
+	message string
+	tree    *progress.Tree
+	view    view
 	// lines is what is typed, nil when nobody is there.
 	lines <-chan string
 	asked *progress.Pending
@@ -55,25 +83,25 @@ type runLoop struct {
 	warned  string
 }
 
-// run says the prompt and waits for the end of the turn.
-func (e *runLoop) run(ctx context.Context, prompt string) (ending, error) {
+// Run says the prompt, shows what happens, prints the end and waits for the end of the turn.
+func (e *Loop) Run(ctx context.Context, prompt string) (Ending, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	after, err := e.begin(ctx, prompt)
 	if err != nil {
-		return ending{}, err
+		return Ending{}, err
 	}
-	e.message, err = e.site.server.say(ctx, e.conversation, rand.Text(), prompt)
+	e.message, err = e.Server.Say(ctx, e.Conversation, rand.Text(), prompt)
 	if err != nil {
-		return ending{}, err
+		return Ending{}, err
 	}
-	e.tree = progress.New(e.conversation, e.message)
+	e.tree = progress.New(e.Conversation, e.message)
 	e.known = map[string]bool{}
 	e.view = e.newView()
-	if !e.flags.headless {
-		e.lines = readLines(e.in)
+	if !e.Headless {
+		e.lines = readLines(e.In)
 	}
-	end, err := e.follow(ctx, e.site.server.follow(ctx, e.conversation, after))
+	end, err := e.follow(ctx, e.Server.News(ctx, e.Conversation, after))
 	if err != nil {
 		return end, err
 	}
@@ -82,40 +110,40 @@ func (e *runLoop) run(ctx context.Context, prompt string) (ending, error) {
 
 // begin opens the conversation, or finds the one to go on with, and says after which entry the news
 // begins.
-func (e *runLoop) begin(ctx context.Context, prompt string) (int64, error) {
-	if e.conversation == "" {
-		opened, err := e.site.server.Create(ctx, e.flags.talk(e.site, prompt))
-		e.conversation = opened.ID
-		return 0, e.site.server.explain(err)
+func (e *Loop) begin(ctx context.Context, prompt string) (int64, error) {
+	if e.Conversation == "" {
+		opened, err := e.Server.Create(ctx, e.Opening)
+		e.Conversation = opened.ID
+		return 0, e.Server.Explain(err)
 	}
-	found, err := e.site.server.Conversation(ctx, e.conversation)
+	found, err := e.Server.Conversation(ctx, e.Conversation)
 	if client.IsNotFound(err) {
-		return 0, fmt.Errorf("continue %s: there is no such conversation: check its id, it may have been deleted", e.conversation)
+		return 0, fmt.Errorf("continue %s: there is no such conversation: check its id, it may have been deleted", e.Conversation)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("continue %s: %w", e.conversation, e.site.server.explain(err))
+		return 0, fmt.Errorf("continue %s: %w", e.Conversation, e.Server.Explain(err))
 	}
 	info := found.Conversation
 	// A person who names a server need not know where its conversations work.
-	if info.Workspace != e.site.workspace && (e.flags.address == "" || e.site.workspace != "") {
-		return 0, misused("conversation %s works in %q: add --workspace %s", e.conversation, info.Workspace, info.Workspace)
+	if info.Workspace != e.Workspace && (e.Named == "" || e.Workspace != "") {
+		return 0, exit.Misused("conversation %s works in %q: add --workspace %s", e.Conversation, info.Workspace, info.Workspace)
 	}
 	return info.Seq, nil
 }
 
 // follow waits for the end, shows what happens until then, and passes on what the person wants.
-func (e *runLoop) follow(ctx context.Context, updates <-chan progress.Update) (ending, error) {
+func (e *Loop) follow(ctx context.Context, updates <-chan progress.Update) (Ending, error) {
 	ticker := time.NewTicker(redrawEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case u, ok := <-updates:
 			if !ok {
-				return ending{}, e.cutOff()
+				return Ending{}, e.cutOff()
 			}
 			e.news(u)
 			e.attend(ctx)
-		case <-e.signals:
+		case <-e.Signals:
 			if !e.stopping.IsZero() {
 				return e.leave(e.parting()), nil
 			}
@@ -141,13 +169,13 @@ func (e *runLoop) follow(ctx context.Context, updates <-chan progress.Update) (e
 		if !e.stopping.IsZero() && now.Sub(e.stopping) > stopPatience {
 			return e.leave("left: nobody confirms that the agents have stopped"), nil
 		}
-		if limit := e.flags.timeout; limit > 0 && e.flags.headless && e.stopping.IsZero() && now.Sub(e.began) > limit+overdue {
+		if limit := e.Timeout; limit > 0 && e.Headless && e.stopping.IsZero() && now.Sub(e.Began) > limit+overdue {
 			e.stop(ctx)
 		}
 	}
 }
 
-func (e *runLoop) news(u progress.Update) {
+func (e *Loop) news(u progress.Update) {
 	if u.Err != nil && u.Err.Error() != e.warned {
 		e.warned = u.Err.Error()
 		e.view.note(e.trouble())
@@ -163,38 +191,38 @@ func (e *runLoop) news(u progress.Update) {
 }
 
 // trouble says that no news comes, and what can be done.
-func (e *runLoop) trouble() string {
-	if e.site.server.address == "" {
+func (e *Loop) trouble() string {
+	if e.Server.Address == "" {
 		return "the journal cannot be read just now, trying again: " + e.warned
 	}
 	text := "the server cannot be reached just now, trying again: " + e.warned
-	if e.flags.address == "" {
-		text += "\nwhat is recorded stays: start 'retinue up" + demoFlag(e.flags.demo) + "' again and it goes on, or leave with Ctrl-C"
+	if e.Named == "" {
+		text += "\nwhat is recorded stays: start 'retinue up" + demoFlag(e.Demo) + "' again and it goes on, or leave with Ctrl-C"
 	}
 	return text
 }
 
 // cutOff is why nothing more will come.
-func (e *runLoop) cutOff() error {
-	return fmt.Errorf("conversation %s can no longer be followed: %s", e.conversation, e.warned)
+func (e *Loop) cutOff() error {
+	return fmt.Errorf("conversation %s can no longer be followed: %s", e.Conversation, e.warned)
 }
 
 // stop cancels everything that is under way. It does not wait until that has arrived, so that a
 // second Ctrl-C is heard.
-func (e *runLoop) stop(ctx context.Context) {
+func (e *Loop) stop(ctx context.Context) {
 	e.stopping = time.Now()
 	e.asked = nil
 	e.view.note("stopping all agents; Ctrl-C again to leave at once")
 	told := make(chan error, 1)
 	e.told = told
 	go func() {
-		_, err := e.site.server.Cancel(ctx, e.conversation, "")
-		told <- e.site.server.explain(err)
+		_, err := e.Server.Cancel(ctx, e.Conversation, "")
+		told <- e.Server.Explain(err)
 	}()
 }
 
 // heard takes what came of telling the agents to stop.
-func (e *runLoop) heard(err error) {
+func (e *Loop) heard(err error) {
 	e.stopped = err == nil
 	if err != nil {
 		e.view.note("the agents could not be told: " + err.Error())
@@ -202,7 +230,7 @@ func (e *runLoop) heard(err error) {
 }
 
 // parting is what is said when the agents are not waited for.
-func (e *runLoop) parting() string {
+func (e *Loop) parting() string {
 	if !e.stopped {
 		select {
 		case err := <-e.told:
@@ -217,21 +245,21 @@ func (e *runLoop) parting() string {
 }
 
 // hint offers a reason when nothing happens.
-func (e *runLoop) hint() {
-	if e.hinted || e.tree.Stirred() || time.Since(e.began) < hintAfter {
+func (e *Loop) hint() {
+	if e.hinted || e.tree.Stirred() || time.Since(e.Began) < hintAfter {
 		return
 	}
 	e.hinted = true
 	switch {
-	case e.site.server.address != "":
-		e.view.note("nothing has happened yet: the server at " + e.site.server.address + " may be busy, or have no worker for workspace " +
-			orNone(e.site.workspace))
-	case e.site.Works:
-		e.view.note("nothing has happened yet: the engine at " + e.site.Address + " may be busy or out of reach")
-	case e.site.workspace == "":
+	case e.Server.Address != "":
+		e.view.note("nothing has happened yet: the server at " + e.Server.Address + " may be busy, or have no worker for workspace " +
+			output.OrNone(e.Workspace))
+	case e.Engine != "":
+		e.view.note("nothing has happened yet: the engine at " + e.Engine + " may be busy or out of reach")
+	case e.Workspace == "":
 		e.view.note("nothing has happened yet: is a worker running? Start 'retinue worker', or add --worker")
 	default:
-		e.view.note("nothing has happened yet: is a worker running for workspace " + e.site.workspace +
+		e.view.note("nothing has happened yet: is a worker running for workspace " + e.Workspace +
 			"? Start 'retinue worker --workspace NAME=DIR', or add --worker")
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package roles
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/retinue-dev/retinue/internal/app"
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/config/document"
 	"github.com/retinue-dev/retinue/internal/config/prompt"
@@ -20,13 +22,13 @@ type sample struct {
 	depth          int
 }
 
-func rolesShow(flags *settingsFlags) *cobra.Command {
+func rolesShow(flags *settings.Flags) *cobra.Command {
 	var asJSON bool
 	var of sample
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show a role as it is resolved, and the prompt it gets", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			known, err := flags.roles(cmd)
+			known, err := load(cmd, flags)
 			if err != nil {
 				return err
 			}
@@ -41,19 +43,19 @@ func rolesShow(flags *settingsFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			warn(cmd, warnings)
+			settings.Warn(cmd, warnings)
 			if asJSON {
 				view := viewOf(found)
 				for _, stretch := range system {
 					view.System = append(view.System, stretchView(stretch))
 				}
-				return printJSON(cmd.OutOrStdout(), view)
+				return output.JSON(cmd.OutOrStdout(), view)
 			}
-			s := newScreen(cmd.OutOrStdout())
+			s := output.New(cmd.OutOrStdout())
 			showRole(s, known.loaded, found)
-			s.line("\n%s", s.paint(bold, fmt.Sprintf("Prompt at depth %d", of.depth)))
+			s.Line("\n%s", s.Paint(output.Bold, fmt.Sprintf("Prompt at depth %d", of.depth)))
 			for _, stretch := range system {
-				s.line("%s\n%s", s.paint(dim, strings.Repeat("─", 80)), stretch.Text)
+				s.Line("%s\n%s", s.Paint(output.Dim, strings.Repeat("─", 80)), stretch.Text)
 			}
 			return nil
 		},
@@ -85,48 +87,48 @@ func viewOf(r role.Role) roleView {
 }
 
 // showRole writes a role with where each value came from.
-func showRole(s screen, loaded config.Loaded, r role.Role) {
-	s.line("%s", strings.TrimRight(s.paint(bold, r.Name)+"  "+s.paint(dim, r.Title), " "))
-	for _, part := range wrap(r.Description, 90) {
-		s.line("%s", part)
+func showRole(s output.Screen, loaded config.Loaded, r role.Role) {
+	s.Line("%s", strings.TrimRight(s.Paint(output.Bold, r.Name)+"  "+s.Paint(output.Dim, r.Title), " "))
+	for _, part := range output.Wrap(r.Description, 90) {
+		s.Line("%s", part)
 	}
-	s.line("")
+	s.Line("")
 	from := func(field string) string {
 		if o, ok := r.Origins[field]; ok {
 			return o.String()
 		}
 		return "default"
 	}
-	list := []row{
-		{"mode", string(r.Mode), from("mode")},
-		{"model", modelOf(loaded, r), from("model")},
-		{"effort", r.Effort, from("effort")},
-		{"tools", strings.Join(r.Tools, ", "), from("tools")},
-		{"may", may(r), "follows from the above"},
-		{"delegates to", strings.Join(r.Delegates, ", "), from("can_delegate_to")},
-		{"may ask", yes(r.CanAsk), from("can_ask")},
-		{"iterations", fmt.Sprint(r.Limits.Iterations), from("max_iterations")},
-		{"time", length(r.Limits.Time), from("max_duration")},
-		{"cost", dollars(r.Limits.Cost), from("max_cost_usd")},
-		{"tokens", positive(r.Limits.Tokens), from("max_tokens")},
-		{"depth", fmt.Sprint(r.Limits.Depth), from("max_depth")},
-		{"context", string(r.Context), from("context")},
+	list := []output.Row{
+		{Label: "mode", Value: string(r.Mode), Remark: from("mode")},
+		{Label: "model", Value: modelOf(loaded, r), Remark: from("model")},
+		{Label: "effort", Value: r.Effort, Remark: from("effort")},
+		{Label: "tools", Value: strings.Join(r.Tools, ", "), Remark: from("tools")},
+		{Label: "may", Value: may(r), Remark: "follows from the above"},
+		{Label: "delegates to", Value: strings.Join(r.Delegates, ", "), Remark: from("can_delegate_to")},
+		{Label: "may ask", Value: yes(r.CanAsk), Remark: from("can_ask")},
+		{Label: "iterations", Value: fmt.Sprint(r.Limits.Iterations), Remark: from("max_iterations")},
+		{Label: "time", Value: length(r.Limits.Time), Remark: from("max_duration")},
+		{Label: "cost", Value: dollars(r.Limits.Cost), Remark: from("max_cost_usd")},
+		{Label: "tokens", Value: positive(r.Limits.Tokens), Remark: from("max_tokens")},
+		{Label: "depth", Value: fmt.Sprint(r.Limits.Depth), Remark: from("max_depth")},
+		{Label: "context", Value: string(r.Context), Remark: from("context")},
 	}
 	if r.Evidence {
-		list = append(list, row{"evidence", "required", from("evidence")})
+		list = append(list, output.Row{Label: "evidence", Value: "required", Remark: from("evidence")})
 	}
 	if r.Temperature != nil {
-		list = append(list, row{"temperature", fmt.Sprint(*r.Temperature), from("temperature")})
+		list = append(list, output.Row{Label: "temperature", Value: fmt.Sprint(*r.Temperature), Remark: from("temperature")})
 	}
 	for i, rule := range r.Rules {
 		label := ""
 		if i == 0 {
 			label = "rules"
 		}
-		list = append(list, row{label: label, value: rule.String()})
+		list = append(list, output.Row{Label: label, Value: rule.String()})
 	}
-	list = append(list, row{label: "hash", value: r.Hash[:16]})
-	s.rows(slices.DeleteFunc(list, func(r row) bool { return r.value == "" }))
+	list = append(list, output.Row{Label: "hash", Value: r.Hash[:16]})
+	s.Rows(slices.DeleteFunc(list, func(r output.Row) bool { return r.Value == "" }))
 }
 
 // modelOf names the role's model and what it stands for.

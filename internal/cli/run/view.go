@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/local"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
@@ -30,18 +31,18 @@ type view interface {
 }
 
 // newView picks the way to show a run: for programs, on a terminal, or as plain lines.
-func (e *runLoop) newView() view {
-	plain := &plainView{out: e.err, began: e.began}
-	if e.flags.format == formatStream {
-		return &streamView{plainView: plain, events: json.NewEncoder(e.out)}
+func (e *Loop) newView() view {
+	plain := &plainView{out: e.Err, began: e.Began}
+	if e.Format == Stream {
+		return &streamView{plainView: plain, events: json.NewEncoder(e.Out)}
 	}
-	file, isFile := e.err.(*os.File)
-	if e.flags.format == formatText && isFile && isTerminal(file) && os.Getenv("TERM") != "dumb" {
+	file, isFile := e.Err.(*os.File)
+	if e.Format == Text && isFile && output.IsTerminal(file) && os.Getenv("TERM") != "dumb" {
 		label := ""
-		if e.flags.demo {
+		if e.Demo {
 			label = local.DemoLabel
 		}
-		return &liveView{screen: newScreen(e.err), tree: e.tree, label: label, size: func() (int, int) {
+		return &liveView{screen: output.New(e.Err), tree: e.tree, label: label, size: func() (int, int) {
 			width, height, err := term.GetSize(int(file.Fd()))
 			if err != nil || width < minWidth {
 				return max(width, minWidth), max(height, minHeight)
@@ -59,7 +60,7 @@ type plainView struct {
 }
 
 func (v *plainView) line(at time.Time, format string, args ...any) {
-	fmt.Fprintf(v.out, "%7s  %s\n", seconds(max(at.Sub(v.began), 0)), fmt.Sprintf(format, args...))
+	fmt.Fprintf(v.out, "%7s  %s\n", output.Seconds(max(at.Sub(v.began), 0)), fmt.Sprintf(format, args...))
 }
 
 // lineWidth is how much of a text a plain line shows.

@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
-// waiting is something in a conversation that waits for a person.
-type waiting struct {
+// Waiting is something in a conversation that waits for a person.
+type Waiting struct {
 	progress.Pending
 	// ID names it as long as it waits, in any conversation of the tenant.
 	ID           string
@@ -29,15 +29,15 @@ const (
 	inboxID = 12
 )
 
-// inbox is what waits for a person, the oldest first.
-func (s *server) inbox(ctx context.Context) ([]waiting, error) {
+// Waits is what waits for a person, the oldest first.
+func (s *Server) Waits(ctx context.Context) ([]Waiting, error) {
 	list, err := s.Inbox(ctx, inboxMost)
 	if err != nil {
-		return nil, s.explain(err)
+		return nil, s.Explain(err)
 	}
-	var out []waiting
+	var out []Waiting
 	for _, w := range list {
-		item := waiting{Conversation: w.Conversation, At: w.At}
+		item := Waiting{Conversation: w.Conversation, At: w.At}
 		switch {
 		case w.Question != nil:
 			item.Pending = progress.Pending{Question: w.Question.ID, Text: w.Question.Text, Options: w.Question.Options}
@@ -58,7 +58,7 @@ func (s *server) inbox(ctx context.Context) ([]waiting, error) {
 }
 
 // about completes an item by its id in its conversation, by who asks and until when.
-func (w *waiting) about(id, agent string, until *time.Time) {
+func (w *Waiting) about(id, agent string, until *time.Time) {
 	sum := sha256.Sum256([]byte(w.Conversation + "\n" + id))
 	w.ID, w.Agent = hex.EncodeToString(sum[:])[:inboxID], agent
 	if until != nil {
@@ -66,9 +66,9 @@ func (w *waiting) about(id, agent string, until *time.Time) {
 	}
 }
 
-// findWaiting finds what waits under an id, or the beginning of one.
-func findWaiting(items []waiting, id string) (waiting, error) {
-	var found []waiting
+// Find finds what waits under an id, or the beginning of one.
+func Find(items []Waiting, id string) (Waiting, error) {
+	var found []Waiting
 	for _, item := range items {
 		if id != "" && strings.HasPrefix(item.ID, id) {
 			found = append(found, item)
@@ -76,11 +76,11 @@ func findWaiting(items []waiting, id string) (waiting, error) {
 	}
 	switch len(found) {
 	case 0:
-		return waiting{}, &chat.Error{
+		return Waiting{}, &chat.Error{
 			Code: chat.CodeNotFound, Message: "nothing waits under " + id + ": it may have been decided, or has expired; see 'retinue inbox'",
 		}
 	case 1:
 		return found[0], nil
 	}
-	return waiting{}, &chat.Error{Code: chat.CodeInvalid, Message: "several things wait under " + id + ": write more of the id"}
+	return Waiting{}, &chat.Error{Code: chat.CodeInvalid, Message: "several things wait under " + id + ": write more of the id"}
 }

@@ -1,4 +1,4 @@
-package cli
+package output
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
-// seconds is a time as people read it: 0.4s, 12.3s, 4m05s, 2h10m.
-func seconds(d time.Duration) string {
+// Seconds is a time as people read it: 0.4s, 12.3s, 4m05s, 2h10m.
+func Seconds(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -18,8 +18,8 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// count is a number of tokens in at most six characters.
-func count(n int64) string {
+// Count is a number of tokens in at most six characters.
+func Count(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprint(n)
@@ -29,8 +29,8 @@ func count(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// money is a cost in at most eight characters, empty when no price is known.
-func money(u progress.Usage) string {
+// Money is a cost in at most eight characters, empty when no price is known.
+func Money(u progress.Usage) string {
 	switch {
 	case u.Cost == 0 && u.Unpriced > 0:
 		return ""
@@ -42,20 +42,29 @@ func money(u progress.Usage) string {
 	return fmt.Sprintf("$%.2f", u.Cost)
 }
 
-// cost is a cost in words: what is not known is said.
-func cost(u progress.Usage) string {
+// Cost is a cost in words: what is not known is said.
+func Cost(u progress.Usage) string {
 	if u.Unpriced == 0 {
-		return money(u)
+		return Money(u)
 	}
 	if u.Cost == 0 {
 		return "price not known"
 	}
-	return fmt.Sprintf("%s and %d %s without a price", money(u), u.Unpriced, plural(int(u.Unpriced), "call"))
+	return fmt.Sprintf("%s and %d %s without a price", Money(u), u.Unpriced, Plural(int(u.Unpriced), "call"))
 }
 
-func plural(n int, noun string) string {
+// Plural is a noun for so many.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
 	return noun + "s"
+}
+
+// OrNone is a name, or that there is none.
+func OrNone(name string) string {
+	if name == "" {
+		return "(none)"
+	}
+	return name
 }

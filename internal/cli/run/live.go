@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/progress"
 	"github.com/retinue-dev/retinue/wire"
 )
@@ -23,7 +24,7 @@ const (
 
 // liveView draws the agents on a terminal, in place: a line each, under their parent.
 type liveView struct {
-	screen screen
+	screen output.Screen
 	tree   *progress.Tree
 	label  string
 	size   func() (width, height int)
@@ -47,19 +48,19 @@ func (v *liveView) draw(now time.Time) {
 
 func (v *liveView) note(text string) {
 	v.put(nil)
-	v.screen.line("%s", v.screen.paint(yellow, text))
+	v.screen.Line("%s", v.screen.Paint(output.Yellow, text))
 }
 
 func (v *liveView) ask(text string) {
 	v.put(nil)
-	fmt.Fprint(v.screen.out, v.screen.paint(bold, text))
+	fmt.Fprint(v.screen.Out, v.screen.Paint(output.Bold, text))
 }
 
 func (v *liveView) close(summary string, now time.Time) {
 	v.writing, v.label = "", ""
 	width, _ := v.size()
 	v.put(v.frame(now, width, 1<<20))
-	v.screen.line("%s", v.screen.paint(dim, summary))
+	v.screen.Line("%s", v.screen.Paint(output.Dim, summary))
 }
 
 // put replaces what was drawn before.
@@ -72,7 +73,7 @@ func (v *liveView) put(lines []string) {
 	for _, line := range lines {
 		b.WriteString(line + "\n")
 	}
-	fmt.Fprint(v.screen.out, b.String())
+	fmt.Fprint(v.screen.Out, b.String())
 	v.drawn = len(lines)
 }
 
@@ -81,7 +82,7 @@ func (v *liveView) frame(now time.Time, width, height int) []string {
 	agents := v.tree.Agents()
 	var out []string
 	if v.label != "" {
-		out = append(out, v.screen.paint(yellow, progress.Short(v.label, width-1)))
+		out = append(out, v.screen.Paint(output.Yellow, progress.Short(v.label, width-1)))
 	}
 	tail := v.tail(width)
 	room := max(height-len(out)-len(tail)-2, 1)
@@ -89,13 +90,13 @@ func (v *liveView) frame(now time.Time, width, height int) []string {
 	var c columns
 	for _, a := range shown {
 		c.role = max(c.role, 2*a.Depth+min(utf8.RuneCountInString(a.Role), roleWidth))
-		c.money = max(c.money, len(money(a.Spent())))
+		c.money = max(c.money, len(output.Money(a.Spent())))
 	}
 	for _, a := range shown {
 		out = append(out, v.line(a, now, c, width))
 	}
 	if hidden > 0 {
-		out = append(out, v.screen.paint(dim, fmt.Sprintf("  … and %d %s that ended", hidden, plural(hidden, "agent"))))
+		out = append(out, v.screen.Paint(output.Dim, fmt.Sprintf("  … and %d %s that ended", hidden, output.Plural(hidden, "agent"))))
 	}
 	return append(out, tail...)
 }
@@ -121,8 +122,8 @@ func (v *liveView) tail(width int) []string {
 		if strings.TrimSpace(paragraph) == "" {
 			continue
 		}
-		for _, line := range wrap(progress.Short(paragraph, len(paragraph)+1), width-5) {
-			lines = append(lines, v.screen.paint(dim, "  │ "+progress.Short(line, width-5)))
+		for _, line := range output.Wrap(progress.Short(paragraph, len(paragraph)+1), width-5) {
+			lines = append(lines, v.screen.Paint(output.Dim, "  │ "+progress.Short(line, width-5)))
 		}
 	}
 	return lines[max(0, len(lines)-draftLines):]
@@ -135,18 +136,18 @@ type columns struct{ role, money int }
 func (v *liveView) line(a progress.Agent, now time.Time, c columns, width int) string {
 	mark, style := markOf(a)
 	name := strings.Repeat("  ", a.Depth) + progress.Short(a.Role, roleWidth)
-	head := fmt.Sprintf("%s  %-9s %6s %6s tok", pad(name, c.role), statusOf(a), seconds(elapsed(a, now)),
-		count(a.Usage.Input+a.Usage.Output))
+	head := fmt.Sprintf("%s  %-9s %6s %6s tok", output.Pad(name, c.role), statusOf(a), output.Seconds(elapsed(a, now)),
+		output.Count(a.Usage.Input+a.Usage.Output))
 	if c.money > 0 {
-		head += fmt.Sprintf(" %*s", c.money, money(a.Spent()))
+		head += fmt.Sprintf(" %*s", c.money, output.Money(a.Spent()))
 	}
 	room := width - utf8.RuneCountInString(head) - 5
-	return v.screen.paint(style, mark) + " " + head + "  " + v.about(a, room)
+	return v.screen.Paint(style, mark) + " " + head + "  " + v.about(a, room)
 }
 
 // about is what an agent was asked and what it does now.
 func (v *liveView) about(a progress.Agent, room int) string {
-	doing, style := a.Doing, dim
+	doing, style := a.Doing, output.Dim
 	switch {
 	case a.Message != "":
 		doing = a.Message
@@ -158,7 +159,7 @@ func (v *liveView) about(a progress.Agent, room int) string {
 		doing = ""
 	}
 	if a.Task == "" {
-		return v.screen.paint(dim, progress.Short(doing, room))
+		return v.screen.Paint(output.Dim, progress.Short(doing, room))
 	}
 	if doing == "" {
 		return progress.Short(a.Task, room)
@@ -169,26 +170,26 @@ func (v *liveView) about(a progress.Agent, room int) string {
 	if rest < 8 {
 		return progress.Short(task, room)
 	}
-	return task + v.screen.paint(style, " · "+progress.Short(doing, rest))
+	return task + v.screen.Paint(style, " · "+progress.Short(doing, rest))
 }
 
 // markOf is one sign for how an agent stands, and its colour.
 func markOf(a progress.Agent) (mark, style string) {
 	switch a.Status {
 	case chat.StatusQueued, chat.StatusPending:
-		return "○", dim
+		return "○", output.Dim
 	case chat.StatusRunning:
-		return "●", yellow
+		return "●", output.Yellow
 	case chat.StatusWaiting:
-		return "?", yellow
+		return "?", output.Yellow
 	case chat.StatusCompleted:
-		return "✓", green
+		return "✓", output.Green
 	case chat.StatusFailed, chat.StatusTimedOut:
-		return "✗", red
+		return "✗", output.Red
 	case chat.StatusCancelled:
-		return "–", dim
+		return "–", output.Dim
 	}
-	return "○", dim
+	return "○", output.Dim
 }
 
 // statusOf is the status in at most nine characters.

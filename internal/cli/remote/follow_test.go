@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"encoding/json"
@@ -102,8 +102,8 @@ func (k *retold) hear(tree *progress.Tree, list []wire.Event) {
 }
 
 // serverOf is how a command reaches a server.
-func serverOf(s *apitest.Server, key string) *server {
-	return &server{Client: &client.Client{BaseURL: s.URL, Key: key}, address: s.URL}
+func serverOf(s *apitest.Server, key string) *Server {
+	return &Server{Client: &client.Client{BaseURL: s.URL, Key: key}, Address: s.URL}
 }
 
 // followed is what a server tells until the turn has ended.
@@ -111,7 +111,7 @@ func followed(t *testing.T, s *apitest.Server, after int64) retold {
 	t.Helper()
 	var got retold
 	tree := progress.New(ref.Conversation, "m1")
-	for u := range serverOf(s, apitest.Token).follow(t.Context(), ref.Conversation, after) {
+	for u := range serverOf(s, apitest.Token).News(t.Context(), ref.Conversation, after) {
 		if u.Err != nil {
 			t.Fatal(u.Err)
 		}
@@ -203,7 +203,7 @@ func TestARefusalEndsIt(t *testing.T) {
 		{apitest.Token, "c2", chat.CodeNotFound},
 	} {
 		var errs []error
-		for u := range serverOf(s, c.key).follow(t.Context(), c.conversation, 0) {
+		for u := range serverOf(s, c.key).News(t.Context(), c.conversation, 0) {
 			errs = append(errs, u.Err)
 		}
 		if len(errs) != 1 || chat.CodeOf(errs[0]) != c.want {

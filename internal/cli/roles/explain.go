@@ -1,4 +1,4 @@
-package cli
+package roles
 
 import (
 	"fmt"
@@ -8,17 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/retinue-dev/retinue/internal/cli/output"
+	"github.com/retinue-dev/retinue/internal/cli/settings"
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/config/document"
 	"github.com/retinue-dev/retinue/internal/config/role"
 )
 
-func rolesExplain(flags *settingsFlags) *cobra.Command {
+func rolesExplain(flags *settings.Flags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "explain NAME", Short: "Explain which file a role comes from and what hides what", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			known, err := flags.roles(cmd)
+			known, err := load(cmd, flags)
 			if err != nil {
 				return err
 			}
@@ -28,9 +30,9 @@ func rolesExplain(flags *settingsFlags) *cobra.Command {
 			}
 			e := known.explain(found)
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), e)
+				return output.JSON(cmd.OutOrStdout(), e)
 			}
-			e.write(newScreen(cmd.OutOrStdout()), known.loaded, found)
+			e.write(output.New(cmd.OutOrStdout()), known.loaded, found)
 			return nil
 		},
 	}
@@ -91,10 +93,10 @@ func sameName(file, role string) bool {
 	return strings.EqualFold(plain.Replace(name), plain.Replace(role))
 }
 
-func (e explanation) write(s screen, loaded config.Loaded, of role.Role) {
-	s.line("%s comes from %s\n", s.paint(bold, e.Name), s.paint(bold, of.File))
-	s.line("Looked at, nearest first:")
-	var list []row
+func (e explanation) write(s output.Screen, loaded config.Loaded, of role.Role) {
+	s.Line("%s comes from %s\n", s.Paint(output.Bold, e.Name), s.Paint(output.Bold, of.File))
+	s.Line("Looked at, nearest first:")
+	var list []output.Row
 	for i, at := range e.Looked {
 		place := at.Place
 		if place == "roles" || strings.HasPrefix(place, "presets/") {
@@ -106,15 +108,15 @@ func (e explanation) write(s screen, loaded config.Loaded, of role.Role) {
 		} else if len(at.Hidden) > 0 {
 			value = "hidden: " + strings.Join(at.Hidden, ", ")
 		}
-		list = append(list, row{label: fmt.Sprintf("%2d  %s", i+1, place), value: value})
+		list = append(list, output.Row{Label: fmt.Sprintf("%2d  %s", i+1, place), Value: value})
 	}
-	s.rows(list)
-	s.line("")
+	s.Rows(list)
+	s.Line("")
 	showRole(s, loaded, of)
 	if len(e.Warnings) > 0 {
-		s.line("\nWarnings:")
+		s.Line("\nWarnings:")
 		for _, w := range e.Warnings {
-			s.line("  %s", s.paint(yellow, w.Error()))
+			s.Line("  %s", s.Paint(output.Yellow, w.Error()))
 		}
 	}
 }

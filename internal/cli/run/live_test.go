@@ -1,4 +1,4 @@
-package cli
+package run
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
 	"github.com/retinue-dev/retinue/internal/chat"
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/events"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/progress"
@@ -74,7 +75,7 @@ func TestFrameShowsReceipts(t *testing.T) {
 			t.Errorf("the event of %s has no receipt", id)
 		}
 	}
-	v := &liveView{screen: screen{out: &bytes.Buffer{}}, tree: tree}
+	v := &liveView{screen: output.Screen{Out: &bytes.Buffer{}}, tree: tree}
 	var got []string
 	for _, a := range tree.Agents() {
 		if a.Depth > 0 {
@@ -97,7 +98,7 @@ func TestFrameShowsReceipts(t *testing.T) {
 
 func TestFrame(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	v := &liveView{screen: screen{out: &bytes.Buffer{}}, tree: story(now), label: "DEMO"}
+	v := &liveView{screen: output.Screen{Out: &bytes.Buffer{}}, tree: story(now), label: "DEMO"}
 	v.draft("So far\n\nthe notes say little.")
 	got := v.frame(now.Add(75*time.Second), 100, 24)
 	want := []string{

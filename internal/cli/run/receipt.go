@@ -1,10 +1,11 @@
-package cli
+package run
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/retinue-dev/retinue/internal/agent/receipt"
+	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/progress"
 )
 
@@ -36,14 +37,14 @@ func verdict(r *receipt.Receipt) string {
 func verdictStyle(r *receipt.Receipt) string {
 	switch r.Verdict {
 	case receipt.Verified:
-		return green
+		return output.Green
 	case receipt.Unverified:
-		return yellow
+		return output.Yellow
 	case receipt.Contradicted:
-		return red
+		return output.Red
 	case receipt.None:
 	}
-	return dim
+	return output.Dim
 }
 
 // worst is the worst verdict on what any agent claims.

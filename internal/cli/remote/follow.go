@@ -1,4 +1,4 @@
-package cli
+package remote
 
 import (
 	"context"
@@ -9,17 +9,17 @@ import (
 	"github.com/retinue-dev/retinue/wire"
 )
 
-// follow sends what is recorded in a conversation after an entry until ctx ends, each event once
+// News sends what is recorded in a conversation after an entry until ctx ends, each event once
 // and in order, and drafts of the orchestrator's replies. While the server cannot be reached it
 // says so and tries again. It closes the channel after an error that waiting does not mend.
-func (s *server) follow(ctx context.Context, conversation string, after int64) <-chan progress.Update {
+func (s *Server) News(ctx context.Context, conversation string, after int64) <-chan progress.Update {
 	f := &follower{server: s, conversation: conversation, seen: after, out: make(chan progress.Update)}
 	go f.run(ctx)
 	return f.out
 }
 
 type follower struct {
-	server       *server
+	server       *Server
 	conversation string
 	seen         int64
 	writing      progress.Writing
@@ -54,7 +54,7 @@ func (f *follower) take(ctx context.Context, e wire.Event) error {
 		}
 		return nil
 	case wire.Snapshot:
-		return f.server.recall(ctx, f.conversation, f.seen, func(page wire.History) bool {
+		return f.server.Recall(ctx, f.conversation, f.seen, func(page wire.History) bool {
 			f.seen = page.Seq
 			f.send(ctx, progress.Update{Events: page.Events, Seq: page.Seq})
 			return f.seen < d.Conversation.Seq
@@ -74,9 +74,9 @@ func (f *follower) send(ctx context.Context, u progress.Update) {
 	}
 }
 
-// recall reads the history of a conversation after an entry, page by page, to its end or for as
+// Recall reads the history of a conversation after an entry, page by page, to its end or for as
 // long as take wants more.
-func (s *server) recall(ctx context.Context, conversation string, after int64, take func(wire.History) bool) error {
+func (s *Server) Recall(ctx context.Context, conversation string, after int64, take func(wire.History) bool) error {
 	for {
 		page, err := s.History(ctx, conversation, after, 0)
 		if err != nil {
