@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/internal/api"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
@@ -16,6 +17,16 @@ type Played struct {
 	Bus live.Bus
 	// Answer are the rows of it.
 	Answer func(said api.Said) []journal.Row
+	// Decided are those that follow a decision; nil means none.
+	Decided func(d journal.ApprovalDecided) []journal.Row
+}
+
+// Decide implements api.Commands.
+func (p Played) Decide(ctx context.Context, ref journal.Ref, d journal.ApprovalDecided) error {
+	if err := p.Commands.Decide(ctx, ref, d); err != nil || p.Decided == nil {
+		return err
+	}
+	return p.record(ctx, ref, p.Decided(d)...)
 }
 
 // Say implements api.Commands.
@@ -35,7 +46,7 @@ func (p Played) Cancel(ctx context.Context, ref journal.Ref, id, by, task string
 	if err := p.Commands.Cancel(ctx, ref, id, by, task); err != nil {
 		return err
 	}
-	return p.record(ctx, ref, journal.TurnEnded{In: root, Serial: 100, Turn: 100, Status: "cancelled", By: by})
+	return p.record(ctx, ref, journal.TurnEnded{In: root, Serial: 100, Turn: 100, Status: chat.StatusCancelled, ErrorKind: chat.KindCancelled, By: by})
 }
 
 func (p Played) record(ctx context.Context, ref journal.Ref, rows ...journal.Row) error {
