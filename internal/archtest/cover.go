@@ -24,7 +24,6 @@ var Uncovered = []Exception{
 	{"internal/api/identity", inPostgres},
 	{"internal/app", owed},
 	{"internal/cast", owed},
-	{"internal/cli", owed},
 	{"internal/journal/postgres", adapts},
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
 	{"internal/listener", "the tests of internal/app come in through it, from another user too: make hostile"},

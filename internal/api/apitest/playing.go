@@ -6,16 +6,15 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/retinue-dev/retinue/internal/agent"
 	"github.com/retinue-dev/retinue/internal/api"
 	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/journal"
 	"github.com/retinue-dev/retinue/internal/live"
 )
 
-// StartPlaying starts a server with an orchestrator that goes by the words of a message: "ask" has
-// it ask for a colour, "shell" wants an approval, "wait" leaves it at work, "fail" fails and "limit"
-// is too much. Everything else it answers with "It is so."
+// StartPlaying starts a server with an orchestrator that goes by the words of a message: "ask"
+// has it ask for a colour, "shell" wants an approval, "wait" leaves it at work, "fail" fails
+// and "limit" is too much. Everything else it answers with "It is so."
 func StartPlaying(t TB, change func(*api.Options)) *Server {
 	t.Helper()
 	bus := live.NewLocal(0)
@@ -67,11 +66,11 @@ func (o *orchestrator) hear(s api.Said) []journal.Row {
 }
 
 func (o *orchestrator) decided(d journal.ApprovalDecided) []journal.Row {
-	closed, text := agent.ApprovalDenied, "It was denied."
+	closed, text := "denied", "It was denied."
 	if d.Allow {
-		closed, text = agent.ApprovalApproved, "It was allowed "+d.Scope+"."
+		closed, text = "approved", "It was allowed "+d.Scope+"."
 	}
-	return append([]journal.Row{journal.ApprovalClosed{In: d.In, Call: d.Call, Status: string(closed), By: d.By}, o.goesOn()}, o.replies(text)...)
+	return append([]journal.Row{journal.ApprovalClosed{In: d.In, Call: d.Call, Status: closed, By: d.By}, o.goesOn()}, o.replies(text)...)
 }
 
 func (o *orchestrator) goesOn() journal.Row {
