@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retinue-dev/retinue/client"
+	"github.com/retinue-dev/retinue/internal/chat"
 	"github.com/retinue-dev/retinue/internal/cli/exit"
 	"github.com/retinue-dev/retinue/internal/cli/output"
 	"github.com/retinue-dev/retinue/internal/cli/remote"
@@ -118,7 +119,9 @@ func (e *Loop) begin(ctx context.Context, prompt string) (int64, error) {
 	}
 	found, err := e.Server.Conversation(ctx, e.Conversation)
 	if client.IsNotFound(err) {
-		return 0, fmt.Errorf("continue %s: there is no such conversation: check its id, it may have been deleted", e.Conversation)
+		return 0, fmt.Errorf("continue %s: %w", e.Conversation, &chat.Error{
+			Code: chat.CodeNotFound, Message: "there is no such conversation: check its id, it may have been deleted",
+		})
 	}
 	if err != nil {
 		return 0, fmt.Errorf("continue %s: %w", e.Conversation, e.Server.Explain(err))
