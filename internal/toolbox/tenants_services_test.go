@@ -3,20 +3,15 @@
 package toolbox
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/retinue-dev/retinue/internal/config"
 	"github.com/retinue-dev/retinue/internal/host"
@@ -178,18 +173,6 @@ func (s *shared) settle(n *neighbour, word string, servers *toolServers) {
 	if n.locked, err = s.shop.lock(n.folder); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// notesServer is an MCP server whose only tool says a word.
-func notesServer(t *testing.T, word string) string {
-	t.Helper()
-	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
-	sdk.AddTool(server, &sdk.Tool{Name: "say", Description: "says " + word}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: word}}}, nil, nil
-	})
-	front := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
-	t.Cleanup(func() { front.CloseClientConnections(); front.Close() }) // a session stays open until its client closes it
-	return front.URL
 }
 
 // attempt is a call that looks for something of the other tenant.
