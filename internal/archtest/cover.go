@@ -26,7 +26,6 @@ var Uncovered = []Exception{
 	{"internal/journal/postgres", adapts},
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
 	{"internal/live/nats", adapts},
-	{"internal/local", owed},
 	{"internal/people/postgres", adapts},
 	{"internal/sandbox", "most of it runs programs in bubblewrap, which make test/mcp and make escape need"},
 	{"standalone", startsCLI},
