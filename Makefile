@@ -258,6 +258,7 @@ escape: ## the sandbox against ways out, bombs, cancels and kills (needs bubblew
 	$(GO) test ./internal/sandbox -tags services -count=1 -v -timeout 30m -cancels=$(CANCELS) -kills=$(KILLS) \
 		-seed=$(or $(SEED),0)
 	$(GO) test ./internal/tool/shell -tags services -count=1 -v -run '$(call tagged,internal/tool/shell)'
+	$(GO) test ./internal/toolbox -tags services -count=1 -v -timeout 30m -run '$(call tagged,internal/toolbox)'
 	$(GO) test ./internal/app -tags services -count=1 -v -timeout 30m -run '$(call tagged,internal/app)'
 	$(GO) test ./internal/tool/builtin -count=1 -v -races=$(RACES) \
 		-run '^Test(NoPath|Hostile|Devices|ALinkSwapped|AFolderSwapped|ProtectedPaths)'
