@@ -14,7 +14,7 @@ import (
 
 // StartPlaying starts a server with an orchestrator that goes by the words of a message: "ask"
 // has it ask for a colour, "shell" wants an approval, "wait" leaves it at work, "fail" fails
-// and "limit" is too much. Everything else it answers with "It is so."
+// and "limit" is too much. To everything else it says: It is so.
 func StartPlaying(t TB, change func(*api.Options)) *Server {
 	t.Helper()
 	bus := live.NewLocal(0)

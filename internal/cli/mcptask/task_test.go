@@ -67,7 +67,11 @@ func (g *guest) call(name string, args map[string]any) (string, bool) {
 	if err != nil {
 		g.Fatalf("%s: %v", name, err)
 	}
-	return result.Content[0].(*mcp.TextContent).Text, result.IsError
+	text, ok := result.Content[0].(*mcp.TextContent)
+	if !ok {
+		g.Fatalf("%s: the answer is a %T", name, result.Content[0])
+	}
+	return text.Text, result.IsError
 }
 
 // state is what a client is told of a task.

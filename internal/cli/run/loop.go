@@ -88,7 +88,7 @@ type Loop struct {
 func (e *Loop) Run(ctx context.Context, prompt string) (Ending, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	after, err := e.begin(ctx, prompt)
+	after, err := e.begin(ctx)
 	if err != nil {
 		return Ending{}, err
 	}
@@ -111,7 +111,7 @@ func (e *Loop) Run(ctx context.Context, prompt string) (Ending, error) {
 
 // begin opens the conversation, or finds the one to go on with, and says after which entry the news
 // begins.
-func (e *Loop) begin(ctx context.Context, prompt string) (int64, error) {
+func (e *Loop) begin(ctx context.Context) (int64, error) {
 	if e.Conversation == "" {
 		opened, err := e.Server.Create(ctx, e.Opening)
 		e.Conversation = opened.ID
