@@ -212,10 +212,12 @@ func TestWhatIsStoppedIsNotAskedAbout(t *testing.T) {
 // must be written, over either version of HTTP. The second has a limit for each answer, whoever
 // writes it.
 func TestAPatientAnswerOutlivesTheServersLimit(t *testing.T) {
+	t.Parallel()
 	for name, newer := range map[string]bool{"HTTP/1.1": false, "HTTP/2.0": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewUnstartedServer(slowly(t))
-			server.Config.WriteTimeout = 50 * time.Millisecond
+			server.Config.WriteTimeout = answerTime
 			server.EnableHTTP2 = newer
 			if newer {
 				server.StartTLS()
@@ -242,6 +244,9 @@ func TestAPatientAnswerOutlivesTheServersLimit(t *testing.T) {
 	}
 }
 
+// answerTime is enough for a busy machine to begin an answer.
+const answerTime = 3 * time.Second
+
 // slowly writes two words, each after more time than the server has for an answer.
 func slowly(t *testing.T) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -250,7 +255,7 @@ func slowly(t *testing.T) http.HandlerFunc {
 			t.Error(err)
 		}
 		for _, word := range []string{"at ", "last"} {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(answerTime + time.Second)
 			if _, err := io.WriteString(p, word); err != nil {
 				t.Error(err)
 			}
