@@ -100,12 +100,12 @@ func OpenEngine(ctx context.Context, o OpenOptions) (*Engine, error) {
 	e := &Engine{options: o, stop: func() {}}
 	patience := time.Now().Add(ownerPatience)
 	for {
-		taken, err := e.take(ctx, "")
+		owner, taken, err := e.take(ctx, "")
 		if err != nil || taken {
-			e.Ours = taken
+			e.Owner, e.Ours = owner, taken
 			return e, err
 		}
-		owner, err := readOwner(o.Dir)
+		owner, err = readOwner(o.Dir)
 		switch {
 		case err == nil && o.Alone:
 			return nil, fmt.Errorf("process %d runs an engine on %s: stop it, or choose another folder with --set data_dir=DIR",
@@ -125,32 +125,32 @@ func OpenEngine(ctx context.Context, o OpenOptions) (*Engine, error) {
 	}
 }
 
-// take starts the engine if nobody else runs it, and reports whether it did.
-func (e *Engine) take(ctx context.Context, address string) (bool, error) {
+// take starts the engine if nobody else runs it. It reports whether it did, and what other processes
+// are told of this one.
+func (e *Engine) take(ctx context.Context, address string) (owner Owner, taken bool, err error) {
 	unlock, err := tryLock(filepath.Join(e.options.Dir, ownerLock))
 	if err != nil || unlock == nil {
-		return false, err
+		return owner, false, err
 	}
 	if e.options.Start == nil {
-		return false, errors.Join(ErrNoEngine, unlock())
+		return owner, false, errors.Join(ErrNoEngine, unlock())
 	}
 	server, err := e.options.Start(ctx, EngineOptions{
 		File: filepath.Join(e.options.Dir, engineFile), Listen: address, Credentials: filepath.Join(e.options.Dir, engineTLS),
 		Log: e.options.Logger,
 	})
 	if err != nil {
-		return false, errors.Join(err, unlock())
+		return owner, false, errors.Join(err, unlock())
 	}
-	owner := Owner{PID: os.Getpid(), Address: server.Address, Workspaces: e.options.Workspaces}
+	owner = Owner{PID: os.Getpid(), Address: server.Address, Workspaces: e.options.Workspaces}
 	file := filepath.Join(e.options.Dir, ownerFile)
 	if err := writeOwner(file, owner); err != nil {
-		return false, errors.Join(err, server.Stop(), unlock())
+		return owner, false, errors.Join(err, server.Stop(), unlock())
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.Owner = owner
 	e.release = func() error { return errors.Join(os.Remove(file), server.Stop(), unlock()) }
-	return true, nil
+	return owner, true, nil
 }
 
 // succeed waits for the owner to end and goes on with its engine.
@@ -165,7 +165,7 @@ func (e *Engine) succeed(ctx context.Context) {
 				return
 			case <-ticker.C:
 			}
-			taken, err := e.take(ctx, e.Owner.Address)
+			_, taken, err := e.take(ctx, e.Owner.Address)
 			switch {
 			case taken:
 				return

@@ -193,7 +193,9 @@ func TestAPersonAnswers(t *testing.T) {
 func TestSettledElsewhere(t *testing.T) {
 	s := apitest.StartPlaying(t, nil)
 	var l *run.Loop
+	answered := make(chan struct{})
 	l, out, screen := loop(t, s.URL, reaction{"your answer", func(io.Writer) {
+		defer close(answered)
 		items, err := l.Server.Waits(context.Background())
 		if err != nil || len(items) != 1 {
 			t.Errorf("%v: %v", items, err)
@@ -204,6 +206,7 @@ func TestSettledElsewhere(t *testing.T) {
 		}
 	}})
 	ended(t, l, "ask", exit.OK)
+	<-answered // the other's command may still wait for its own answer
 	contains(t, screen.String(), "that has been settled meanwhile")
 	if out.String() != "You said red\n" {
 		t.Errorf("%q", out)
