@@ -22,7 +22,6 @@ var Uncovered = []Exception{
 	{"cmd/retinue", startsCLI},
 	{"internal/api/admin", inPostgres},
 	{"internal/api/identity", inPostgres},
-	{"internal/app", owed},
 	{"internal/journal/postgres", adapts},
 	{"internal/journal/tables", "the suites of both stores run it, in the packages of the stores"},
 	{"internal/live/nats", adapts},
@@ -37,7 +36,6 @@ const (
 	adapts = "an adapter of a server, which make test/services tests with the server"
 	// Without a database there is one person, who neither logs in nor has members or keys.
 	inPostgres = "people are in Postgres: make tenancy tests it from internal/api, with the whole server"
-	owed       = "owed: tests of other packages run it, and its own are to be written"
 	startsCLI  = "it hands its arguments to internal/cli; the end-to-end tests start it"
 )
 
