@@ -84,8 +84,8 @@ func observed(t *testing.T, watch func(observer)) map[string]map[string]string {
 	return c.spans
 }
 
-// TestCollectorsLearnWithoutSecrets observes a leg with calls of models and tools that have a secret
-// in them, and that fail in different ways.
+// TestCollectorsLearnWithoutSecrets observes a leg with calls of models and tools that have a
+// secret in them, and that fail in different ways.
 func TestCollectorsLearnWithoutSecrets(t *testing.T) {
 	run := host.RunRef{Ref: journal.Ref{Tenant: "acme", Conversation: "c"}, Agent: "main/1.0.0", Task: "main/1.0.0"}
 	secret := []chat.Part{{Kind: chat.PartText, Text: "my key is kanarienvogel"}}

@@ -125,8 +125,8 @@ func OpenEngine(ctx context.Context, o OpenOptions) (*Engine, error) {
 	}
 }
 
-// take starts the engine if nobody else runs it. It reports whether it did, and what other processes
-// are told of this one.
+// take starts the engine if nobody else runs it. It reports whether it did, and what it tells other
+// processes of this one.
 func (e *Engine) take(ctx context.Context, address string) (owner Owner, taken bool, err error) {
 	unlock, err := tryLock(filepath.Join(e.options.Dir, ownerLock))
 	if err != nil || unlock == nil {
