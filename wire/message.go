@@ -2,6 +2,9 @@ package wire
 
 import "time"
 
+// MaxText is how many characters a message may have.
+const MaxText = 200_000
+
 // NewMessage is something to say.
 type NewMessage struct {
 	Text      string `json:"text" minLength:"1" maxLength:"200000"`

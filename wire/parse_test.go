@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"encoding/json"
+	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -47,6 +49,19 @@ func TestParseReadsWhatWasWritten(t *testing.T) {
 	for _, bad := range []string{`{`, `{"type":"turn.completed","data":{"turn":"one"}}`} {
 		if e, err := wire.Parse(wire.TurnCompleted, []byte(bad)); err == nil {
 			t.Errorf("%s is read as %+v", bad, e)
+		}
+	}
+}
+
+// TestMaxTextIsTheLimit compares the constant with what the document of the API is made of.
+func TestMaxTextIsTheLimit(t *testing.T) {
+	for _, of := range []struct {
+		resource reflect.Type
+		field    string
+	}{{reflect.TypeFor[wire.NewMessage](), "Text"}, {reflect.TypeFor[wire.NewConversation](), "Message"}} {
+		field, _ := of.resource.FieldByName(of.field)
+		if got := field.Tag.Get("maxLength"); got != strconv.Itoa(wire.MaxText) {
+			t.Errorf("%s.%s may have %s characters, want %d", of.resource, of.field, got, wire.MaxText)
 		}
 	}
 }

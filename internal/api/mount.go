@@ -46,7 +46,6 @@ func (s *Server) Commander() Commander { return Commander{server: s} }
 
 // The limits of what the document describes, for those that it does not bind.
 const (
-	maxText         = 200_000
 	maxNote         = 2_000
 	maxArgs         = 200_000
 	maxConversation = 128
@@ -94,7 +93,7 @@ func (d Commander) MessageID(ctx context.Context, ref journal.Ref, key string) s
 
 // Say posts a message under the id of its key. InReplyTo names the question that it answers.
 func (d Commander) Say(ctx context.Context, ref journal.Ref, key, text, inReplyTo string) error {
-	if err := cmp.Or(tooLong("the text", text, maxText), tooLong("the question's id", inReplyTo, maxReference)); err != nil {
+	if err := cmp.Or(tooLong("the text", text, wire.MaxText), tooLong("the question's id", inReplyTo, maxReference)); err != nil {
 		return err
 	}
 	in := &postInput{InConversation: route.InConversation{Conversation: ref.Conversation}, Keyed: route.Keyed{Key: key}}

@@ -25,8 +25,8 @@ func inboxCommand(start local.EngineStarter) *cobra.Command {
 		Use:   "inbox",
 		Short: "List what needs you, and decide it",
 		Long: "List the questions and approvals that wait for a person, in all conversations. Decide one by its\n" +
-			"id, or by the beginning of it. A decision is recorded at once; agents go on as soon as somebody\n" +
-			"carries them on: 'retinue up', 'retinue run' or 'retinue worker'.\n\n" +
+			"id, or by the beginning of it. A decision is recorded at once; agents continue as soon as a\n" +
+			"process runs them: 'retinue up', 'retinue run' or 'retinue worker'.\n\n" +
 			"It asks the server that --server names, else the one that runs on the data folder ('retinue up').\n" +
 			"Without a server it reads the journal in the data folder, or the one that journal.dsn names.",
 		Example: "  retinue inbox\n  retinue inbox allow 3f9a\n  retinue inbox allow 3f9a --scope conversation\n" +

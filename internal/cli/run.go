@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -232,6 +233,9 @@ func promptOf(cmd *cobra.Command, arg string) (string, error) {
 	}
 	if strings.TrimSpace(arg) == "" {
 		return "", exit.Misused("there is nothing to do: write a task as the argument, or - to read it from the standard input")
+	}
+	if n := utf8.RuneCountInString(arg); n > wire.MaxText {
+		return "", exit.Misused("the task has %d characters, at most %d can be sent: put the rest into a file of the workspace and name it", n, wire.MaxText)
 	}
 	return arg, nil
 }

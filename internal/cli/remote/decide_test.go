@@ -124,6 +124,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	if chat.CodeOf(err) != chat.CodeNotFound || strings.Contains(err.Error(), live.URL) {
 		t.Errorf("got %v", err)
 	}
+	err = serverOf(live, apitest.Token).Answer(t.Context(), "none", "q", "")
+	if chat.CodeOf(err) != chat.CodeInvalid || !strings.Contains(err.Error(), "length") || strings.Contains(err.Error(), "openapi") {
+		t.Errorf("a person is told what is said to programs: %v", err)
+	}
 	nobody := httptest.NewServer(http.NotFoundHandler())
 	nobody.Close()
 	away := &Server{Client: &client.Client{BaseURL: nobody.URL, Key: apitest.Token, Attempts: 1}, Address: nobody.URL}

@@ -70,7 +70,7 @@ func cause(err error) error {
 	for _, e := range p.Errors {
 		out.Message += "; " + e.Location + " " + e.Message
 	}
-	if p.Next != "" {
+	if p.Next != "" && out.Code != chat.CodeInvalid { // what to do then is said to programs: it names fields
 		out.Message += " (" + p.Next + ")"
 	}
 	return out
